@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+// Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+
+const neededMajor = 26;
+
+if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
+  const { main } = await import('../src/main.ts');
+  await main(process.argv);
+} else {
+  handOver();
+}
+
+function handOver() {
+  let node;
+  try {
+    node = createRequire(import.meta.url).resolve('node/bin/node');
+  } catch {
+    console.error(
+      `petstore: Node.js ${neededMajor} or newer is needed. "npm ci" installs it beside the service.`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => process.exit(code ?? 1));
+}

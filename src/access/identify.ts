@@ -1,0 +1,56 @@
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../db/database.ts';
+import { ApiError } from '../errors.ts';
+import { isWellFormedKey } from './key.ts';
+import { type Caller, findCaller } from './keys.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who sends the request; set for every operation. */
+    caller: Caller | undefined;
+  }
+}
+
+/** How long a key is trusted before it is looked up again. Changes to keys take effect within a second. */
+const trustMs = 500;
+const maxTrustedKeys = 100_000;
+
+/**
+ * Finds the caller of a request by its key. The answer is immediate for a key seen in the last half second and a
+ * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3).
+ */
+export function identifier(db: Database): (request: FastifyRequest) => Caller | Promise<Caller> {
+  const trusted = new LRUCache<string, Caller>({ max: maxTrustedKeys, ttl: trustMs });
+  const lookUp = async (key: string) => {
+    const caller = await findCaller(db.read, key);
+    if (!caller) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
+    trusted.set(key, caller);
+    return caller;
+  };
+  return (request) => {
+    const key = presentedKey(request);
+    return trusted.get(key) ?? lookUp(key);
+  };
+}
+
+/** The well-formed key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
+function presentedKey({ headers }: FastifyRequest): string {
+  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  const apiKey = headers['x-api-key'] as string | undefined;
+  const key = bearer ?? apiKey;
+  if (key === undefined) {
+    throw unauthorized('Send an API key, as "Authorization: Bearer KEY" or "X-API-Key: KEY".');
+  }
+  if (apiKey !== undefined && apiKey !== key) {
+    throw unauthorized('Authorization and X-API-Key carry different keys; send one.', 'invalid_token');
+  }
+  if (!isWellFormedKey(key))
+    throw unauthorized('This is not a well-formed API key; it may be mistyped.', 'invalid_token');
+  return key;
+}
+
+function unauthorized(message: string, error?: 'invalid_token'): ApiError {
+  const challenge = error ? `Bearer realm="petstore", error="${error}"` : 'Bearer realm="petstore"';
+  return new ApiError('unauthorized', message, { 'www-authenticate': challenge });
+}

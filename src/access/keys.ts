@@ -1,0 +1,92 @@
+import type { Row, Sql } from '../db/sql.ts';
+import { generateKey, hashKey, randomDigits } from './key.ts';
+import type { Plan, Quota } from './plans.ts';
+
+/** A key as the operator sees it. The key itself is not kept. Times are milliseconds since 1970. */
+export interface StoredKey {
+  id: string;
+  workspace: string;
+  plan: Plan;
+  /** The numbers of an Enterprise key. */
+  quota?: Quota;
+  label?: string;
+  createdAtMs: number;
+  revokedAtMs?: number;
+}
+
+export interface NewKey {
+  workspaceId: number;
+  plan: Plan;
+  quota?: Quota;
+  label?: string;
+}
+
+/** What a key tells of the one who sends it. */
+export interface Caller {
+  keyId: string;
+  workspaceId: number;
+}
+
+/** Creates a key and answers its id and the key itself, which cannot be had again. */
+export async function createKey(sql: Sql, key: NewKey, nowMs: number): Promise<{ id: string; key: string }> {
+  const id = `key_${randomDigits(12)}`;
+  const secret = generateKey();
+  await sql`
+    insert into api_keys (workspace_id, id, hash, plan, per_minute, per_day, label, created_at_ms)
+    values (${key.workspaceId}, ${id}, ${hashKey(secret)}, ${key.plan},
+      ${key.quota?.perMinute ?? null}, ${key.quota?.perDay ?? null}, ${key.label ?? null}, ${nowMs})`;
+  return { id, key: secret };
+}
+
+/** The caller behind a key that is known and not revoked. */
+export async function findCaller(sql: Sql, key: string): Promise<Caller | undefined> {
+  const [row] = await sql`
+    select id, workspace_id from api_keys where hash = ${hashKey(key)} and revoked_at_ms is null`;
+  return row && { keyId: String(row[0]), workspaceId: Number(row[1]) };
+}
+
+/** Every key, revoked ones too, in the order of creation. */
+export async function listKeys(sql: Sql): Promise<StoredKey[]> {
+  const rows = await sql`
+    select k.id, w.name, k.plan, k.per_minute, k.per_day, k.label, k.created_at_ms, k.revoked_at_ms
+    from api_keys k join workspaces w on w.id = k.workspace_id
+    order by k.created_at_ms, k.id`;
+  return rows.map(toStoredKey);
+}
+
+export async function findKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
+  const [row] = await sql`
+    select k.id, w.name, k.plan, k.per_minute, k.per_day, k.label, k.created_at_ms, k.revoked_at_ms
+    from api_keys k join workspaces w on w.id = k.workspace_id
+    where k.id = ${id}`;
+  return row && toStoredKey(row);
+}
+
+/** Revokes a key for good; the time of the first revocation stays. Answers whether there is such a key. */
+export async function revokeKey(sql: Sql, id: string, nowMs: number): Promise<boolean> {
+  const rows = await sql`
+    update api_keys set revoked_at_ms = coalesce(revoked_at_ms, ${nowMs}) where id = ${id} returning id`;
+  return rows.length > 0;
+}
+
+/** Puts a key on another plan. Answers whether there is such a key. */
+export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | undefined): Promise<boolean> {
+  const rows = await sql`
+    update api_keys
+    set plan = ${plan}, per_minute = ${quota?.perMinute ?? null}, per_day = ${quota?.perDay ?? null}
+    where id = ${id} returning id`;
+  return rows.length > 0;
+}
+
+function toStoredKey(row: Row): StoredKey {
+  const [id, workspace, plan, perMinute, perDay, label, createdAtMs, revokedAtMs] = row;
+  return {
+    id: String(id),
+    workspace: String(workspace),
+    plan: plan as Plan,
+    ...(perMinute !== null && { quota: { perMinute: Number(perMinute), perDay: Number(perDay) } }),
+    ...(label !== null && { label: String(label) }),
+    createdAtMs: Number(createdAtMs),
+    ...(revokedAtMs !== null && { revokedAtMs: Number(revokedAtMs) }),
+  };
+}

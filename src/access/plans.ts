@@ -1,0 +1,17 @@
+/** How many requests are admitted in a calendar minute and in a calendar day, both in UTC. */
+export interface Quota {
+  perMinute: number;
+  perDay: number;
+}
+
+/** The plans and their numbers. Enterprise takes its own from each key. */
+export const plans = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+  enterprise: undefined,
+} as const satisfies Record<string, Quota | undefined>;
+
+export type Plan = keyof typeof plans;
+
+export const planNames = Object.keys(plans) as Plan[];

@@ -1,0 +1,83 @@
+import type { Row, Sql } from '../db/sql.ts';
+import { ApiError } from '../errors.ts';
+import { type Page, type PageRequest, toPage } from '../http/page.ts';
+import { allocateIds } from '../workspaces/store.ts';
+import type { Category, NewCategory } from './schema.ts';
+
+export async function listCategories(
+  sql: Sql,
+  workspaceId: number,
+  page: PageRequest,
+): Promise<Page<Category>> {
+  const rows = await sql`
+    select id, name, description from categories
+    where workspace_id = ${workspaceId} and id > ${page.after} order by id limit ${page.limit + 1}`;
+  return toPage(rows, page.limit, toCategory);
+}
+
+export async function getCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {
+  const [row] = await sql`
+    select id, name, description from categories where workspace_id = ${workspaceId} and id = ${id}`;
+  return toCategory(row ?? noSuchCategory());
+}
+
+export async function createCategory(
+  sql: Sql,
+  workspaceId: number,
+  category: NewCategory,
+): Promise<Category> {
+  const id = await allocateIds(sql, workspaceId, 'categories');
+  const [row] = await sql`
+    insert into categories (workspace_id, id, name, description)
+    values (${workspaceId}, ${id}, ${category.name}, ${category.description ?? null})
+    returning id, name, description`;
+  return toCategory(row as Row);
+}
+
+/** Replaces a category once `check` has agreed to what it was. */
+export async function replaceCategory(
+  sql: Sql,
+  workspaceId: number,
+  id: number,
+  category: NewCategory,
+  check: (current: Category) => void,
+): Promise<Category> {
+  check(await lockCategory(sql, workspaceId, id));
+  const [row] = await sql`
+    update categories set name = ${category.name}, description = ${category.description ?? null}
+    where workspace_id = ${workspaceId} and id = ${id} returning id, name, description`;
+  return toCategory(row as Row);
+}
+
+/** Removes a category once `check` has agreed to what it was. Throws `conflict` while a pet belongs to it. */
+export async function deleteCategory(
+  sql: Sql,
+  workspaceId: number,
+  id: number,
+  check: (current: Category) => void,
+): Promise<void> {
+  check(await lockCategory(sql, workspaceId, id));
+  const [pet] = await sql`
+    select id from pets where workspace_id = ${workspaceId} and category_id = ${id} limit 1`;
+  if (pet)
+    throw new ApiError('conflict', `Pet ${pet[0]} belongs to this category. Move or remove its pets first.`);
+  await sql`delete from categories where workspace_id = ${workspaceId} and id = ${id}`;
+}
+
+/** An update that changes nothing locks the row until the transaction ends, in the words of both engines. */
+async function lockCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {
+  const [row] = await sql`
+    update categories set name = name where workspace_id = ${workspaceId} and id = ${id}
+    returning id, name, description`;
+  return toCategory(row ?? noSuchCategory());
+}
+
+function noSuchCategory(): never {
+  throw new ApiError('not_found', 'categoryId names no category.');
+}
+
+const toCategory = ([id, name, description]: Row): Category => ({
+  id: Number(id),
+  name: String(name),
+  ...(description !== null && { description: String(description) }),
+});

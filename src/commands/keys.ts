@@ -1,0 +1,132 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { createKey, findKey, listKeys, revokeKey, type StoredKey, setPlan } from '../access/keys.ts';
+import { type Plan, planNames, plans, type Quota } from '../access/plans.ts';
+import { demoWorkspace } from '../workspaces/demo.ts';
+import { isoTime, printFields, printRows } from './output.ts';
+import { withStorage } from './storage.ts';
+import { workspaceNamed } from './workspaces.ts';
+
+interface QuotaOptions {
+  perMinute?: number;
+  perDay?: number;
+}
+
+const json = () => new Option('--json', 'answer as JSON');
+const plan = () => new Option('--plan <plan>', 'plan of the key').choices(planNames).makeOptionMandatory();
+const perMinute = () =>
+  new Option('--per-minute <n>', 'requests per minute, for enterprise').argParser(parseCount);
+const perDay = () => new Option('--per-day <n>', 'requests per day, for enterprise').argParser(parseCount);
+
+export function keysCommand(): Command {
+  const keys = new Command('keys').description('Create, inspect, change and revoke API keys.');
+
+  keys
+    .command('create')
+    .description('Create a key and print it. It cannot be had again: only its hash is kept.')
+    .addOption(plan())
+    .option('--workspace <name>', 'workspace that the key opens', demoWorkspace)
+    .addOption(perMinute())
+    .addOption(perDay())
+    .option('--name <label>', 'label that tells the key from others')
+    .addOption(json())
+    .action(async (options, command: Command) => {
+      const quota = enterpriseQuota(options.plan, options, command);
+      await withStorage(async (db) => {
+        const created = await db.write(async (sql) => {
+          const { id: workspaceId } = await workspaceNamed(sql, options.workspace);
+          const key = { workspaceId, plan: options.plan, ...(quota && { quota }), label: options.name };
+          return createKey(sql, key, Date.now());
+        });
+        const { id, key } = created;
+        const { workspace, plan, name: label } = options;
+        printFields({ id, key, plan, workspace, ...limitsOf(plan, quota), label }, options.json);
+      });
+    });
+
+  keys
+    .command('list')
+    .description('List all keys, revoked ones too.')
+    .addOption(json())
+    .action(async (options) => {
+      const stored = await withStorage((db) => listKeys(db.read));
+      printRows(stored.map(keyFields), options.json);
+    });
+
+  keys
+    .command('show')
+    .description('Show one key.')
+    .argument('<id>', 'id of the key')
+    .addOption(json())
+    .action(async (id, options) => {
+      const key = await withStorage((db) => findKey(db.read, id));
+      printFields(keyFields(key ?? noSuchKey(id)), options.json);
+    });
+
+  keys
+    .command('revoke')
+    .description('Revoke a key for good. A running server refuses it within a second.')
+    .argument('<id>', 'id of the key')
+    .action(async (id) => {
+      const isKnown = await withStorage((db) => db.write((sql) => revokeKey(sql, id, Date.now())));
+      console.log(isKnown ? `Key ${id} is revoked.` : noSuchKey(id));
+    });
+
+  keys
+    .command('plan')
+    .description('Put a key on another plan. A running server follows within a second.')
+    .argument('<id>', 'id of the key')
+    .addArgument(new Argument('<plan>', 'the new plan').choices(planNames))
+    .addOption(perMinute())
+    .addOption(perDay())
+    .action(async (id, plan, options, command: Command) => {
+      const quota = enterpriseQuota(plan, options, command);
+      const isKnown = await withStorage((db) => db.write((sql) => setPlan(sql, id, plan, quota)));
+      console.log(isKnown ? `Key ${id} is on plan ${plan}.` : noSuchKey(id));
+    });
+
+  return keys;
+}
+
+function noSuchKey(id: string): never {
+  throw new Error(`No key has the id ${id}. "keys list" shows them.`);
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
+    throw new InvalidArgumentError('It must be a whole number above 0.');
+  }
+  return count;
+}
+
+/** The numbers an Enterprise key needs; every other plan has its own. */
+function enterpriseQuota(
+  plan: Plan,
+  { perMinute, perDay }: QuotaOptions,
+  command: Command,
+): Quota | undefined {
+  if (plan !== 'enterprise') {
+    if (perMinute !== undefined || perDay !== undefined) {
+      command.error(`error: --per-minute and --per-day are for the plan enterprise, not ${plan}`);
+    }
+    return undefined;
+  }
+  if (perMinute === undefined || perDay === undefined) {
+    command.error('error: the plan enterprise needs --per-minute and --per-day');
+  }
+  return { perMinute: perMinute as number, perDay: perDay as number };
+}
+
+const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
+
+function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs }: StoredKey) {
+  return {
+    id,
+    workspace,
+    plan,
+    ...limitsOf(plan, quota),
+    createdAt: isoTime(createdAtMs),
+    ...(label !== undefined && { label }),
+    ...(revokedAtMs !== undefined && { revokedAt: isoTime(revokedAtMs) }),
+  };
+}

@@ -1,0 +1,37 @@
+import { styleText } from 'node:util';
+
+type Cell = string | number | undefined;
+
+/** Prints rows as JSON, or as a table with the names of their fields as its head. */
+export function printRows(rows: Record<string, Cell>[], asJson: boolean | undefined): void {
+  console.log(asJson ? toJson(rows) : toTable(rows));
+}
+
+/** Prints one thing as JSON, or as lines of name and value. */
+export function printFields(fields: Record<string, Cell>, asJson: boolean | undefined): void {
+  console.log(asJson ? toJson(fields) : toLines(fields));
+}
+
+const toJson = (value: unknown) => JSON.stringify(value, null, 2);
+
+function toTable(rows: Record<string, Cell>[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '')))];
+  const widths = names.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length)));
+  const texts = lines.map((line) =>
+    line
+      .map((cell, i) => cell.padEnd(widths[i] as number))
+      .join('  ')
+      .trimEnd(),
+  );
+  return rows.length > 0 ? [styleText('bold', texts[0] as string), ...texts.slice(1)].join('\n') : 'None.';
+}
+
+function toLines(fields: Record<string, Cell>): string {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const width = Math.max(...present.map(([name]) => name.length));
+  return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** Milliseconds since 1970 as an ISO 8601 time. */
+export const isoTime = (ms: number) => new Date(ms).toISOString();

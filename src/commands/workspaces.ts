@@ -1,0 +1,91 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { Sql } from '../db/sql.ts';
+import { seedWorkspace } from '../workspaces/seed.ts';
+import {
+  clearWorkspace,
+  createWorkspace,
+  deleteWorkspace,
+  findWorkspace,
+  listWorkspaces,
+  type Workspace,
+} from '../workspaces/store.ts';
+import { isoTime, printFields, printRows } from './output.ts';
+import { withStorage } from './storage.ts';
+
+export function workspacesCommand(): Command {
+  const workspaces = new Command('workspaces').description(
+    'Create, list, reset and delete workspaces. Each has its own pets, orders and ids; a key opens one of them.',
+  );
+
+  workspaces
+    .command('create')
+    .description('Create a workspace, empty or with the demonstration data.')
+    .argument('<name>', 'name of the workspace', parseName)
+    .option('--seed', 'fill it with the demonstration data')
+    .option('--json', 'answer as JSON')
+    .action(async (name, options) => {
+      const { id, createdAtMs } = await withStorage((db) =>
+        db.write(async (sql) => {
+          if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);
+          const workspace = await createWorkspace(sql, name, Date.now());
+          if (options.seed) await seedWorkspace(sql, workspace.id);
+          return workspace;
+        }),
+      );
+      printFields({ id, name, createdAt: isoTime(createdAtMs) }, options.json);
+    });
+
+  workspaces
+    .command('list')
+    .description('List all workspaces and what they hold.')
+    .option('--json', 'answer as JSON')
+    .action(async (options) => {
+      const all = await withStorage((db) => listWorkspaces(db.read));
+      printRows(
+        all.map(({ createdAtMs, ...fields }) => ({ ...fields, createdAt: isoTime(createdAtMs) })),
+        options.json,
+      );
+    });
+
+  workspaces
+    .command('reset')
+    .description('Remove everything in a workspace and fill it with the demonstration data. Its keys stay.')
+    .argument('<name>', 'name of the workspace')
+    .action(async (name) => {
+      await withStorage((db) =>
+        db.write(async (sql) => {
+          const { id } = await workspaceNamed(sql, name);
+          await clearWorkspace(sql, id);
+          await seedWorkspace(sql, id);
+        }),
+      );
+      console.log(`Workspace ${name} holds the demonstration data again.`);
+    });
+
+  workspaces
+    .command('delete')
+    .description('Delete a workspace with everything in it, its keys too.')
+    .argument('<name>', 'name of the workspace')
+    .action(async (name) => {
+      await withStorage((db) =>
+        db.write(async (sql) => deleteWorkspace(sql, (await workspaceNamed(sql, name)).id)),
+      );
+      console.log(`Workspace ${name} is deleted.`);
+    });
+
+  return workspaces;
+}
+
+/** The workspace of that name; throws where there is none. */
+export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace> {
+  const workspace = await findWorkspace(sql, name);
+  if (!workspace) throw new Error(`There is no workspace ${name}. "workspaces create ${name}" makes it.`);
+  return workspace;
+}
+
+function parseName(text: string): string {
+  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) {
+    throw new InvalidArgumentError('It must be 1 to 63 of a-z, 0-9 and "-", not beginning with "-".');
+  }
+  return text;
+}

@@ -1,0 +1,68 @@
+/** Everything that can be set from outside, read once at the start. */
+export interface Config {
+  port: number;
+  host: string;
+  dataDir: string;
+  /** Where callers find the API, without a slash at the end: it ends in `/v1`. */
+  baseUrl: string;
+  /** Whether the start sets up the demonstration: a seeded workspace and a key to it. */
+  demo: boolean;
+  logLevel: LogLevel;
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** A value that cannot be used; its message is one line that names the variable. */
+export class ConfigError extends Error {}
+
+type Environment = Record<string, string | undefined>;
+
+/** The configuration from environment variables; an empty variable counts as absent. Throws ConfigError. */
+export function readConfig(env: Environment): Readonly<Config> {
+  const read = (name: string, fallback: string) => env[name]?.trim() || fallback;
+  refuseUnsupported(env);
+  const port = readPort(read('PORT', '8080'));
+  return Object.freeze({
+    port,
+    host: read('HOST', '127.0.0.1'),
+    dataDir: read('PETSTORE_DATA_DIR', './data'),
+    baseUrl: readBaseUrl(read('PETSTORE_BASE_URL', `http://localhost:${port}/v1`)),
+    demo: readChoice('PETSTORE_DEMO', read('PETSTORE_DEMO', 'on'), ['on', 'off']) === 'on',
+    logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
+  });
+}
+
+/** Names that will mean something; to ignore them would be to lie about where data and counts go. */
+function refuseUnsupported(env: Environment): void {
+  for (const name of ['DATABASE_URL', 'VALKEY_URL']) {
+    if (env[name]?.trim())
+      throw new ConfigError(`${name} is not supported yet: this version stores in SQLite.`);
+  }
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) {
+    throw new ConfigError(`PORT must be a number from 1 to 65535, not ${JSON.stringify(text)}.`);
+  }
+  return port;
+}
+
+function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isApiAddress = /^https?:$/.test(url?.protocol ?? '') && /\/v1\/?$/.test(url?.pathname ?? '');
+  if (!url || !isApiAddress || url.search || url.hash || url.username || url.password) {
+    throw new ConfigError(
+      `PETSTORE_BASE_URL must be an http or https address that ends in /v1, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return url.href.replace(/\/$/, '');
+}
+
+function readChoice<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((choice) => choice === text);
+  if (!choice)
+    throw new ConfigError(`${name} must be one of ${choices.join(', ')}, not ${JSON.stringify(text)}.`);
+  return choice;
+}

@@ -1,0 +1,16 @@
+import type { Sql } from './sql.ts';
+
+/** What the stores need of an engine. Failures of the engine itself are StorageUnavailableError. */
+export interface Database {
+  /** Reads committed rows. Each statement sees one snapshot. */
+  readonly read: Sql;
+
+  /**
+   * Runs `work` in one transaction and answers its result once the commit is on disk. Throws what `work` throws,
+   * and then nothing of it is kept. `work` may await its statements, nothing slower.
+   */
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+
+  /** Lets writes in flight finish and closes the connections. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Migration {
+  version: number;
+  sql: string;
+}
+
+const folder = new URL('./migrations/', import.meta.url);
+
+/**
+ * The migrations of an engine, from files named `0001-what-it-does.sqlite.sql` with numbers from 1 without a gap.
+ * The answer gives those a database of some version still needs; it throws where the database is newer.
+ */
+export function pendingMigrations(engine: 'sqlite' | 'postgres'): (version: number) => Migration[] {
+  const all = readdirSync(folder)
+    .filter((file) => file.endsWith(`.${engine}.sql`))
+    .sort()
+    .map((file, i) => {
+      const version = Number(file.slice(0, 4));
+      if (version !== i + 1) throw new Error(`Migration ${file} must have the number ${i + 1}.`);
+      return { version, sql: readFileSync(new URL(file, folder), 'utf8') };
+    });
+  return (version) => {
+    if (version > all.length) {
+      throw new Error(
+        `The database has version ${version}, this Petstore knows versions up to ${all.length}. Run a newer Petstore on it.`,
+      );
+    }
+    return all.slice(version);
+  };
+}

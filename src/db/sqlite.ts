@@ -1,0 +1,212 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { StorageUnavailableError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { type Migration, pendingMigrations } from './migrations.ts';
+import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
+
+/** How long a transaction waits for another process, such as the command line, to finish its own. */
+const lockWaitMs = 5_000;
+/** How long a read waits. In WAL mode it does so only while a crash is being recovered from. */
+const readerLockWaitMs = 1_000;
+/** Writes that share one transaction and one fsync, at most. */
+const maxGroupSize = 256;
+/** Statements with fragments that stay prepared on a connection. */
+const maxStatements = 500;
+
+interface PendingWrite {
+  work: (sql: Sql) => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Opens `petstore.db` in `dataDir`, creating both as needed, and brings its tables up to date. One connection
+ * writes and one reads, so that readers see committed rows only (WAL). Throws StorageUnavailableError, or a plain
+ * Error with one clear line where the database is newer than this code.
+ */
+export async function openSqlite(dataDir: string): Promise<Database> {
+  const path = join(dataDir, 'petstore.db');
+  const writer = attempt(() => {
+    mkdirSync(dataDir, { recursive: true });
+    return new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
+  });
+  try {
+    attempt(() =>
+      writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on'),
+    );
+    attempt(() => migrate(writer, pendingMigrations('sqlite')));
+    // From here on the event loop must not stand still for a lock: begin() waits without blocking.
+    writer.exec('pragma busy_timeout = 0');
+    const reader = attempt(
+      () => new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs }),
+    );
+    return new SqliteDatabase(writer, reader);
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+class SqliteDatabase implements Database {
+  readonly read: Sql;
+  readonly #writer: DatabaseSync;
+  readonly #reader: DatabaseSync;
+  readonly #sql: Sql;
+  #queue: PendingWrite[] = [];
+  #draining: Promise<void> | undefined;
+
+  constructor(writer: DatabaseSync, reader: DatabaseSync) {
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#sql = sqlOn(writer);
+    this.read = sqlOn(reader);
+  }
+
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#draining;
+    if (!this.#writer.isOpen) return;
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  /** Commits what is queued, group by group. Writes that arrive in one turn of the event loop form a group. */
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await nextTurn();
+      const group = this.#queue.splice(0, maxGroupSize);
+      try {
+        const settle = await this.#commit(group);
+        for (const answer of settle) answer();
+      } catch (error) {
+        for (const write of group) write.reject(error);
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  /**
+   * Runs a group in one transaction, each write in a savepoint of its own so that one refusal leaves its neighbours
+   * alone. The answers are held back until the commit, since each may rest on what a neighbour wrote.
+   */
+  async #commit(group: PendingWrite[]): Promise<(() => void)[]> {
+    await this.#begin();
+    try {
+      const settle: (() => void)[] = [];
+      for (const write of group) {
+        await this.#sql`savepoint one_write`;
+        try {
+          const value = await write.work(this.#sql);
+          settle.push(() => write.resolve(value));
+        } catch (error) {
+          // A full disk or the like ends the whole transaction.
+          if (error instanceof StorageUnavailableError) throw error;
+          await this.#sql`rollback to one_write`;
+          settle.push(() => write.reject(error));
+        }
+        await this.#sql`release one_write`;
+      }
+      await this.#sql`commit`;
+      return settle;
+    } catch (error) {
+      if (this.#writer.isTransaction) this.#writer.exec('rollback');
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const deadlineMs = Date.now() + lockWaitMs;
+    for (;;) {
+      try {
+        await this.#sql`begin immediate`;
+        return;
+      } catch (error) {
+        if (!isLocked(error) || Date.now() >= deadlineMs) throw error;
+        await sleep(5);
+      }
+    }
+  }
+}
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Statements on one connection, prepared once for each text. */
+function sqlOn(connection: DatabaseSync): Sql {
+  const byTemplate = new WeakMap<TemplateStringsArray, StatementSync>();
+  const byText = new LRUCache<string, StatementSync>({ max: maxStatements });
+  const prepare = (text: string) => {
+    let statement = byText.get(text);
+    if (!statement) {
+      statement = connection.prepare(text);
+      byText.set(text, statement);
+    }
+    return statement;
+  };
+  const run = (template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Row[] => {
+    const known = byTemplate.get(template);
+    if (known) return known.all(...(values as SqlValue[])) as unknown as Row[];
+    const flat = flatten(template, values, () => '?');
+    const statement = prepare(flat.text);
+    if (!values.some((value) => value instanceof Fragment)) byTemplate.set(template, statement);
+    return statement.all(...flat.values) as unknown as Row[];
+  };
+  return async (template, ...values) => attempt(() => run(template, values));
+}
+
+/** Applies each pending migration in a transaction that also records its number. */
+function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): void {
+  connection.exec('begin immediate');
+  try {
+    const [row] = connection.prepare('pragma user_version').all() as unknown as Row[];
+    for (const migration of pending(Number(row?.[0]))) {
+      connection.exec(migration.sql);
+      connection.exec(`pragma user_version = ${migration.version}`);
+    }
+    connection.exec('commit');
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('rollback');
+    throw error;
+  }
+}
+
+interface SqliteError extends Error {
+  code: string;
+  errcode: number;
+}
+
+const isSqliteError = (error: unknown): error is SqliteError =>
+  (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR';
+
+/** SQLite's primary result codes that tell of the storage, not of the statement: https://sqlite.org/rescode.html */
+const unavailableResults = new Set([
+  5 /* BUSY */, 6 /* LOCKED */, 7 /* NOMEM */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */,
+  13 /* FULL */, 14 /* CANTOPEN */, 15 /* PROTOCOL */, 26 /* NOTADB */,
+]);
+
+const primaryResult = (error: SqliteError) => error.errcode & 0xff;
+
+const isLocked = (error: unknown) =>
+  error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
+
+/** Runs `action` and turns failures of the storage into StorageUnavailableError. */
+function attempt<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const isFileError = (error as { syscall?: string } | null)?.syscall !== undefined;
+    if (isFileError || (isSqliteError(error) && unavailableResults.has(primaryResult(error)))) {
+      throw new StorageUnavailableError((error as Error).message, { cause: error });
+    }
+    throw error;
+  }
+}

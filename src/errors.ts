@@ -1,0 +1,104 @@
+import Type from 'typebox';
+
+/** Every error code: the HTTP status it is answered with, and when. Contract: Errors. */
+export const errorCodes = {
+  invalid_json: [400, 'The body is not valid JSON.'],
+  invalid_request: [
+    400,
+    'The request breaks a rule of the description; the message names every field that does.',
+  ],
+  invalid_reference: [400, 'The body names a category or pet that does not exist.'],
+  unauthorized: [401, 'There is no API key, or it is malformed, unknown or revoked.'],
+  not_found: [404, 'The path names nothing that exists.'],
+  method_not_allowed: [405, 'The path exists, but not with this method.'],
+  request_timeout: [408, 'The request did not arrive in time.'],
+  conflict: [409, 'The state of the resource, or a request under way, does not allow it.'],
+  insufficient_stock: [409, 'The pet has too few units in stock.'],
+  order_complete: [409, 'The order is complete and closed.'],
+  precondition_failed: [412, 'The resource is not what If-Match says.'],
+  payload_too_large: [413, 'The body exceeds 64 KiB.'],
+  unsupported_media_type: [415, 'The Content-Type is not one that the operation takes.'],
+  idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
+  headers_too_large: [431, 'The header fields exceed 16 KiB.'],
+  internal_error: [500, 'The service failed. The failure was logged under the request id.'],
+  unavailable: [503, 'The storage cannot answer at the moment.'],
+} as const satisfies Record<string, readonly [status: number, when: string]>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export const ErrorBody = Type.Object(
+  {
+    code: Type.String({
+      description: 'Machine-readable error code. New codes may be added; treat an unknown one by its status.',
+      examples: ['not_found'],
+    }),
+    message: Type.String({
+      description: 'Human-readable description of the error. It names every offending field.',
+      examples: ['petId names no pet.'],
+    }),
+    status: Type.Integer({
+      format: 'int32',
+      description: 'The HTTP status code, equal to that of the response.',
+      examples: [404],
+    }),
+  },
+  { title: 'Error', description: 'The one shape of every error answer.' },
+);
+
+/** A refusal the caller is told about: its code decides the status, its message and headers go out as they are. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.code = code;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return errorCodes[this.code][0];
+  }
+
+  /** The Error object that is sent. */
+  get body() {
+    return { code: this.code, message: this.message, status: this.status };
+  }
+}
+
+/** The storage cannot answer now (locked, full, unreadable, away); trying again later may help. */
+export class StorageUnavailableError extends Error {}
+
+const retryUnavailableAfterSeconds = 1;
+
+/** Refusals of Fastify and Node.js, by their error codes. */
+const frameworkErrors: Record<string, [ErrorCode, string]> = {
+  FST_ERR_BAD_URL: ['invalid_request', 'The path has a malformed percent-encoding.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A segment of the path is too long.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body must not exceed 65536 bytes.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The body is not as long as Content-Length says.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Content-Type must be a media type.'],
+  ECONNRESET: ['invalid_request', 'The connection ended before the body did.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The header fields must not exceed 16 KiB in all.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+};
+
+/** Whether Fastify refused a request for its body. */
+export const isBodyError = (error: unknown) =>
+  /^FST_ERR_(CTP_|ROUTE_MISSING_CONTENT_TYPE)/.test((error as { code?: string } | null)?.code ?? '');
+
+/** What the caller is told of any thrown value. Internals stay out: an unexpected failure names its request alone. */
+export function toApiError(error: unknown, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StorageUnavailableError) {
+    return new ApiError('unavailable', 'The storage cannot answer at the moment. Try again shortly.', {
+      'retry-after': String(retryUnavailableAfterSeconds),
+    });
+  }
+  const errorCode = (error as { code?: string } | null)?.code ?? '';
+  const [code, message] = frameworkErrors[errorCode] ?? [
+    'internal_error',
+    `The service failed, for no fault of yours. The failure was logged under the request id ${requestId}.`,
+  ];
+  return new ApiError(code, message);
+}

@@ -1,0 +1,37 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError, toApiError } from '../errors.ts';
+import { corsHeaders } from './cors.ts';
+import { requestIdOf } from './request-id.ts';
+
+/**
+ * Answers what Node.js could not read as a request, on the bare socket, with the headers and the Error object of any
+ * other answer, and closes it.
+ */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET' || hasBegunToAnswer(socket)) {
+    socket.destroy();
+    return;
+  }
+  const requestId = requestIdOf({ headers: {} });
+  const isParseError = error.code?.startsWith('HPE_') && error.code !== 'HPE_HEADER_OVERFLOW';
+  const apiError = isParseError
+    ? new ApiError('invalid_request', 'This is not a valid HTTP/1.1 request.')
+    : toApiError(error, requestId);
+  const body = JSON.stringify(apiError.body);
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+    date: new Date().toUTCString(),
+    'x-request-id': requestId,
+    ...corsHeaders,
+  };
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${apiError.status} ${STATUS_CODES[apiError.status]}\r\n${fields.join('')}\r\n${body}`);
+}
+
+/** Node.js tells to look here, so that no second answer is written into the middle of a first one. */
+function hasBegunToAnswer(socket: Socket): boolean {
+  return (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent ?? false;
+}

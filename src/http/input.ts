@@ -1,0 +1,167 @@
+import type { FastifyRequest } from 'fastify';
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { ApiError } from '../errors.ts';
+import { isInt64, toInt64 } from '../schema.ts';
+import { expectation } from './expectation.ts';
+import { parseJson } from './json.ts';
+import { defaultLimit, type PageRequest, readCursor } from './page.ts';
+
+type Values = Record<string, unknown>;
+
+/** The parts of a request that schemas describe, as valid values. */
+export interface RequestValues {
+  params: Values;
+  query: Values;
+  body: Values;
+  page: PageRequest;
+}
+
+export interface InputSpec {
+  params: TProperties;
+  query: TProperties;
+  body: { properties: TProperties; mediaTypes: readonly string[] } | undefined;
+  /** The list whose cursors are taken, for operations that answer pages. */
+  cursorOf: string | undefined;
+}
+
+/**
+ * A reader of requests of one operation. It parses path and query strictly from text, takes the body as it is, drops
+ * what is not declared in the body, and throws one `invalid_request` that names everything that is wrong.
+ */
+export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
+  const readParams = objectReader(spec.params, 'Path parameter');
+  const readQuery = objectReader(spec.query, 'Query parameter');
+  const readBody = spec.body && objectReader(spec.body.properties, 'Body property');
+
+  return (request) => {
+    const problems: string[] = [];
+    const body = spec.body && parseBody(request, spec.body.mediaTypes);
+    const params = readParams(textValues(spec.params, request.params as Values), problems);
+    const query = readQuery(queryValues(spec, request.raw.url as string, problems), problems);
+    const page = readPage(spec.cursorOf, query, problems);
+    const values = { params, query, page, body: readBody?.(body as Values, problems) ?? {} };
+    if (problems.length > 0) throw new ApiError('invalid_request', `${problems.join('. ')}.`);
+    return values;
+  };
+}
+
+function readPage(cursorOf: string | undefined, query: Values, problems: string[]): PageRequest {
+  const { cursor, limit = defaultLimit } = query as { cursor?: string; limit?: number };
+  if (cursorOf === undefined || cursor === undefined) return { after: 0, limit };
+  const after = readCursor(cursorOf, cursor);
+  if (after === undefined)
+    problems.push('Query parameter cursor must come from the Link of a page of this list');
+  return { after: after ?? 0, limit };
+}
+
+/** Takes the declared properties out of an object and notes a problem for each that does not fit its schema. */
+function objectReader(properties: TProperties, kind: string) {
+  const fields = Object.entries(properties)
+    .filter(([, schema]) => !(schema as { readOnly?: boolean }).readOnly)
+    .map(([name, schema]) => ({
+      name,
+      isRequired: !Type.IsOptional(schema),
+      fits: checker(schema),
+      mustBe: `${kind} ${name} must be ${expectation(schema)}`,
+    }));
+  return (source: Values, problems: string[]): Values => {
+    const values: Values = {};
+    for (const { name, isRequired, fits, mustBe } of fields) {
+      const value = Object.hasOwn(source, name) ? source[name] : undefined;
+      if (value === undefined) {
+        if (isRequired) problems.push(`${mustBe}; it is missing`);
+      } else if (fits(value)) values[name] = value;
+      else problems.push(mustBe);
+    }
+    return values;
+  };
+}
+
+function checker(schema: TSchema): (value: unknown) => boolean {
+  const compiled = Compile(schema);
+  if ((schema as { format?: string }).format !== 'int64') return (value) => compiled.Check(value);
+  return (value) => compiled.Check(value) && isInt64(value as number);
+}
+
+/** Text from a path or query as the value its schema asks for; text that is not of that type stays text and fails. */
+function fromText(schema: TSchema, text: string): unknown {
+  const { type, format } = schema as { type?: string; format?: string };
+  if (type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text)) {
+    return (format === 'int64' ? toInt64(text) : Number(text)) ?? text;
+  }
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+function textValues(properties: TProperties, texts: Values): Values {
+  const values: Values = {};
+  for (const name in properties) values[name] = fromText(properties[name] as TSchema, texts[name] as string);
+  return values;
+}
+
+/** The declared query parameters. A parameter that is not declared, or stands twice without being a list, is a problem. */
+function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
+  const start = url.indexOf('?');
+  const known = Object.keys(spec.query).join(', ') || 'none';
+  const values: Values = {};
+  if (start === -1) return values;
+  const query = url.slice(start + 1);
+  assertWellEncoded(query);
+  for (const [name, text] of new URLSearchParams(query)) {
+    const schema = Object.hasOwn(spec.query, name) ? spec.query[name] : undefined;
+    if (!schema) {
+      problems.push(
+        `${JSON.stringify(name)} is not a query parameter of this operation, which takes ${known}`,
+      );
+    } else if (Type.IsArray(schema)) {
+      values[name] = [...((values[name] as unknown[]) ?? []), fromText(schema.items, text)];
+    } else if (name in values) {
+      problems.push(`Query parameter ${name} must stand once`);
+    } else values[name] = fromText(schema, text);
+  }
+  return values;
+}
+
+function assertWellEncoded(query: string): void {
+  try {
+    decodeURIComponent(query);
+  } catch {
+    throw new ApiError('invalid_request', 'The query has a malformed percent-encoding.');
+  }
+}
+
+function parseBody(request: FastifyRequest, mediaTypes: readonly string[]): Values {
+  const bytes = request.body as Buffer | undefined;
+  const contentType = request.headers['content-type'];
+  if (!bytes?.length && contentType === undefined)
+    throw new ApiError('invalid_json', 'The request has no body; it must be a JSON object.');
+  assertMediaType(contentType, mediaTypes);
+  assertNotEncoded(request.headers['content-encoding']);
+  if (!bytes?.length) throw new ApiError('invalid_json', 'The body is empty; it must be a JSON object.');
+  const body = parseJson(bytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new ApiError('invalid_request', 'The body must be a JSON object.');
+  }
+  return body as Values;
+}
+
+function assertMediaType(contentType: string | undefined, mediaTypes: readonly string[]): void {
+  const [mediaType, ...parameters] = (contentType ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const isUtf8 = parameters.every((parameter) => !/^charset=(?!"?utf-8"?$)/.test(parameter));
+  if (!isUtf8 || !mediaTypes.includes(mediaType as string)) {
+    throw new ApiError(
+      'unsupported_media_type',
+      `Content-Type must be ${mediaTypes.join(' or ')}, in UTF-8.`,
+    );
+  }
+}
+
+function assertNotEncoded(contentEncoding: string | undefined): void {
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    throw new ApiError('unsupported_media_type', 'The body must come without Content-Encoding.');
+  }
+}

@@ -1,0 +1,62 @@
+import { ApiError } from '../errors.ts';
+import { toInt64 } from '../schema.ts';
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** What JSON.parse would take without complaint but not keep as written: long numbers and escaped surrogates. */
+const needsExactness = /\d{16}|\\u[dD]/;
+
+/**
+ * Parses a JSON text strictly (RFC 8259, and RFC 7493 for what it leaves open): UTF-8, no property twice, no unpaired
+ * surrogate. Throws `invalid_json` saying what is wrong.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw invalidJson('it is not UTF-8');
+  }
+  let value: unknown;
+  try {
+    value = needsExactness.test(text) ? JSON.parse(text, keepExact as Reviver) : JSON.parse(text);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw invalidJson(error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message);
+  }
+  const twice = findDuplicateProperty(text);
+  if (twice !== undefined)
+    throw invalidJson(`the property ${JSON.stringify(twice)} stands twice in one object`);
+  return value;
+}
+
+const invalidJson = (reason: string) =>
+  new ApiError('invalid_json', `The body is not valid JSON: ${reason}.`);
+
+/** TypeScript does not know the third argument yet: https://tc39.es/proposal-json-parse-with-source */
+type Reviver = Parameters<typeof JSON.parse>[1];
+
+/** A reviver that refuses unpaired surrogates and keeps 64-bit integers from being rounded out of their range. */
+function keepExact(key: string, value: unknown, context: { source?: string }): unknown {
+  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
+    throw invalidJson('a string has an unpaired surrogate');
+  }
+  const source = context.source ?? '';
+  return typeof value === 'number' && /^-?\d{16,19}$/.test(source) ? (toInt64(source) ?? value) : value;
+}
+
+/** The first property that stands twice in one object of a valid JSON text. */
+function findDuplicateProperty(json: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const [token, , colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (colon) {
+      const name: string = JSON.parse(token.slice(0, -colon.length));
+      const names = open.at(-1) as Set<string>;
+      if (names.has(name)) return name;
+      names.add(name);
+    }
+  }
+  return undefined;
+}

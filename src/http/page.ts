@@ -1,0 +1,57 @@
+import Type from 'typebox';
+import type { Row } from '../db/sql.ts';
+
+/** A part of a list ordered by id: at most `limit` items with ids above `after`. */
+export interface PageRequest {
+  after: number;
+  limit: number;
+}
+
+/** The items of a page and, when more follow, the id of its last one. */
+export interface Page<Item> {
+  items: Item[];
+  next?: number;
+}
+
+export const defaultLimit = 20;
+
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      format: 'int32',
+      minimum: 1,
+      maximum: 100,
+      default: defaultLimit,
+      description: 'How many items to answer at most.',
+      examples: [20],
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      description: 'Where to go on: the `cursor` of the link that the previous page gave with `rel="next"`.',
+    }),
+  ),
+};
+
+/**
+ * A page from rows that begin with their id and were asked for with `limit + 1`: the one too many shows that more
+ * follow.
+ */
+export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => Item): Page<Item> {
+  const items = rows.slice(0, limit).map(toItem);
+  return rows.length > limit ? { items, next: Number(rows[limit - 1]?.[0]) } : { items };
+}
+
+/** An opaque cursor after `id` in the list of one operation. */
+export const writeCursor = (operationId: string, id: number) =>
+  Buffer.from(`${operationId}:${id}`).toString('base64url');
+
+/** The id that a cursor of this operation stands for, or undefined where it is not one. */
+export function readCursor(operationId: string, cursor: string): number | undefined {
+  const id = Number(
+    Buffer.from(cursor, 'base64url')
+      .toString()
+      .slice(operationId.length + 1),
+  );
+  return Number.isSafeInteger(id) && writeCursor(operationId, id) === cursor ? id : undefined;
+}

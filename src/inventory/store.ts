@@ -1,0 +1,91 @@
+import { fragment, type Row, type Sql } from '../db/sql.ts';
+import { ApiError } from '../errors.ts';
+import { type Page, type PageRequest, toPage } from '../http/page.ts';
+import { maxInt32, type PetStatus } from '../schema.ts';
+import type { InventoryItem } from './schema.ts';
+
+/** The rule by which orders and stock changes move the one status of a pet and its inventory entry. */
+export function statusOfStock(stock: number, hasUnitsInOpenOrders: boolean): PetStatus {
+  if (stock > 0) return 'available';
+  return hasUnitsInOpenOrders ? 'pending' : 'sold';
+}
+
+export async function listInventory(
+  sql: Sql,
+  workspaceId: number,
+  status: PetStatus | undefined,
+  page: PageRequest,
+): Promise<Page<InventoryItem>> {
+  const withStatus = status ? fragment`and status = ${status}` : fragment``;
+  const rows = await sql`
+    select id, stock, status from pets
+    where workspace_id = ${workspaceId} and id > ${page.after} ${withStatus} order by id limit ${page.limit + 1}`;
+  return toPage(rows, page.limit, toInventoryItem);
+}
+
+export async function getInventory(sql: Sql, workspaceId: number, petId: number): Promise<InventoryItem> {
+  const [row] = await sql`
+    select id, stock, status from pets where workspace_id = ${workspaceId} and id = ${petId}`;
+  return toInventoryItem(row ?? noSuchItem());
+}
+
+/** Sets the stock of a pet once `check` has agreed to what it was; its status follows by the rule. */
+export async function updateInventory(
+  sql: Sql,
+  workspaceId: number,
+  petId: number,
+  quantity: number,
+  check: (current: InventoryItem) => void,
+): Promise<InventoryItem> {
+  check((await lockInventory(sql, workspaceId, petId)) ?? noSuchItem());
+  const status = await settleStock(sql, workspaceId, petId, quantity);
+  return { petId, quantity, status };
+}
+
+/**
+ * The inventory entry of a pet, or undefined where there is no such pet. The row stays locked until the transaction
+ * ends: an update that changes nothing says so in the words of both engines.
+ */
+export async function lockInventory(
+  sql: Sql,
+  workspaceId: number,
+  petId: number,
+): Promise<InventoryItem | undefined> {
+  const [row] = await sql`
+    update pets set stock = stock where workspace_id = ${workspaceId} and id = ${petId} returning id, stock, status`;
+  return row && toInventoryItem(row);
+}
+
+/**
+ * Writes the stock of a locked pet and moves the status by the rule, after the orders of the transaction are written.
+ * Throws `conflict` where units come back to a stock that has no room for them.
+ */
+export async function settleStock(
+  sql: Sql,
+  workspaceId: number,
+  petId: number,
+  stock: number,
+): Promise<PetStatus> {
+  if (stock > maxInt32) {
+    throw new ApiError(
+      'conflict',
+      `The units cannot return: the stock of pet ${petId} would exceed ${maxInt32}.`,
+    );
+  }
+  const openOrders = await sql`
+    select id from orders where workspace_id = ${workspaceId} and pet_id = ${petId} and complete = 0 limit 1`;
+  const status = statusOfStock(stock, openOrders.length > 0);
+  await sql`
+    update pets set stock = ${stock}, status = ${status} where workspace_id = ${workspaceId} and id = ${petId}`;
+  return status;
+}
+
+function noSuchItem(): never {
+  throw new ApiError('not_found', 'petId names no pet, so that there is no inventory entry.');
+}
+
+const toInventoryItem = ([petId, quantity, status]: Row): InventoryItem => ({
+  petId: Number(petId),
+  quantity: Number(quantity),
+  status: status as PetStatus,
+});

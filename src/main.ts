@@ -1,0 +1,44 @@
+import { Command, CommanderError } from 'commander';
+import { keysCommand } from './commands/keys.ts';
+import { openapiCommand } from './commands/openapi.ts';
+import { seedCommand } from './commands/seed.ts';
+import { serveCommand } from './commands/serve.ts';
+import { workspacesCommand } from './commands/workspaces.ts';
+import { version } from './openapi/document.ts';
+
+const usageExitCode = 2;
+const failureExitCode = 1;
+
+/** Runs the command line. A wrong call exits with 2, a failure with 1, each after one line on standard error. */
+export async function main(argv: string[]): Promise<void> {
+  const program = new Command('petstore')
+    .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
+    .version(version)
+    .showHelpAfterError('(add --help for what there is)')
+    .configureHelp({ showGlobalOptions: false });
+  for (const command of [
+    serveCommand(),
+    keysCommand(),
+    workspacesCommand(),
+    seedCommand(),
+    openapiCommand(),
+  ]) {
+    program.addCommand(command);
+  }
+  forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : usageExitCode;
+    } else {
+      console.error(`petstore: ${error instanceof Error ? error.message : error}`);
+      process.exitCode = failureExitCode;
+    }
+  }
+}
+
+function forAll(command: Command, act: (command: Command) => void): void {
+  act(command);
+  for (const child of command.commands) forAll(child, act);
+}

@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from './access/keys.ts';
+import type { Database } from './db/database.ts';
+import type { Sql } from './db/sql.ts';
+import { assertMatch, etagOf, isNotModified, parseEntityTags } from './http/etag.ts';
+import { once, parseIdempotencyKey, withoutTwin } from './http/idempotency.ts';
+import { inputReader } from './http/input.ts';
+import { type Page, writeCursor } from './http/page.ts';
+import { mediaTypesOf, type Operation } from './operation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation;
+  }
+}
+
+/** What serving an operation needs besides the operation. */
+export interface Services {
+  db: Database;
+  /** Where callers find the API, without a slash at the end. */
+  baseUrl: string;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** POST requests with an Idempotency-Key that are being answered by this instance. */
+  inFlight: Set<string>;
+}
+
+/** A successful answer before it is written to the wire. Header names are in lower case. */
+export interface Outcome {
+  status: number;
+  headers: Record<string, string>;
+  body?: unknown;
+}
+
+type Handle = (sql: Sql) => Promise<Outcome>;
+
+/** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
+export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
+  const { method, path, success } = operation;
+  const readInput = operationInputReader(operation);
+  const perform = method === 'GET' ? read : method === 'POST' ? create : change;
+  const lifecycle = lifecycleHeaders(operation, services.baseUrl);
+
+  app.route({
+    method,
+    url: path.replace(/{(\w+)}/g, ':$1'),
+    schema: success.schema ? { response: { [success.status]: success.schema } } : {},
+    config: { operation },
+    handler: async (request, reply) => {
+      if (lifecycle) reply.headers(lifecycle);
+      const input = readInput(request);
+      const handle: Handle = async (sql) =>
+        toOutcome(operation, services.baseUrl, request, await operation.handle(sql, input));
+      return send(request, reply, await perform(handle, services, request));
+    },
+  });
+}
+
+const read = (handle: Handle, { db }: Services) => handle(db.read);
+
+const change = (handle: Handle, { db }: Services) => db.write(handle);
+
+/** A POST may carry an Idempotency-Key, which makes it happen once. */
+function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Outcome> {
+  const field = request.headers['idempotency-key'] as string | undefined;
+  if (field === undefined) return change(handle, services);
+  const { workspaceId } = request.caller as Caller;
+  const key = parseIdempotencyKey(field);
+  const fingerprint = `${request.routeOptions.url} ${hash('sha256', request.body as Buffer)}`;
+  const attempt = { workspaceId, key, fingerprint, nowMs: services.clock() };
+  return withoutTwin(services.inFlight, `${workspaceId} ${key}`, () =>
+    services.db.write((sql) => once(sql, attempt, () => handle(sql))),
+  );
+}
+
+/** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
+function operationInputReader(operation: Operation) {
+  const { id, params, query, body, success } = operation;
+  const readValues = inputReader({
+    params,
+    query,
+    body: body && { properties: body.properties, mediaTypes: mediaTypesOf(operation) },
+    cursorOf: success.kind === 'page' ? id : undefined,
+  });
+  return (request: FastifyRequest): Parameters<Operation['handle']>[1] => {
+    const values = readValues(request);
+    const ifMatch = request.headers['if-match'];
+    const tags = ifMatch === undefined ? '*' : parseEntityTags('If-Match', ifMatch);
+    const { workspaceId } = request.caller as Caller;
+    return { ...values, workspaceId, assertMatch: (current) => assertMatch(tags, current) };
+  };
+}
+
+/** The answer that the kind of success asks for. */
+function toOutcome(operation: Operation, baseUrl: string, request: FastifyRequest, result: unknown): Outcome {
+  const { success } = operation;
+  const { status } = success;
+  switch (success.kind) {
+    case 'empty':
+      return { status, headers: {} };
+    case 'page': {
+      const { items, next } = result as Page<unknown>;
+      return {
+        status,
+        headers: next === undefined ? {} : { link: nextLink(operation, baseUrl, request, next) },
+        body: items,
+      };
+    }
+    case 'resource':
+      return { status, headers: { etag: etagOf(result) }, body: result };
+    case 'created': {
+      const location = baseUrl + success.locationOf?.(result);
+      return { status, headers: { etag: etagOf(result), location }, body: result };
+    }
+  }
+}
+
+/** The link to the next page (RFC 8288): the same question with a cursor. */
+function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest, after: number): string {
+  const query = new URLSearchParams((request.raw.url as string).split('?')[1]);
+  query.set('cursor', writeCursor(operation.id, after));
+  return `<${baseUrl}${operation.path}?${query}>; rel="next"`;
+}
+
+/** Writes an outcome. A GET whose If-None-Match names the current ETag gets 304 without a body. */
+function send(request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Outcome): unknown {
+  reply.code(status).headers(headers);
+  const ifNoneMatch = request.headers['if-none-match'];
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (isRead && headers.etag && ifNoneMatch !== undefined) {
+    const tags = parseEntityTags('If-None-Match', ifNoneMatch);
+    if (isNotModified(tags, headers.etag)) return reply.code(304).send();
+  }
+  return reply.send(body);
+}
+
+/** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for every answer of a deprecated operation. */
+function lifecycleHeaders({ deprecated }: Operation, baseUrl: string): Record<string, string> | undefined {
+  if (!deprecated) return undefined;
+  return {
+    deprecation: `@${Date.parse(deprecated.since) / 1000}`,
+    sunset: new Date(deprecated.sunset).toUTCString(),
+    link: `<${baseUrl}${deprecated.successor}>; rel="successor-version"`,
+  };
+}

@@ -1,0 +1,192 @@
+import { STATUS_CODES } from 'node:http';
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { ErrorBody, type ErrorCode, errorCodes } from '../errors.ts';
+import { mediaTypesOf, type Operation } from '../operation.ts';
+import { answerHeaders, headers, requestHeaders, requestHeadersOf } from './headers.ts';
+import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
+
+export const version = '1.0.0';
+
+const introduction = `A demonstration pet store that does exactly what this description says.
+
+Lists answer a bare array in the order of ids, \`limit\` items at most; while more follow, the \`Link\` header gives the
+next page. Single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
+ignored; unknown query parameters are refused. Every \`GET\` can be asked as \`HEAD\`, and every path as \`OPTIONS\`.`;
+
+const tags = [
+  { name: 'Pets', description: 'Pets and the categories they belong to.' },
+  { name: 'Store', description: 'Orders for pets, and the stock they are taken from.' },
+];
+
+/** The OpenAPI 3.0.3 document of the operations, for callers who find the API at `baseUrl`. */
+export function describe(operations: readonly Operation[], baseUrl: string): JsonObject {
+  const schemas = new Schemas();
+  const parameters: JsonObject = {};
+  const paths: Record<string, JsonObject> = {};
+  const context = { schemas, parameters };
+  for (const operation of operations) {
+    paths[operation.path] ??= {};
+    (paths[operation.path] as JsonObject)[operation.method.toLowerCase()] = describeOperation(
+      operation,
+      context,
+    );
+  }
+  const responses = errorResponses(operations, schemas);
+  return {
+    openapi: '3.0.3',
+    info: { title: 'Petstore', version, description: introduction },
+    servers: [{ url: baseUrl }],
+    security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
+    tags,
+    paths,
+    components: {
+      schemas: schemas.components,
+      parameters,
+      headers,
+      responses,
+      securitySchemes: {
+        bearerAuth: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key as `Authorization: Bearer KEY`.',
+        },
+        apiKeyAuth: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description: 'An API key as `X-API-Key: KEY`.',
+        },
+      },
+    },
+  };
+}
+
+interface Context {
+  schemas: Schemas;
+  /** Components that are filled as operations use them. */
+  parameters: JsonObject;
+}
+
+function describeOperation(operation: Operation, context: Context): JsonObject {
+  const { id, tag, summary, description, stability, deprecated, hideTryItPanel, body } = operation;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    ...(deprecated && {
+      deprecated: true,
+      'x-deprecated-sunset': deprecated.sunset,
+      'x-sunset': deprecated.sunset,
+    }),
+    ...(stability && { 'x-stability': stability }),
+    ...(hideTryItPanel && { 'x-hideTryItPanel': true }),
+    parameters: [
+      ...describeParameters(operation.params, 'path', operation, context),
+      ...describeParameters(operation.query, 'query', operation, context),
+      ...requestHeadersOf(operation).map((name) => useRequestHeader(name, context)),
+    ],
+    ...(body && { requestBody: describeBody(operation, body, context.schemas) }),
+    responses: describeResponses(operation, context.schemas),
+  };
+}
+
+/** Parameters of paths and pages are components; a filter has its description from its operation. */
+function describeParameters(
+  properties: TProperties,
+  place: 'path' | 'query',
+  operation: Operation,
+  context: Context,
+): Json[] {
+  const isShared = (name: string) =>
+    place === 'path' || (operation.success.kind === 'page' && (name === 'limit' || name === 'cursor'));
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, ...rest } = schema as TSchema & { description: string; title?: string };
+    const parameter: JsonObject = {
+      name,
+      in: place,
+      required: !Type.IsOptional(schema),
+      description,
+      schema: context.schemas.use(rest.title ? schema : (rest as TSchema)),
+    };
+    if (!isShared(name)) return parameter;
+    context.parameters[name] = parameter;
+    return { $ref: `#/components/parameters/${name}` };
+  });
+}
+
+function useRequestHeader(name: keyof typeof requestHeaders, { parameters }: Context): Json {
+  const component = name.replaceAll('-', '');
+  parameters[component] = { name, in: 'header', required: false, ...requestHeaders[name] };
+  return { $ref: `#/components/parameters/${component}` };
+}
+
+function describeBody(operation: Operation, body: TSchema, schemas: Schemas): JsonObject {
+  const content = { schema: schemas.use(body), example: exampleOf(body, true) };
+  return {
+    required: true,
+    content: Object.fromEntries(mediaTypesOf(operation).map((type) => [type, content])),
+  };
+}
+
+function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
+  const { success, method, errors } = operation;
+  const responses: JsonObject = {
+    [success.status]: {
+      description: success.description,
+      headers: headerRefs(success.status, operation),
+      ...(success.schema && {
+        content: {
+          'application/json': { schema: schemas.use(success.schema), example: exampleOf(success.schema) },
+        },
+      }),
+    },
+  };
+  if (success.kind === 'resource' && method === 'GET') {
+    responses['304'] = {
+      description: 'The caller has the current representation already.',
+      headers: headerRefs(304, operation),
+    };
+  }
+  for (const status of statusesOf(errors))
+    responses[status] = { $ref: `#/components/responses/${nameOf(status)}` };
+  return responses;
+}
+
+/** One response component for each error status, with an example for each of its codes. */
+function errorResponses(operations: readonly Operation[], schemas: Schemas): JsonObject {
+  const codes = [...new Set(operations.flatMap((operation) => operation.errors))];
+  return Object.fromEntries(
+    statusesOf(codes).map((status) => {
+      const ofStatus = codes.filter((code) => errorCodes[code][0] === status);
+      return [
+        nameOf(status),
+        {
+          description: ofStatus.map((code) => `\`${code}\`: ${errorCodes[code][1]}`).join(' '),
+          headers: headerRefs(status),
+          content: {
+            'application/json': {
+              schema: schemas.use(ErrorBody),
+              examples: Object.fromEntries(
+                ofStatus.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]),
+              ),
+            },
+          },
+        },
+      ];
+    }),
+  );
+}
+
+const statusesOf = (codes: readonly ErrorCode[]) =>
+  [...new Set(codes.map((code) => errorCodes[code][0]))].sort((a, b) => a - b);
+
+const nameOf = (status: number) => (STATUS_CODES[status] as string).replaceAll(/\W/g, '');
+
+const headerRefs = (status: number, operation?: Operation): JsonObject =>
+  Object.fromEntries(
+    Object.entries(answerHeaders(status, operation)).map(([name, component]) => [
+      name,
+      { $ref: `#/components/headers/${component}` },
+    ]),
+  );

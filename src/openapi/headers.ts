@@ -1,0 +1,86 @@
+import type { Operation } from '../operation.ts';
+import type { JsonObject } from './schemas.ts';
+
+const text = (description: string, example: string): JsonObject => ({
+  description,
+  schema: { type: 'string' },
+  example,
+});
+
+/** Header fields that operations take, by their names. */
+export const requestHeaders = {
+  'If-Match': text(
+    'Change the resource only if its ETag is among these, or `*`; else 412.',
+    '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
+  ),
+  'If-None-Match': text(
+    'Answer 304 if the ETag of the resource is among these.',
+    '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
+  ),
+  'Idempotency-Key': text(
+    'Makes the request safe to repeat: for 24 hours the same key with the same body gets the first answer again. At most 255 characters, bare or in double quotes. A refused request leaves the key unused.',
+    '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
+  ),
+  'X-Request-Id': text(
+    'A name for this request, of 1 to 128 visible ASCII characters; it comes back in the answer.',
+    'walk-1',
+  ),
+};
+
+/** Header fields of answers. */
+export const headers: JsonObject = {
+  Deprecation: required(
+    'When the operation was deprecated, as `@` and Unix seconds (RFC 9745).',
+    '@1764892800',
+  ),
+  ETag: required('A strong entity tag of the representation.', '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"'),
+  IdempotencyReplayed: text(
+    '`true` when this is the first answer to the same Idempotency-Key again.',
+    'true',
+  ),
+  Link: text(
+    'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
+    '<http://localhost:8080/v1/pets?cursor=bGlzdFBldHM6MjA>; rel="next"',
+  ),
+  Location: required('Where the new resource is.', 'http://localhost:8080/v1/pets/21'),
+  RetryAfter: required('Whole seconds after which to try again.', '1'),
+  SuccessorLink: required(
+    'The way on, with `rel="successor-version"`.',
+    '<http://localhost:8080/v1/pets>; rel="successor-version"',
+  ),
+  Sunset: required('When the operation may go away (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'),
+  WWWAuthenticate: required('How to authenticate (RFC 6750).', 'Bearer realm="petstore"'),
+  XRequestId: required(
+    "Names this request in the log: the caller's own X-Request-Id, or a new one.",
+    'walk-1',
+  ),
+};
+
+function required(description: string, example: string): JsonObject {
+  return { ...text(description, example), required: true };
+}
+
+/** The components of the fields that an answer with `status` carries, by their names; for errors, those any operation gives. */
+export function answerHeaders(status: number, operation?: Operation): Record<string, string> {
+  const kind = operation?.success.kind;
+  return {
+    'X-Request-Id': 'XRequestId',
+    ...(status === 401 && { 'WWW-Authenticate': 'WWWAuthenticate' }),
+    ...(status === 503 && { 'Retry-After': 'RetryAfter' }),
+    ...((kind === 'resource' || kind === 'created') && { ETag: 'ETag' }),
+    ...(kind === 'created' && { Location: 'Location', 'Idempotency-Replayed': 'IdempotencyReplayed' }),
+    ...(kind === 'page' && { Link: 'Link' }),
+    ...(operation?.deprecated && { Deprecation: 'Deprecation', Sunset: 'Sunset', Link: 'SuccessorLink' }),
+  };
+}
+
+/** The header fields that an operation takes. */
+export function requestHeadersOf({ method, success }: Operation): (keyof typeof requestHeaders)[] {
+  const isChange = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+  return [
+    ...(isChange ? (['If-Match'] as const) : []),
+    ...(method === 'GET' && success.kind === 'resource' ? (['If-None-Match'] as const) : []),
+    ...(method === 'POST' ? (['Idempotency-Key'] as const) : []),
+    'X-Request-Id',
+  ];
+}

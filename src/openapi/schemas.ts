@@ -1,0 +1,65 @@
+import type { TSchema } from 'typebox';
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [name: string]: Json;
+}
+
+/** The keywords that need a hand on the way into a Schema Object; all others are the same there. */
+interface Keywords {
+  title?: string;
+  examples?: Json[];
+  readOnly?: boolean;
+  enum?: Json[];
+  anyOf?: TSchema[];
+  items?: TSchema;
+  properties?: Record<string, TSchema>;
+}
+
+/**
+ * Turns our JSON schemas into Schema Objects of OpenAPI 3.0.3. A schema with a title becomes a component of that name,
+ * and every place that uses it a `$ref`.
+ */
+export class Schemas {
+  readonly components: JsonObject = {};
+
+  /** The reference to a titled schema, or else the schema itself. */
+  use(schema: TSchema): JsonObject {
+    const { title } = schema as Keywords;
+    if (title === undefined) return this.#convert(schema);
+    this.components[title] ??= this.#convert(schema);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  #convert(schema: TSchema): JsonObject {
+    const { title, examples, anyOf, properties, items, ...same } = schema as Keywords;
+    if (anyOf) return this.#nullable(anyOf[0] as TSchema);
+    const converted = same as JsonObject;
+    if (items) converted.items = this.use(items);
+    if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
+    if (examples || properties || items) converted.example = exampleOf(schema);
+    return converted;
+  }
+
+  /** `nullable` has an effect only beside `type`, and an enumeration must list null (OpenAPI 3.0.3, section 4.7.24). */
+  #nullable(schema: TSchema): JsonObject {
+    const converted = this.#convert(schema);
+    if (Array.isArray(converted.enum)) converted.enum = [...converted.enum, null];
+    return { ...converted, nullable: true };
+  }
+}
+
+/** An example value put together from those of the parts. In a request what only answers carry is left out. */
+export function exampleOf(schema: TSchema, isRequest = false): Json {
+  const { examples, anyOf, items, properties } = schema as Keywords;
+  if (examples) return examples[0] as Json;
+  if (anyOf) return exampleOf(anyOf[0] as TSchema, isRequest);
+  if (items) return [exampleOf(items, isRequest)];
+  const sent = Object.entries(properties ?? {}).filter(
+    ([, property]) => !(isRequest && (property as Keywords).readOnly),
+  );
+  return mapValues(Object.fromEntries(sent), (property) => exampleOf(property, isRequest));
+}
+
+const mapValues = <From, To>(object: Record<string, From>, map: (value: From) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));

@@ -1,0 +1,132 @@
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import type { Sql } from './db/sql.ts';
+import type { ErrorCode } from './errors.ts';
+import { type Page, type PageRequest, pageQuery } from './http/page.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Tag = 'Pets' | 'Store';
+
+/** What an operation is: everything the router, the reader of requests and the description need to know. */
+export interface Operation extends Shape {
+  params: TProperties;
+  query: TProperties;
+  body?: TObject;
+  success: Success<unknown>;
+  errors: readonly ErrorCode[];
+  handle(sql: Sql, input: Input<TProperties, TProperties, TProperties>): Promise<unknown>;
+}
+
+interface Shape {
+  method: Method;
+  /** Below the base URL, with `{name}` for each path parameter. */
+  path: string;
+  /** operationId of the description. */
+  id: string;
+  tag: Tag;
+  summary: string;
+  description: string;
+  stability?: 'beta' | 'experimental';
+  deprecated?: Deprecation;
+  /** Whether the reference offers no way to send a request. */
+  hideTryItPanel?: boolean;
+}
+
+/** A deprecation as the description and the headers tell it. Dates are midnights in UTC, as YYYY-MM-DD. */
+export interface Deprecation {
+  since: string;
+  sunset: string;
+  /** Where to go instead, below the base URL. */
+  successor: string;
+}
+
+/** An operation as its room writes it, with types that follow from the schemas. */
+interface Definition<Params extends TProperties, Query extends TProperties, Body extends TProperties, Result>
+  extends Shape {
+  params?: Params;
+  query?: Query;
+  body?: TObject<Body>;
+  success: Success<Result>;
+  /** Errors beyond those that follow from the operation's shape. */
+  errors?: readonly ErrorCode[];
+  /**
+   * Answers the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
+   * committed before the answer leaves and rolled back when this throws.
+   */
+  handle(sql: Sql, input: Input<Params, Query, Body>): Promise<Result>;
+}
+
+/** What a handler is given of a request: valid values only. */
+export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
+  workspaceId: number;
+  params: Static<TObject<Params>>;
+  query: Static<TObject<Query>>;
+  body: Static<TObject<Body>>;
+  /** The part of a list that is asked for. */
+  page: PageRequest;
+  /** Throws `precondition_failed` when the request has an If-Match that `current` does not meet. */
+  assertMatch(current: unknown): void;
+}
+
+/** A successful answer; `Result` is what the handler returns for it. */
+export interface Success<Result> {
+  kind: 'resource' | 'created' | 'page' | 'empty';
+  status: 200 | 201 | 204;
+  description: string;
+  schema?: TSchema;
+  /** Where a created resource is, below the base URL. */
+  locationOf?(result: Result): string;
+}
+
+/** 200 with one resource and its ETag. */
+export function resource<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
+  return { kind: 'resource', status: 200, description, schema };
+}
+
+/** 201 with the new resource, its ETag and its Location. */
+export function created<S extends TSchema>(
+  schema: S,
+  description: string,
+  locationOf: (result: Static<S>) => string,
+): Success<Static<S>> {
+  return { kind: 'created', status: 201, description, schema, locationOf };
+}
+
+/** 200 with an array in the order of ids, and a Link when more follows. Adds `limit` and `cursor` to the query. */
+export function page<Item>(schema: TSchema & { '~item'?: Item }, description: string): Success<Page<Item>> {
+  return { kind: 'page', status: 200, description, schema };
+}
+
+/** 204 without a body. */
+export function empty(description: string): Success<void> {
+  return { kind: 'empty', status: 204, description };
+}
+
+export function operation<
+  Params extends TProperties,
+  Query extends TProperties,
+  Body extends TProperties,
+  Result,
+>(definition: Definition<Params, Query, Body, Result>): Operation {
+  const { params = {}, query = {}, ...rest } = definition;
+  const pageParameters = rest.success.kind === 'page' ? pageQuery : {};
+  const operation = { ...rest, params, query: { ...query, ...pageParameters } };
+  return { ...operation, errors: errorsOf(operation) } as unknown as Operation;
+}
+
+/** Media types that an operation's body may have. A patch is a JSON Merge Patch (RFC 7396) under either name. */
+export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
+  method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
+
+/** Every error an operation can answer with: those that follow from its shape, and its own. */
+function errorsOf(
+  operation: Pick<Operation, 'method' | 'params' | 'body'> & { errors?: readonly ErrorCode[] },
+) {
+  const { method, params, body, errors = [] } = operation;
+  const codes = new Set<ErrorCode>(['invalid_request', 'unauthorized', ...errors]);
+  if (Object.keys(params).length > 0) codes.add('not_found');
+  if (body) codes.add('invalid_json');
+  if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');
+  if (method === 'POST') codes.add('conflict').add('idempotency_key_reused');
+  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
+  return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
+}

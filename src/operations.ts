@@ -1,0 +1,13 @@
+import { categoryOperations } from './categories/operations.ts';
+import { inventoryOperations } from './inventory/operations.ts';
+import type { Operation } from './operation.ts';
+import { orderOperations } from './orders/operations.ts';
+import { petOperations } from './pets/operations.ts';
+
+/** Everything the API can be asked, in the order of the reference. */
+export const operations: readonly Operation[] = [
+  ...petOperations,
+  ...categoryOperations,
+  ...orderOperations,
+  ...inventoryOperations,
+];

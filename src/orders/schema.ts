@@ -1,0 +1,34 @@
+import Type from 'typebox';
+import { DateTime, Id, mergePatchOf, Units } from '../schema.ts';
+
+export const orderId = Id('The order that is meant.');
+
+export const Order = Type.Object(
+  {
+    id: Type.Optional(Id('Unique order identifier.', { readOnly: true })),
+    petId: Type.Optional(Id('The animal in the order.')),
+    quantity: Type.Optional(Type.Integer({ ...Units(1, 'Number of units ordered.', 1), default: 1 })),
+    shipDate: Type.Optional(
+      DateTime(
+        'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
+        '2026-12-24T12:00:00Z',
+      ),
+    ),
+    complete: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether the order has been fulfilled.',
+        examples: [false],
+      }),
+    ),
+  },
+  { title: 'Order', description: 'An order for units of a pet.' },
+);
+export type Order = Type.Static<typeof Order>;
+
+export const Orders = Type.Array(Order, {
+  title: 'Orders',
+  description: 'Orders in the order of their ids.',
+});
+
+export const OrderPatch = mergePatchOf(Order, 'OrderPatch');

@@ -1,0 +1,148 @@
+import { fragment, join, type Row, type Sql } from '../db/sql.ts';
+import { ApiError } from '../errors.ts';
+import { type Page, type PageRequest, toPage } from '../http/page.ts';
+import { toUtc } from '../instant.ts';
+import { lockInventory, settleStock } from '../inventory/store.ts';
+import { allocateIds } from '../workspaces/store.ts';
+import type { Order } from './schema.ts';
+
+/** An order as it is kept: what may be left out of an Order has its value here. */
+export interface StoredOrder extends Order {
+  id: number;
+  quantity: number;
+  complete: boolean;
+}
+
+export interface OrderFilter {
+  complete?: boolean;
+  petId?: number;
+}
+
+export async function listOrders(
+  sql: Sql,
+  workspaceId: number,
+  filter: OrderFilter,
+  page: PageRequest,
+): Promise<Page<StoredOrder>> {
+  const conditions = [fragment`workspace_id = ${workspaceId}`, fragment`id > ${page.after}`];
+  if (filter.complete !== undefined) conditions.push(fragment`complete = ${Number(filter.complete)}`);
+  if (filter.petId !== undefined) conditions.push(fragment`pet_id = ${filter.petId}`);
+  const rows = await sql`
+    select id, pet_id, quantity, ship_date, complete from orders
+    where ${join(conditions, ' and ')} order by id limit ${page.limit + 1}`;
+  return toPage(rows, page.limit, toOrder);
+}
+
+export async function getOrder(sql: Sql, workspaceId: number, id: number): Promise<StoredOrder> {
+  const [row] = await sql`
+    select id, pet_id, quantity, ship_date, complete from orders where workspace_id = ${workspaceId} and id = ${id}`;
+  return toOrder(row ?? noSuchOrder());
+}
+
+/** Places an order and takes its units from the stock of its pet, if it has one. */
+export async function placeOrder(sql: Sql, workspaceId: number, order: Order): Promise<StoredOrder> {
+  const { petId, quantity, shipDate, complete } = withDefaults(order);
+  const stock = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, quantity);
+  const id = await allocateIds(sql, workspaceId, 'orders');
+  const [row] = await sql`
+    insert into orders (workspace_id, id, pet_id, quantity, ship_date, complete)
+    values (${workspaceId}, ${id}, ${petId ?? null}, ${quantity}, ${shipDate ?? null}, ${Number(complete)})
+    returning id, pet_id, quantity, ship_date, complete`;
+  if (petId !== undefined) await settleStock(sql, workspaceId, petId, stock as number);
+  return toOrder(row as Row);
+}
+
+/**
+ * Makes of an open order what `change` says. A changed quantity moves stock by the difference; completing an order
+ * lets its units leave for good. Throws `order_complete` for one that is complete.
+ */
+export async function changeOrder(
+  sql: Sql,
+  workspaceId: number,
+  id: number,
+  change: (current: StoredOrder) => Order,
+): Promise<StoredOrder> {
+  const current = await lockOrder(sql, workspaceId, id);
+  const changed = withDefaults(change(current));
+  assertOpen(current);
+  if (changed.petId !== current.petId) {
+    throw new ApiError(
+      'invalid_request',
+      'Body property petId cannot change. Cancel the order and place another.',
+    );
+  }
+  const { petId, quantity, shipDate, complete } = changed;
+  const movesStock = petId !== undefined && (quantity !== current.quantity || complete);
+  const stock = movesStock
+    ? await takeUnits(sql, workspaceId, petId, quantity - current.quantity)
+    : undefined;
+  const [row] = await sql`
+    update orders set quantity = ${quantity}, ship_date = ${shipDate ?? null}, complete = ${Number(complete)}
+    where workspace_id = ${workspaceId} and id = ${id}
+    returning id, pet_id, quantity, ship_date, complete`;
+  if (movesStock) await settleStock(sql, workspaceId, petId, stock as number);
+  return toOrder(row as Row);
+}
+
+/** Removes an open order and returns its units to stock. Throws `order_complete` for one that is complete. */
+export async function cancelOrder(
+  sql: Sql,
+  workspaceId: number,
+  id: number,
+  check: (current: StoredOrder) => void,
+): Promise<void> {
+  const current = await lockOrder(sql, workspaceId, id);
+  check(current);
+  assertOpen(current);
+  const { petId, quantity } = current;
+  const stock = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, -quantity);
+  await sql`delete from orders where workspace_id = ${workspaceId} and id = ${id}`;
+  if (petId !== undefined) await settleStock(sql, workspaceId, petId, stock as number);
+}
+
+/**
+ * The stock that is left of a pet when `units` are taken (returned, if negative). The pet stays locked until the
+ * transaction ends. Throws `invalid_reference` or `insufficient_stock`.
+ */
+async function takeUnits(sql: Sql, workspaceId: number, petId: number, units: number): Promise<number> {
+  const item = await lockInventory(sql, workspaceId, petId);
+  if (!item) throw new ApiError('invalid_reference', 'petId names no pet.');
+  if (item.quantity < units) {
+    throw new ApiError(
+      'insufficient_stock',
+      `Pet ${petId} has ${item.quantity} in stock, which is less than ${units}.`,
+    );
+  }
+  return item.quantity - units;
+}
+
+function assertOpen({ id, complete }: StoredOrder): void {
+  if (complete) throw new ApiError('order_complete', `Order ${id} is complete and closed.`);
+}
+
+/** An update that changes nothing locks the row until the transaction ends, in the words of both engines. */
+async function lockOrder(sql: Sql, workspaceId: number, id: number): Promise<StoredOrder> {
+  const [row] = await sql`
+    update orders set quantity = quantity where workspace_id = ${workspaceId} and id = ${id}
+    returning id, pet_id, quantity, ship_date, complete`;
+  return toOrder(row ?? noSuchOrder());
+}
+
+function noSuchOrder(): never {
+  throw new ApiError('not_found', 'orderId names no order.');
+}
+
+const withDefaults = ({ petId, quantity = 1, shipDate, complete = false }: Order) => ({
+  petId,
+  quantity,
+  shipDate: shipDate === undefined ? undefined : toUtc(shipDate),
+  complete,
+});
+
+const toOrder = ([id, petId, quantity, shipDate, complete]: Row): StoredOrder => ({
+  id: Number(id),
+  ...(petId !== null && { petId: Number(petId) }),
+  quantity: Number(quantity),
+  ...(shipDate !== null && { shipDate: String(shipDate) }),
+  complete: complete === 1,
+});

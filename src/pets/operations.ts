@@ -1,0 +1,111 @@
+import Type from 'typebox';
+import { created, empty, operation, page, resource } from '../operation.ts';
+import { Id, mergePatch, PetStatus } from '../schema.ts';
+import { NewPet, Pet, PetPatch, Pets, petId } from './schema.ts';
+import * as store from './store.ts';
+
+export const petOperations = [
+  operation({
+    method: 'GET',
+    path: '/pets',
+    id: 'listPets',
+    tag: 'Pets',
+    summary: 'List pets',
+    description:
+      'Answers the pets that meet every filter, in the order of their ids. With `id` it also gives single pets, one or up to a hundred at once.',
+    query: {
+      status: Type.Optional(PetStatus),
+      categoryId: Type.Optional(Id('Only pets of this category.')),
+      id: Type.Optional(
+        Type.Array(Id('A pet to be answered.'), {
+          maxItems: 100,
+          description: 'Only pets with these ids. Repeat the parameter for more than one: `?id=1&id=2`.',
+          examples: [[1, 2]],
+        }),
+      ),
+    },
+    success: page<Pet>(Pets, 'A page of pets.'),
+    handle: (sql, { workspaceId, query, page }) => store.listPets(sql, workspaceId, query, page),
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/pets',
+    id: 'createPet',
+    tag: 'Pets',
+    summary: 'Add a pet',
+    description:
+      'Adds a pet to a category, together with its inventory entry: one unit in stock, or none when the pet comes as `sold`.',
+    body: NewPet,
+    success: created(Pet, 'The new pet.', (pet) => `/pets/${pet.id}`),
+    errors: ['invalid_reference'],
+    handle: (sql, { workspaceId, body }) => store.createPet(sql, workspaceId, body),
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/pets/{petId}',
+    id: 'getPet',
+    tag: 'Pets',
+    summary: 'Get a pet',
+    description: 'Answers one pet. Deprecated: ask `GET /pets?id=` instead, which answers several at once.',
+    deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: '/pets' },
+    params: { petId },
+    success: resource(Pet, 'The pet.'),
+    handle: (sql, { workspaceId, params }) => store.getPet(sql, workspaceId, params.petId),
+  }),
+
+  operation({
+    method: 'PUT',
+    path: '/pets/{petId}',
+    id: 'replacePet',
+    tag: 'Pets',
+    summary: 'Replace a pet',
+    description:
+      'Replaces all fields of a pet. An absent `status` becomes `available`. The status of its inventory entry follows; the stock stays.',
+    params: { petId },
+    body: NewPet,
+    success: resource(Pet, 'The pet as it is now.'),
+    errors: ['invalid_reference'],
+    handle: (sql, { workspaceId, params, body, assertMatch }) =>
+      store.changePet(sql, workspaceId, params.petId, (current) => {
+        assertMatch(current);
+        return body;
+      }),
+  }),
+
+  operation({
+    method: 'PATCH',
+    path: '/pets/{petId}',
+    id: 'updatePet',
+    tag: 'Pets',
+    summary: 'Change fields of a pet',
+    description:
+      'Changes the given fields of a pet and leaves the others (JSON Merge Patch, RFC 7396). A `status` of null becomes `available`.',
+    stability: 'beta',
+    params: { petId },
+    body: PetPatch,
+    success: resource(Pet, 'The pet as it is now.'),
+    errors: ['invalid_reference'],
+    handle: (sql, { workspaceId, params, body, assertMatch }) =>
+      store.changePet(sql, workspaceId, params.petId, (current) => {
+        assertMatch(current);
+        return mergePatch(current, body);
+      }),
+  }),
+
+  operation({
+    method: 'DELETE',
+    path: '/pets/{petId}',
+    id: 'deletePet',
+    tag: 'Pets',
+    summary: 'Remove a pet',
+    description:
+      'Removes a pet and its inventory entry. Refused with `conflict` while an open order holds units of it; completed orders stay.',
+    params: { petId },
+    success: empty('The pet is gone.'),
+    errors: ['conflict'],
+    handle: (sql, { workspaceId, params, assertMatch }) =>
+      store.deletePet(sql, workspaceId, params.petId, assertMatch),
+  }),
+];

@@ -1,0 +1,26 @@
+import Type from 'typebox';
+import { Id, mergePatchOf, Name, PetStatus } from '../schema.ts';
+
+export const petId = Id('The pet that is meant.');
+
+const fields = {
+  name: Name(200, "The animal's name.", 'Bella'),
+  categoryId: Id('The category the animal belongs to.'),
+  status: Type.Optional(PetStatus),
+};
+
+export const NewPet = Type.Object(fields, {
+  title: 'NewPet',
+  description: 'A pet to be added, or all of a pet to be replaced.',
+});
+export type NewPet = Type.Static<typeof NewPet>;
+
+export const PetPatch = mergePatchOf(NewPet, 'PetPatch');
+
+export const Pet = Type.Object(
+  { id: Id('Unique identifier assigned on creation.'), ...fields },
+  { title: 'Pet', description: 'An animal in the store.' },
+);
+export type Pet = Type.Static<typeof Pet>;
+
+export const Pets = Type.Array(Pet, { title: 'Pets', description: 'Pets in the order of their ids.' });

@@ -1,0 +1,84 @@
+import Type, { type TObject, type TSchema } from 'typebox';
+import Format from 'typebox/format';
+import { toUtc } from './instant.ts';
+
+/** Checks RFC 3339 date-times wherever a schema says `format: date-time`. */
+Format.Set('date-time', (text) => toUtc(text) !== undefined);
+
+export const maxInt32 = 2_147_483_647;
+
+/** A 64-bit integer identifier. Ids that exist stay within the integers that JSON numbers hold exactly. */
+export const Id = (description: string, options: { readOnly?: true } = {}) =>
+  Type.Integer({ format: 'int64', description, examples: [1], ...options });
+
+/**
+ * Text of 1 to `maxLength` characters that is more than white space. U+0000 is refused because PostgreSQL cannot
+ * hold it. The pattern needs no backtracking.
+ */
+export const Name = (maxLength: number, description: string, example: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^\\s*[^\\s\\u0000][^\\u0000]*$',
+    description,
+    examples: [example],
+  });
+
+/** Text of at most `maxLength` characters, possibly empty. */
+export const Text = (maxLength: number, description: string, example: string) =>
+  Type.String({ maxLength, pattern: '^[^\\u0000]*$', description, examples: [example] });
+
+/** A count of units from `minimum` to 2^31 − 1. */
+export const Units = (minimum: number, description: string, example: number) =>
+  Type.Integer({ format: 'int32', minimum, maximum: maxInt32, description, examples: [example] });
+
+export const DateTime = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] });
+
+export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
+  type: 'string',
+  title: 'PetStatus',
+  description:
+    'Whether a pet can be had: `available`, `pending` while open orders hold the last units, `sold`.',
+  examples: ['available'],
+});
+export type PetStatus = Type.Static<typeof PetStatus>;
+
+/** Whether a number lies within a signed 64-bit integer. Doubles from 2^63 up do not. */
+export const isInt64 = (value: number) => value >= -(2 ** 63) && value < 2 ** 63;
+
+/**
+ * The number for a decimal integer, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still
+ * within 64 bits: it tells such ids from impossible ones, and no row has an id that large.
+ */
+export function toInt64(digits: string): number | undefined {
+  const exact = BigInt(digits);
+  if (exact !== BigInt.asIntN(64, exact)) return undefined;
+  return Math.min(Number(digits), 2 ** 63 - 1024);
+}
+
+/** The body of a JSON Merge Patch (RFC 7396) on `schema`: every property may be absent, optional ones null. */
+export function mergePatchOf(schema: TObject, title: string): TObject {
+  const properties = Object.entries(schema.properties).map(([name, property]) => {
+    const changed = withoutDefault(property);
+    return [name, Type.Optional(Type.IsOptional(property) ? Type.Union([changed, Type.Null()]) : changed)];
+  });
+  return Type.Object(Object.fromEntries(properties), { title });
+}
+
+/** What is absent from a patch stays as it is, so that a default would mislead. */
+function withoutDefault(schema: TSchema): TSchema {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as { default?: unknown };
+  delete copy.default;
+  return copy as TSchema;
+}
+
+/** Applies a JSON Merge Patch whose values are not objects. */
+export function mergePatch<T extends object>(target: T, patch: object): T {
+  const merged = { ...target } as Record<string, unknown>;
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = value;
+  }
+  return merged as T;
+}

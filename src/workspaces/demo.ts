@@ -1,0 +1,42 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createKey, findCaller } from '../access/keys.ts';
+import type { Database } from '../db/database.ts';
+import { seedWorkspace } from './seed.ts';
+import { createWorkspace, findWorkspace } from './store.ts';
+
+export const demoWorkspace = 'demo';
+
+/**
+ * Makes sure that the demonstration is there: a seeded workspace and a Free key, which is kept in `demo.key` in the data
+ * folder, readable by its owner alone. What exists is left as it is. Answers the key.
+ */
+export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {
+  const file = join(dataDir, 'demo.key');
+  return db.write(async (sql) => {
+    let workspace = await findWorkspace(sql, demoWorkspace);
+    if (!workspace) {
+      workspace = await createWorkspace(sql, demoWorkspace, nowMs);
+      await seedWorkspace(sql, workspace.id);
+    }
+    const kept = readKey(file);
+    if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
+    const { key } = await createKey(
+      sql,
+      { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
+      nowMs,
+    );
+    writeFileSync(file, `${key}\n`, { mode: 0o600 });
+    chmodSync(file, 0o600);
+    return key;
+  });
+}
+
+function readKey(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,99 @@
+import { createCategory } from '../categories/store.ts';
+import type { Sql } from '../db/sql.ts';
+import { updateInventory } from '../inventory/store.ts';
+import type { Order } from '../orders/schema.ts';
+import { placeOrder } from '../orders/store.ts';
+import { createPet } from '../pets/store.ts';
+import type { PetStatus } from '../schema.ts';
+
+/** Categories and their pets in the order of their ids; `stock` is what the inventory holds before the orders. */
+const categories: {
+  name: string;
+  description: string;
+  pets: { name: string; stock: number; status?: PetStatus }[];
+}[] = [
+  {
+    name: 'Dogs',
+    description: 'Loyal, and fond of long walks.',
+    pets: [
+      { name: 'Bella', stock: 5 },
+      { name: 'Rex', stock: 2 },
+      { name: 'Luna', stock: 1 },
+      { name: 'Barney', stock: 0 },
+      { name: 'Pepper', stock: 3 },
+    ],
+  },
+  {
+    name: 'Cats',
+    description: 'Quiet company with opinions of its own.',
+    pets: [
+      { name: 'Whiskers', stock: 4 },
+      { name: 'Cleo', stock: 1 },
+      { name: 'Oscar', stock: 0 },
+      { name: 'Mochi', stock: 2 },
+    ],
+  },
+  {
+    name: 'Birds',
+    description: 'Early risers; some of them talk.',
+    pets: [
+      { name: 'Kiwi', stock: 8 },
+      { name: 'Sunny', stock: 6 },
+      { name: 'Rio', stock: 1, status: 'pending' },
+    ],
+  },
+  {
+    name: 'Fish',
+    description: 'Calm, colourful and easy to house.',
+    pets: [
+      { name: 'Nemo', stock: 40 },
+      { name: 'Bubbles', stock: 25 },
+      { name: 'Coral', stock: 0 },
+    ],
+  },
+  {
+    name: 'Rabbits and rodents',
+    description: 'Small, soft and busy at night.',
+    pets: [
+      { name: 'Thumper', stock: 3 },
+      { name: 'Nibbles', stock: 7 },
+      { name: 'Hazel', stock: 1 },
+    ],
+  },
+  {
+    name: 'Reptiles',
+    description: 'Patient animals for patient people.',
+    pets: [
+      { name: 'Shelly', stock: 2 },
+      { name: 'Iggy', stock: 1 },
+    ],
+  },
+];
+
+/** Orders in the order of their ids. Luna and Hazel are reserved to the last unit, Iggy is sold. */
+const orders: Order[] = [
+  { petId: 1, quantity: 1, shipDate: '2026-01-12T09:00:00Z', complete: true },
+  { petId: 3, quantity: 1, shipDate: '2026-02-03T14:30:00Z' },
+  { petId: 13, quantity: 12, shipDate: '2026-02-20T08:15:00Z' },
+  { petId: 20, quantity: 1, shipDate: '2026-03-01T10:00:00Z', complete: true },
+  { petId: 10, quantity: 2 },
+  { petId: 18, quantity: 1 },
+  { petId: 14, quantity: 5, shipDate: '2026-03-15T16:45:00Z', complete: true },
+  { quantity: 1 },
+];
+
+/** Fills an empty workspace with the demonstration data, whose ids are the same everywhere. */
+export async function seedWorkspace(sql: Sql, workspaceId: number): Promise<void> {
+  for (const { name, description, pets } of categories) {
+    const category = await createCategory(sql, workspaceId, { name, description });
+    for (const { name, stock, status } of pets) {
+      const pet = await createPet(sql, workspaceId, {
+        name,
+        categoryId: category.id,
+        ...(status && { status }),
+      });
+      if (stock !== 1) await updateInventory(sql, workspaceId, pet.id, stock, () => {});
+    }
+  }
+  for (const order of orders) await placeOrder(sql, workspaceId, order);
+}

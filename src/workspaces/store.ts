@@ -1,0 +1,86 @@
+import type { Sql } from '../db/sql.ts';
+import { ApiError } from '../errors.ts';
+
+/** A workspace as the operator sees it. Times are milliseconds since 1970. */
+export interface Workspace {
+  id: number;
+  name: string;
+  createdAtMs: number;
+}
+
+/** The kinds of rows that have ids of their own, from 1 in each workspace. */
+const kinds = ['categories', 'pets', 'orders'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** Creates a workspace without content. Its name must be free. */
+export async function createWorkspace(sql: Sql, name: string, nowMs: number): Promise<Workspace> {
+  const [row] = await sql`
+    insert into workspaces (name, created_at_ms) values (${name}, ${nowMs}) returning id`;
+  const id = Number(row?.[0]);
+  await startSequences(sql, id);
+  return { id, name, createdAtMs: nowMs };
+}
+
+export async function findWorkspace(sql: Sql, name: string): Promise<Workspace | undefined> {
+  const [row] = await sql`select id, name, created_at_ms from workspaces where name = ${name}`;
+  return row && { id: Number(row[0]), name: String(row[1]), createdAtMs: Number(row[2]) };
+}
+
+/** Every workspace with its counts, in the order of creation. */
+export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Kind | 'keys', number>)[]> {
+  const rows = await sql`
+    select id, name, created_at_ms,
+      (select count(*) from categories c where c.workspace_id = w.id),
+      (select count(*) from pets p where p.workspace_id = w.id),
+      (select count(*) from orders o where o.workspace_id = w.id),
+      (select count(*) from api_keys k where k.workspace_id = w.id)
+    from workspaces w order by id`;
+  return rows.map(([id, name, createdAtMs, categories, pets, orders, keys]) => ({
+    id: Number(id),
+    name: String(name),
+    createdAtMs: Number(createdAtMs),
+    categories: Number(categories),
+    pets: Number(pets),
+    orders: Number(orders),
+    keys: Number(keys),
+  }));
+}
+
+/** Removes everything in a workspace but its keys, and starts its ids from 1 again. */
+export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
+  await sql`delete from idempotency_keys where workspace_id = ${workspaceId}`;
+  await sql`delete from orders where workspace_id = ${workspaceId}`;
+  await sql`delete from pets where workspace_id = ${workspaceId}`;
+  await sql`delete from categories where workspace_id = ${workspaceId}`;
+  await sql`delete from sequences where workspace_id = ${workspaceId}`;
+  await startSequences(sql, workspaceId);
+}
+
+/** Removes a workspace, what is in it, and its keys. */
+export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<void> {
+  await clearWorkspace(sql, workspaceId);
+  await sql`delete from sequences where workspace_id = ${workspaceId}`;
+  await sql`delete from api_keys where workspace_id = ${workspaceId}`;
+  await sql`delete from workspaces where id = ${workspaceId}`;
+}
+
+async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
+  for (const kind of kinds) {
+    await sql`insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)`;
+  }
+}
+
+/**
+ * The first of `count` new ids, taken in the transaction that uses them. Ids are never given out twice. Throws
+ * `unauthorized` where the workspace was deleted while a request on it was under way.
+ */
+export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
+  const [row] = await sql`
+    update sequences set last_id = last_id + ${count}
+    where workspace_id = ${workspaceId} and kind = ${kind} returning last_id`;
+  if (!row)
+    throw new ApiError('unauthorized', 'The workspace of this API key is gone.', {
+      'www-authenticate': 'Bearer',
+    });
+  return Number(row[0]) - count + 1;
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { type ErrorCode, errorCodes } from '../../src/errors.ts';
+import { describe } from '../../src/openapi/document.ts';
+import type { JsonObject } from '../../src/openapi/schemas.ts';
+import { operations } from '../../src/operations.ts';
+
+export const baseUrl = 'http://localhost:8080/v1';
+
+/** The description as it is served. Answers are held against it with Ajv, which the service does not use. */
+export const description = JSON.parse(JSON.stringify(describe(operations, baseUrl)));
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+addFormats.default(ajv);
+const { components } = closed(description);
+
+/** A copy in which objects may have declared properties only, since answers must not carry more. */
+function closed(document: JsonObject): JsonObject {
+  const copy = structuredClone(document) as { components: { schemas: Record<string, JsonObject> } };
+  for (const schema of Object.values(copy.components.schemas)) {
+    if (schema.type === 'object') schema.additionalProperties = false;
+  }
+  return copy as unknown as JsonObject;
+}
+
+/** Fails unless the answer is one that the description promises for this request. */
+export function assertAsDescribed(method: string, url: string, answer: Answer): void {
+  const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0] as string;
+  if (!path.startsWith('/v1') || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;
+  const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
+  assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
+  assert.equal(answer.headers['access-control-allow-origin'], '*', what);
+  const response = findResponse(method, path, answer.status);
+  if (response) assertResponse(what, response, method, answer);
+  else assertUndescribed(what, method, answer);
+}
+
+/** The Response Object for this answer; undefined where the description has no such operation. */
+function findResponse(method: string, path: string, status: number): JsonObject | undefined {
+  const template = Object.keys(description.paths).find((template) =>
+    new RegExp(`^/v1${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
+  );
+  const operation = template && description.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
+  if (!operation || (status === 400 && isUndecodable(path))) return undefined;
+  const response = operation.responses[status];
+  assert.ok(response, `${operation.operationId} does not describe status ${status}`);
+  return resolve(response);
+}
+
+function assertResponse(what: string, response: JsonObject, method: string, answer: Answer): void {
+  assertHeaders(what, (response.headers ?? {}) as Record<string, JsonObject>, answer.headers);
+  const content = response.content as Record<string, { schema: JsonObject }> | undefined;
+  if (!content || method === 'HEAD') {
+    assert.equal(answer.text, '', `${what}: no body is described`);
+    return;
+  }
+  const mediaType = answer.headers['content-type']?.split(';')[0] as string;
+  assert.ok(content[mediaType], `${what}: ${mediaType} is not described`);
+  const body = JSON.parse(answer.text);
+  const validate = validator(content[mediaType].schema);
+  assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
+  if (answer.status >= 400) assertError(what, answer);
+}
+
+/** Every described header that is required is there, and no header that some answer describes is there undescribed. */
+function assertHeaders(
+  what: string,
+  described: Record<string, JsonObject>,
+  headers: Record<string, string>,
+): void {
+  for (const [name, reference] of Object.entries(described)) {
+    if (resolve(reference).required) assert.ok(headers[name.toLowerCase()], `${what}: ${name} is missing`);
+  }
+  const names = Object.keys(described).map((name) => name.toLowerCase());
+  for (const name of knownHeaders) {
+    // A deprecated operation marks its errors too, which the shared error components do not show.
+    if (names.includes(name) || ['link', 'deprecation', 'sunset'].includes(name)) continue;
+    assert.ok(!(name in headers), `${what}: ${name} is not described`);
+  }
+}
+
+const knownHeaders = [
+  'etag',
+  'location',
+  'link',
+  'idempotency-replayed',
+  'deprecation',
+  'sunset',
+  'retry-after',
+  'www-authenticate',
+];
+
+/** What may be answered where there is no operation: OPTIONS, and errors about the path or the method. */
+function assertUndescribed(what: string, method: string, answer: Answer): void {
+  if (method === 'OPTIONS' && answer.status === 204) {
+    assert.ok(answer.headers.allow, `${what}: Allow is missing`);
+    assert.equal(answer.text, '');
+    return;
+  }
+  assert.ok([400, 401, 404, 405].includes(answer.status), what);
+  if (answer.status === 405) assert.ok(answer.headers.allow, `${what}: Allow is missing`);
+  if (method !== 'HEAD') assertError(what, answer);
+}
+
+export function assertError(what: string, answer: Answer): void {
+  const body: { code: ErrorCode; status: number } = JSON.parse(answer.text);
+  const validate = validator({ $ref: '#/components/schemas/Error' });
+  assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
+  assert.equal(body.status, answer.status, what);
+  assert.equal(errorCodes[body.code]?.[0], answer.status, `${what}: unknown code`);
+  assert.match(answer.headers['content-type'] ?? '', /^application\/json/, what);
+}
+
+const validators = new Map<string, ValidateFunction>();
+
+/** A validator for a schema of the description, compiled once. */
+export function validator(schema: JsonObject): ValidateFunction {
+  const key = JSON.stringify(schema);
+  let validate = validators.get(key);
+  if (!validate) {
+    validate = ajv.compile({ ...schema, components });
+    validators.set(key, validate);
+  }
+  return validate;
+}
+
+/** Follows a `$ref` within the description. */
+export function resolve(value: JsonObject): JsonObject {
+  if (typeof value.$ref !== 'string') return value;
+  return value.$ref
+    .slice(2)
+    .split('/')
+    .reduce((at: JsonObject, name) => at[name] as JsonObject, description);
+}
+
+function isUndecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return false;
+  } catch {
+    return true;
+  }
+}

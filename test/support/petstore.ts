@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { createKey } from '../../src/access/keys.ts';
+import { buildApp } from '../../src/app.ts';
+import type { Database } from '../../src/db/database.ts';
+import { openSqlite } from '../../src/db/sqlite.ts';
+import { createLogger } from '../../src/log.ts';
+import { seedWorkspace } from '../../src/workspaces/seed.ts';
+import { createWorkspace } from '../../src/workspaces/store.ts';
+import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
+
+export interface CallOptions {
+  key?: string | null;
+  /** Sent as JSON, unless it is a string or bytes, which are sent as they are. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface JsonAnswer extends Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies whose shape the description has checked
+  body: any;
+}
+
+/** An empty folder that is removed when the test ends. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A petstore of its own for one test, over a real database in a folder of its own. */
+export async function startPetstore(
+  t: TestContext,
+  options: { seed?: boolean; db?: Database } = {},
+): Promise<Petstore> {
+  const folder = temporaryFolder(t);
+  const db = options.db ?? (await openSqlite(folder));
+  const petstore = new Petstore(db, folder);
+  t.after(() => petstore.close());
+  petstore.key = (await petstore.addWorkspace('first', options.seed ?? true)).key;
+  return petstore;
+}
+
+export class Petstore {
+  readonly db: Database;
+  readonly folder: string;
+  readonly app: FastifyInstance;
+  readonly log: string[] = [];
+  nowMs = Date.parse('2026-06-01T12:00:00Z');
+  key = '';
+
+  constructor(db: Database, folder: string) {
+    this.db = db;
+    this.folder = folder;
+    const log = createLogger('info', { write: (line) => this.log.push(line) });
+    this.app = buildApp({ db, baseUrl, log, clock: () => this.nowMs });
+  }
+
+  /** A further workspace and a key to it. */
+  addWorkspace(name: string, seed: boolean): Promise<{ key: string; keyId: string; workspaceId: number }> {
+    return this.db.write(async (sql) => {
+      const { id: workspaceId } = await createWorkspace(sql, name, this.nowMs);
+      if (seed) await seedWorkspace(sql, workspaceId);
+      const { id: keyId, key } = await createKey(sql, { workspaceId, plan: 'business' }, this.nowMs);
+      return { key, keyId, workspaceId };
+    });
+  }
+
+  /** Sends a request below `/v1` and holds the answer against the description. */
+  call(method: string, path: string, options: CallOptions = {}): Promise<JsonAnswer> {
+    return this.send(method, `/v1${path}`, options);
+  }
+
+  /** Sends a request to any path and holds the answer against the description. */
+  async send(method: string, url: string, options: CallOptions = {}): Promise<JsonAnswer> {
+    const { headers, payload } = requestOf(options, this.key);
+    const response = await this.app.inject({ method, url, headers, payload } as InjectOptions);
+    const answer = {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string>,
+      text: response.body,
+    };
+    assertAsDescribed(method, url, answer);
+    return withBody(answer);
+  }
+
+  /** Everything that is kept in the workspaces, to see whether something changed. */
+  async content(): Promise<string> {
+    const sql = this.db.read;
+    return JSON.stringify([
+      await sql`select * from categories order by workspace_id, id`,
+      await sql`select * from pets order by workspace_id, id`,
+      await sql`select * from orders order by workspace_id, id`,
+      await sql`select * from sequences order by workspace_id, kind`,
+      await sql`select * from idempotency_keys order by workspace_id, key`,
+    ]);
+  }
+
+  /** The address at which the service listens on a real socket. */
+  async listen(): Promise<string> {
+    return this.app.listen({ port: 0, host: '127.0.0.1' });
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.db.close();
+  }
+}
+
+/** Headers and payload of a request. */
+export function requestOf({ key, body, headers = {} }: CallOptions, defaultKey: string) {
+  const payload =
+    body === undefined || typeof body === 'string' || body instanceof Uint8Array
+      ? body
+      : JSON.stringify(body);
+  return {
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key ?? defaultKey}` }),
+      ...(payload !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    } as Record<string, string>,
+    payload,
+  };
+}
+
+export function withBody(answer: Answer): JsonAnswer {
+  const isJson = answer.headers['content-type']?.startsWith('application/json') && answer.text !== '';
+  return { ...answer, body: isJson ? JSON.parse(answer.text) : undefined };
+}
+
+/** Sends a request over a real socket and holds the answer against the description. */
+export async function fetchChecked(
+  origin: string,
+  method: string,
+  path: string,
+  options: CallOptions & { key: string },
+): Promise<JsonAnswer> {
+  const { headers, payload } = requestOf(options, options.key);
+  const response = await fetch(`${origin}/v1${path}`, {
+    method,
+    headers,
+    ...(payload !== undefined && { body: payload }),
+  });
+  const answer = {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    text: await response.text(),
+  };
+  assertAsDescribed(method, `/v1${path}`, answer);
+  return withBody(answer);
+}
