@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from './access/keys.ts';
 import type { Database } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
@@ -50,9 +50,13 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
     handler: async (request, reply) => {
       if (lifecycle) reply.headers(lifecycle);
       const input = readInput(request);
+      const known = success.kind === 'resource' && method === 'GET' ? knownTags(request) : undefined;
       const handle: Handle = async (sql) =>
         toOutcome(operation, services.baseUrl, request, await operation.handle(sql, input));
-      return send(request, reply, await perform(handle, services, request));
+      const { status, headers, body } = await perform(handle, services, request);
+      reply.headers(headers);
+      if (known && isNotModified(known, headers.etag as string)) return reply.code(304).send();
+      return reply.code(status).send(body);
     },
   });
 }
@@ -123,16 +127,10 @@ function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest
   return `<${baseUrl}${operation.path}?${query}>; rel="next"`;
 }
 
-/** Writes an outcome. A GET whose If-None-Match names the current ETag gets 304 without a body. */
-function send(request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Outcome): unknown {
-  reply.code(status).headers(headers);
-  const ifNoneMatch = request.headers['if-none-match'];
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (isRead && headers.etag && ifNoneMatch !== undefined) {
-    const tags = parseEntityTags('If-None-Match', ifNoneMatch);
-    if (isNotModified(tags, headers.etag)) return reply.code(304).send();
-  }
-  return reply.send(body);
+/** The representations that the caller has already, by If-None-Match. */
+function knownTags({ headers }: FastifyRequest): '*' | string[] | undefined {
+  const ifNoneMatch = headers['if-none-match'];
+  return ifNoneMatch === undefined ? undefined : parseEntityTags('If-None-Match', ifNoneMatch);
 }
 
 /** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for every answer of a deprecated operation. */

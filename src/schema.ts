@@ -44,8 +44,11 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
 });
 export type PetStatus = Type.Static<typeof PetStatus>;
 
-/** Whether a number lies within a signed 64-bit integer. Doubles from 2^63 up do not. */
-export const isInt64 = (value: number) => value >= -(2 ** 63) && value < 2 ** 63;
+/** The largest double below 2^63. */
+const maxInt64Double = 2 ** 63 - 1024;
+
+/** Whether a number stands for a signed 64-bit integer, as toInt64 gives it. */
+export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
 
 /**
  * The number for a decimal integer, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still
@@ -54,7 +57,7 @@ export const isInt64 = (value: number) => value >= -(2 ** 63) && value < 2 ** 63
 export function toInt64(digits: string): number | undefined {
   const exact = BigInt(digits);
   if (exact !== BigInt.asIntN(64, exact)) return undefined;
-  return Math.min(Number(digits), 2 ** 63 - 1024);
+  return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
 }
 
 /** The body of a JSON Merge Patch (RFC 7396) on `schema`: every property may be absent, optional ones null. */

@@ -96,7 +96,11 @@ function fromText(schema: TSchema, text: string): unknown {
 
 function textValues(properties: TProperties, texts: Values): Values {
   const values: Values = {};
-  for (const name in properties) values[name] = fromText(properties[name] as TSchema, texts[name] as string);
+  for (const name in properties) {
+    // The router takes a path that ends in a slash for one with an empty parameter.
+    if (texts[name] === '') throw new ApiError('not_found', `The path ends where ${name} should stand.`);
+    values[name] = fromText(properties[name] as TSchema, texts[name] as string);
+  }
   return values;
 }
 

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { assertError } from './support/description.ts';
+import { fetchChecked, type Petstore, startPetstore } from './support/petstore.ts';
+
+/** Writes raw bytes to a socket and reads the answer until the other side closes. */
+async function exchange(store: Petstore, ...chunks: string[]) {
+  const { port } = store.app.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket
+    .setEncoding('utf8')
+    .on('data', (chunk) => (text += chunk))
+    .on('error', () => {});
+  for (const chunk of chunks) socket.write(chunk);
+  await once(socket, 'close');
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(
+    fields.map((field) => field.toLowerCase().split(': ') as [string, string]),
+  );
+  return { status: Number(line.split(' ')[1]), headers, text: body, body: body && JSON.parse(body) };
+}
+
+const brokenRequests: [string, string[], number, string][] = [
+  ['a broken request line', ['NONSENSE\r\n\r\n'], 400, 'invalid_request'],
+  ['a space in the path', ['GET /v1/pets /1 HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
+  ['an unknown method', ['FETCH /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
+  [
+    'a header without a colon',
+    ['GET /v1/pets HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
+    400,
+    'invalid_request',
+  ],
+  [
+    'two lengths',
+    ['POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}'],
+    400,
+    'invalid_request',
+  ],
+  [
+    'a length and chunks',
+    ['POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    400,
+    'invalid_request',
+  ],
+  [
+    'headers over 16 KiB',
+    [`GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`],
+    431,
+    'headers_too_large',
+  ],
+  [
+    'a path over 16 KiB',
+    [`GET /v1/pets/${'1'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    431,
+    'headers_too_large',
+  ],
+  ['no Host', ['GET /v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n'], 400, 'invalid_request'],
+];
+
+for (const [what, chunks, status, code] of brokenRequests) {
+  test(`${what} gets ${status} with the Error object`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    await store.listen();
+    const answer = await exchange(store, ...chunks);
+    assert.equal(answer.status, status);
+    assertError(what, answer);
+    assert.equal(answer.body.code, code);
+    assert.ok(answer.headers['x-request-id']);
+    assert.equal(answer.headers['access-control-allow-origin'], '*');
+    assert.equal(answer.headers.connection, 'close');
+  });
+}
+
+test('a broken chunk in a body gets 400, and the service goes on', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
+  assert.equal(answer.status, 400);
+  assertError('broken chunk', answer);
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+});
+
+test('a body far over 64 KiB gets 413 that the client can read, with a length and in chunks', async (t) => {
+  const store = await startPetstore(t);
+  const origin = await store.listen();
+  const large = JSON.stringify({ name: 'x'.repeat(5_000_000), categoryId: 1 });
+  const sized = await fetchChecked(origin, 'POST', '/pets', { key: store.key, body: large });
+  assert.equal(sized.body.code, 'payload_too_large');
+  const streamed = await fetch(`${origin}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${store.key}`, 'content-type': 'application/json' },
+    body: new Blob([large]).stream(),
+    duplex: 'half',
+  });
+  assert.equal(streamed.status, 413);
+  assert.equal(((await streamed.json()) as { code: string }).code, 'payload_too_large');
+});
+
+test('a body of exactly 64 KiB is read', async (t) => {
+  const store = await startPetstore(t);
+  const body = JSON.stringify({ name: 'Zed', categoryId: 1, extra: '' });
+  const padded = body.replace('""', `"${'x'.repeat(65_536 - body.length)}"`);
+  assert.equal(padded.length, 65_536);
+  assert.equal((await store.call('POST', '/pets', { body: padded })).status, 201);
+});
+
+test('HEAD answers as GET does, without the body', async (t) => {
+  const store = await startPetstore(t);
+  for (const path of [
+    '/pets',
+    '/pets?limit=1',
+    '/pets/1',
+    '/categories/1',
+    '/store/orders',
+    '/inventory/1',
+    '/pets/4711',
+  ]) {
+    const get = await store.call('GET', path);
+    const head = await store.call('HEAD', path);
+    assert.equal(head.status, get.status);
+    for (const name of ['content-length', 'content-type', 'etag', 'link'])
+      assert.equal(head.headers[name], get.headers[name], name);
+  }
+});
+
+test('OPTIONS tells the methods of a path', async (t) => {
+  const store = await startPetstore(t);
+  assert.equal((await store.call('OPTIONS', '/pets')).headers.allow, 'GET, HEAD, POST, OPTIONS');
+  assert.equal((await store.call('OPTIONS', '/inventory/1')).headers.allow, 'GET, HEAD, PATCH, OPTIONS');
+  assert.equal((await store.call('OPTIONS', '/petz')).status, 404);
+});
+
+test('a browser may ask from any origin without the key, and may read every header it needs', async (t) => {
+  const store = await startPetstore(t);
+  const preflight = await store.call('OPTIONS', '/pets/1', {
+    key: null,
+    headers: {
+      origin: 'https://shop.example',
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'authorization,content-type,if-match',
+    },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers['access-control-allow-origin'], '*');
+  assert.match(preflight.headers['access-control-allow-methods'] as string, /PATCH/);
+  const allowed = (preflight.headers['access-control-allow-headers'] as string).toLowerCase().split(', ');
+  for (const name of [
+    'authorization',
+    'x-api-key',
+    'content-type',
+    'if-match',
+    'if-none-match',
+    'idempotency-key',
+    'x-request-id',
+  ]) {
+    assert.ok(allowed.includes(name), name);
+  }
+  const answers = [
+    await store.call('GET', '/pets?limit=1'),
+    await store.call('GET', '/pets/1'),
+    await store.call('POST', '/categories', {
+      body: { name: 'Dragons' },
+      headers: { 'idempotency-key': 'k' },
+    }),
+    await store.call('POST', '/categories', {
+      body: { name: 'Dragons' },
+      headers: { 'idempotency-key': 'k' },
+    }),
+    await store.call('GET', '/pets', { key: null }),
+    await store.call('DELETE', '/pets'),
+  ];
+  // Safelisted by the Fetch standard, of the transport, or about CORS itself.
+  const exempt =
+    /^(access-control-.*|cache-control|content-length|content-type|connection|date|keep-alive|vary|x-content-type-options)$/;
+  for (const { headers } of answers) {
+    const exposed = (headers['access-control-expose-headers'] as string).toLowerCase().split(', ');
+    for (const name of Object.keys(headers)) assert.ok(exempt.test(name) || exposed.includes(name), name);
+  }
+});
+
+test("a caller's own X-Request-Id comes back; one that is not visible ASCII of 1 to 128 characters is replaced", async (t) => {
+  const store = await startPetstore(t);
+  const sent = async (id: string) =>
+    (await store.call('GET', '/pets/1', { headers: { 'x-request-id': id } })).headers['x-request-id'];
+  assert.equal(await sent('walk-1'), 'walk-1');
+  assert.equal(await sent('~'.repeat(128)), '~'.repeat(128));
+  for (const id of ['', 'a b', 'x'.repeat(129), 'ä'])
+    assert.match((await sent(id)) as string, /^[0-9a-f-]{36}$/);
+});
+
+test('the two ways to send a key are the same', async (t) => {
+  const store = await startPetstore(t);
+  const ways = [
+    { authorization: `Bearer ${store.key}` },
+    { authorization: `bearer   ${store.key}` },
+    { 'x-api-key': store.key },
+  ];
+  for (const headers of [
+    ...ways,
+    { ...ways[0], ...ways[2] },
+    { authorization: 'Basic eDp5', 'x-api-key': store.key },
+  ]) {
+    assert.equal(
+      (await store.call('GET', '/pets/1', { key: null, headers: headers as Record<string, string> })).status,
+      200,
+    );
+  }
+});
+
+test('a failure of the service is a 500 that tells the request id and nothing else, and is logged', async (t) => {
+  const store = await startPetstore(t);
+  await store.db.write((sql) => sql`alter table pets rename column name to label`);
+  const answer = await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
+  assert.equal(answer.status, 500);
+  assert.equal(answer.body.code, 'internal_error');
+  assert.match(answer.body.message, /walk-1/);
+  assert.doesNotMatch(answer.text, /column|select/i);
+  assert.ok(store.log.some((line) => line.includes('walk-1') && line.includes('no such column')));
+});
+
+test('outside /v1 nothing needs a key, and a path that belongs there is pointed to', async (t) => {
+  const store = await startPetstore(t);
+  const get = (url: string) => store.send('GET', url, { key: null });
+  assert.deepEqual((await get('/healthz')).body, { status: 'alive' });
+  assert.deepEqual((await get('/readyz')).body, { status: 'ready' });
+  assert.equal((await get('/')).status, 302);
+  const astray = await get('/store/orders?complete=true');
+  assert.equal(astray.body.code, 'not_found');
+  assert.match(astray.body.message, /\/v1\/store\/orders/);
+  assert.equal((await get('/nowhere')).body.code, 'not_found');
+});
+
+test('every request is one JSON line in the log, with its id and without any key', async (t) => {
+  const store = await startPetstore(t);
+  await store.call('GET', `/pets?api_key=${store.key}`, { headers: { 'x-request-id': store.key } });
+  await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
+  const entry = JSON.parse(store.log.at(-1) as string);
+  assert.equal(entry.reqId, 'walk-1');
+  assert.equal(entry.operation, 'getPet');
+  assert.equal(entry.status, 200);
+  assert.match(entry.keyId, /^key_/);
+  assert.ok(store.log.length >= 2);
+  assert.ok(!store.log.join('').includes(store.key));
+});

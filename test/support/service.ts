@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+const startTimeoutMs = 20_000;
+
+type Environment = Record<string, string>;
+
+const environment = (env: Environment) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
+
+/** Runs a command of the command line to its end. */
+export function petstore(args: string[], env: Environment = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
+    env: environment(env),
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+/** The service in a process of its own. */
+export interface Service {
+  child: ChildProcess;
+  origin: string;
+  /** What it has written to standard output and standard error until now. */
+  output(): string;
+  /** Sends a signal and waits for the process to end. */
+  stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }>;
+}
+
+/** Starts the service on a free port and waits until it is ready. */
+export async function startService(t: TestContext, dataDir: string, env: Environment = {}): Promise<Service> {
+  const port = await freePort();
+  const child = spawn(process.execPath, [bin, 'serve'], {
+    env: environment({ PORT: String(port), PETSTORE_DATA_DIR: dataDir, ...env }),
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (output += chunk));
+  const exited = once(child, 'exit');
+  t.after(() => child.kill('SIGKILL'));
+  const origin = `http://127.0.0.1:${port}`;
+  await ready(origin, child, () => output);
+  return {
+    child,
+    origin,
+    output: () => output,
+    async stop(signal) {
+      child.kill(signal);
+      const [code, by] = await exited;
+      return { code, signal: by };
+    },
+  };
+}
+
+async function ready(origin: string, child: ChildProcess, output: () => string): Promise<void> {
+  const deadline = Date.now() + startTimeoutMs;
+  for (;;) {
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`The service did not start: ${output()}`);
+    const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../src/operations.ts';
+import { startPetstore } from './support/petstore.ts';
+
+test('two workspaces with the same ids never see each other, on any operation', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addWorkspace('second', true);
+  const mine = await store.call('POST', '/pets', { body: { name: 'Mine', categoryId: 1 } });
+  const theirs = await store.call('POST', '/pets', { key, body: { name: 'Theirs', categoryId: 1 } });
+  assert.equal(mine.body.id, theirs.body.id);
+
+  const own = async () =>
+    JSON.stringify(
+      await store.db.read`
+    select 'c', id, name, description from categories where workspace_id = 1
+    union all select 'p', id, name, status || stock || category_id from pets where workspace_id = 1
+    union all select 'o', id, quantity, complete || coalesce(ship_date, '') from orders where workspace_id = 1
+    union all select 's', last_id, kind, '' from sequences where workspace_id = 1 order by 1, 2, 3`,
+    );
+  const before = await own();
+  const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
+
+  const used = new Set<string>();
+  const call = async (id: string, path: string, body?: unknown, headers = {}) => {
+    const operation = operations.find((operation) => operation.id === id);
+    assert.ok(operation, id);
+    used.add(id);
+    const answer = await store.call(operation.method, path, { key, body, headers });
+    assert.ok(answer.status < 300, answer.text);
+    return answer.body;
+  };
+  await call('createCategory', '/categories', { name: 'Dragons' });
+  await call('replaceCategory', '/categories/1', { name: 'Wolves' });
+  await call('createPet', '/pets', { name: 'Smaug', categoryId: 7 });
+  await call('replacePet', '/pets/1', { name: 'Fang', categoryId: 7, status: 'sold' });
+  await call('updatePet', '/pets/2', { name: 'Claw' }, { 'idempotency-key': 'k' });
+  await call('placeOrder', '/store/orders', { petId: 13, quantity: 28 });
+  await call('updateOrder', '/store/orders/3', { quantity: 1, complete: true });
+  await call('cancelOrder', '/store/orders/5');
+  await call('updateInventory', '/inventory/6', { quantity: 99 });
+  await call('deletePet', '/pets/22');
+  await call('deleteCategory', '/categories/7').catch(() => undefined);
+  await call('replacePet', '/pets/1', { name: 'Fang', categoryId: 1 });
+  await call('deleteCategory', '/categories/7');
+  assert.equal((await call('getPet', '/pets/1')).name, 'Fang');
+  assert.equal((await call('getCategory', '/categories/1')).name, 'Wolves');
+  assert.equal((await call('getOrder', '/store/orders/3')).quantity, 1);
+  assert.equal((await call('getInventory', '/inventory/6')).quantity, 99);
+  assert.deepEqual(
+    (await call('listPets', '/pets?id=21')).map((pet: { name: string }) => pet.name),
+    ['Theirs'],
+  );
+  assert.equal((await call('listCategories', '/categories'))[0].name, 'Wolves');
+  assert.equal((await call('listOrders', '/store/orders?limit=100')).length, 8);
+  assert.equal((await call('listInventory', '/inventory?limit=100')).length, 21);
+  assert.deepEqual([...used].sort(), operations.map(({ id }) => id).sort(), 'every operation was tried');
+
+  assert.equal(await own(), before);
+  const mineAgain = await store.call('GET', '/pets/1');
+  assert.equal(mineAgain.headers.etag, etag);
+  assert.equal((await store.call('GET', '/pets/21')).body.name, 'Mine');
+});
+
+test('what exists in another workspace alone is not found and cannot be named', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addWorkspace('second', false);
+  for (const path of ['/pets/1', '/categories/1', '/store/orders/1', '/inventory/1']) {
+    assert.equal((await store.call('GET', path, { key })).status, 404);
+  }
+  const order = await store.call('POST', '/store/orders', { key, body: { petId: 1 } });
+  assert.equal(order.body.code, 'invalid_reference');
+  const pet = await store.call('POST', '/pets', { key, body: { name: 'Zed', categoryId: 1 } });
+  assert.equal(pet.body.code, 'invalid_reference');
+  for (const path of ['/pets', '/categories', '/store/orders', '/inventory']) {
+    assert.deepEqual((await store.call('GET', path, { key })).body, []);
+  }
+});
+
+test('ids count from 1 in each workspace', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addWorkspace('second', false);
+  for (const id of [1, 2, 3]) {
+    assert.equal((await store.call('POST', '/categories', { key, body: { name: 'Dragons' } })).body.id, id);
+    assert.equal(
+      (await store.call('POST', '/pets', { key, body: { name: 'Smaug', categoryId: 1 } })).body.id,
+      id,
+    );
+    assert.equal((await store.call('POST', '/store/orders', { key, body: {} })).body.id, id);
+  }
+});
