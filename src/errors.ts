@@ -1,5 +1,3 @@
-import Type from 'typebox';
-
 /** Every error code: the HTTP status it is answered with, and when. Contract: Errors. */
 export const errorCodes = {
   invalid_json: [400, 'The body is not valid JSON.'],
@@ -25,25 +23,6 @@ export const errorCodes = {
 } as const satisfies Record<string, readonly [status: number, when: string]>;
 
 export type ErrorCode = keyof typeof errorCodes;
-
-export const ErrorBody = Type.Object(
-  {
-    code: Type.String({
-      description: 'Machine-readable error code. New codes may be added; treat an unknown one by its status.',
-      examples: ['not_found'],
-    }),
-    message: Type.String({
-      description: 'Human-readable description of the error. It names every offending field.',
-      examples: ['petId names no pet.'],
-    }),
-    status: Type.Integer({
-      format: 'int32',
-      description: 'The HTTP status code, equal to that of the response.',
-      examples: [404],
-    }),
-  },
-  { title: 'Error', description: 'The one shape of every error answer.' },
-);
 
 /** A refusal the caller is told about: its code decides the status, its message and headers go out as they are. */
 export class ApiError extends Error {

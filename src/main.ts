@@ -4,7 +4,7 @@ import { openapiCommand } from './commands/openapi.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { workspacesCommand } from './commands/workspaces.ts';
-import { version } from './openapi/document.ts';
+import { version } from './version.ts';
 
 const usageExitCode = 2;
 const failureExitCode = 1;

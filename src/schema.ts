@@ -60,6 +60,25 @@ export function toInt64(digits: string): number | undefined {
   return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
 }
 
+export const ErrorBody = Type.Object(
+  {
+    code: Type.String({
+      description: 'Machine-readable error code. New codes may be added; treat an unknown one by its status.',
+      examples: ['not_found'],
+    }),
+    message: Type.String({
+      description: 'Human-readable description of the error. It names every offending field.',
+      examples: ['petId names no pet.'],
+    }),
+    status: Type.Integer({
+      format: 'int32',
+      description: 'The HTTP status code, equal to that of the response.',
+      examples: [404],
+    }),
+  },
+  { title: 'Error', description: 'The one shape of every error answer.' },
+);
+
 /** The body of a JSON Merge Patch (RFC 7396) on `schema`: every property may be absent, optional ones null. */
 export function mergePatchOf(schema: TObject, title: string): TObject {
   const properties = Object.entries(schema.properties).map(([name, property]) => {

@@ -1,7 +1,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { createKey, findKey, listKeys, revokeKey, type StoredKey, setPlan } from '../access/keys.ts';
 import { type Plan, planNames, plans, type Quota } from '../access/plans.ts';
-import { demoWorkspace } from '../workspaces/demo.ts';
+import { demoWorkspace } from '../workspaces/store.ts';
 import { isoTime, printFields, printRows } from './output.ts';
 import { withStorage } from './storage.ts';
 import { workspaceNamed } from './workspaces.ts';

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { describe } from '../openapi/document.ts';
-import { asJson, asYaml } from '../openapi/serve.ts';
-import { operations } from '../operations.ts';
 
 export function openapiCommand(): Command {
   return new Command('openapi')
     .description('Print the OpenAPI description. Its server follows PETSTORE_BASE_URL.')
     .option('--yaml', 'print YAML in place of JSON')
-    .action((options) => {
+    .action(async (options) => {
+      const { describe } = await import('../openapi/document.ts');
+      const { asJson, asYaml } = await import('../openapi/serve.ts');
+      const { operations } = await import('../operations.ts');
       const document = describe(operations, readConfig(process.env).baseUrl);
       process.stdout.write(options.yaml ? asYaml(document) : asJson(document));
     });

@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { addPets } from '../workspaces/bulk.ts';
 import { withStorage } from './storage.ts';
 import { workspaceNamed } from './workspaces.ts';
 
@@ -13,6 +12,7 @@ export function seedCommand(): Command {
     .requiredOption('--pets <n>', 'how many pets to add', parsePets)
     .action(async (options) => {
       const startedMs = Date.now();
+      const { addPets } = await import('../workspaces/bulk.ts');
       const bar = progressBar(options.pets);
       await withStorage(async (db) => {
         const { id } = await workspaceNamed(db.read, options.workspace);

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Sql } from '../db/sql.ts';
-import { seedWorkspace } from '../workspaces/seed.ts';
 import {
   clearWorkspace,
   createWorkspace,
@@ -24,6 +23,7 @@ export function workspacesCommand(): Command {
     .option('--seed', 'fill it with the demonstration data')
     .option('--json', 'answer as JSON')
     .action(async (name, options) => {
+      const { seedWorkspace } = await loadSeed();
       const { id, createdAtMs } = await withStorage((db) =>
         db.write(async (sql) => {
           if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);
@@ -52,6 +52,7 @@ export function workspacesCommand(): Command {
     .description('Remove everything in a workspace and fill it with the demonstration data. Its keys stay.')
     .argument('<name>', 'name of the workspace')
     .action(async (name) => {
+      const { seedWorkspace } = await loadSeed();
       await withStorage((db) =>
         db.write(async (sql) => {
           const { id } = await workspaceNamed(sql, name);
@@ -75,6 +76,9 @@ export function workspacesCommand(): Command {
 
   return workspaces;
 }
+
+/** Commands that need the stores load them when they run, so that the others answer at once. */
+const loadSeed = () => import('../workspaces/seed.ts');
 
 /** The workspace of that name; throws where there is none. */
 export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace> {

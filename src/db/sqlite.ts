@@ -30,10 +30,7 @@ interface PendingWrite {
  */
 export async function openSqlite(dataDir: string): Promise<Database> {
   const path = join(dataDir, 'petstore.db');
-  const writer = attempt(() => {
-    mkdirSync(dataDir, { recursive: true });
-    return new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
-  });
+  const writer = openWriter(dataDir, path);
   try {
     attempt(() =>
       writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on'),
@@ -48,6 +45,17 @@ export async function openSqlite(dataDir: string): Promise<Database> {
   } catch (error) {
     writer.close();
     throw error;
+  }
+}
+
+function openWriter(dataDir: string, path: string): DatabaseSync {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    return new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
+  } catch (error) {
+    throw new StorageUnavailableError(
+      `PETSTORE_DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`,
+    );
   }
 }
 

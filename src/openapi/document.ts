@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { ErrorBody, type ErrorCode, errorCodes } from '../errors.ts';
+import { type ErrorCode, errorCodes } from '../errors.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
+import { ErrorBody } from '../schema.ts';
+import { version } from '../version.ts';
 import { answerHeaders, headers, requestHeaders, requestHeadersOf } from './headers.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
-
-export const version = '1.0.0';
 
 const introduction = `A demonstration pet store that does exactly what this description says.
 

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { createKey, findCaller } from '../access/keys.ts';
 import type { Database } from '../db/database.ts';
 import { seedWorkspace } from './seed.ts';
-import { createWorkspace, findWorkspace } from './store.ts';
-
-export const demoWorkspace = 'demo';
+import { createWorkspace, demoWorkspace, findWorkspace } from './store.ts';
 
 /**
  * Makes sure that the demonstration is there: a seeded workspace and a Free key, which is kept in `demo.key` in the data

@@ -1,6 +1,9 @@
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 
+/** The workspace of the demonstration, which commands mean when they name none. */
+export const demoWorkspace = 'demo';
+
 /** A workspace as the operator sees it. Times are milliseconds since 1970. */
 export interface Workspace {
   id: number;

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { destination } from 'pino';
+import { buildApp } from './app.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db/database.ts';
+import { openStorage } from './db/open.ts';
+import { forgetOldKeys } from './http/idempotency.ts';
+import { createLogger } from './log.ts';
+import { prepareDemo } from './workspaces/demo.ts';
+
+const sweepEveryMs = 60 * 60 * 1000;
+/** Requests in flight get this long when the service is told to stop. */
+const stopWithinMs = 10_000;
+
+/** Opens the storage, sets up the demonstration if it is wanted, and serves until a signal stops it. */
+export async function serve(config: Config): Promise<void> {
+  const db = await openStorage(config);
+  try {
+    const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
+    const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
+    const app = buildApp({ db, baseUrl: config.baseUrl, clock: Date.now, log });
+    stopOnSignal(app, db);
+    await listen(app, config);
+    if (demoKey) console.log(welcome(config, demoKey));
+    setInterval(
+      () => db.write((sql) => forgetOldKeys(sql, Date.now())).catch((err) => log.warn({ err })),
+      sweepEveryMs,
+    ).unref();
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+async function listen(app: FastifyInstance, { port, host }: Config): Promise<void> {
+  try {
+    await app.listen({ port, host });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new Error(`PORT ${port} on ${host} is in use.`);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new Error(`HOST ${host} is not an address of this machine.`);
+    if (code === 'EACCES') throw new Error(`PORT ${port} may not be used without more rights.`);
+    throw error;
+  }
+}
+
+/** Stops taking requests, lets those in flight finish, and closes the storage. */
+function stopOnSignal(app: FastifyInstance, db: Database): void {
+  let isStopping = false;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (isStopping) return;
+    isStopping = true;
+    app.log.info(`stopping on ${signal}`);
+    setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
+    await app.close();
+    await db.close();
+    app.log.info('stopped');
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+}
+
+function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {
+  return `
+Petstore is ready.
+
+  API          ${baseUrl}
+  Description  ${baseUrl}/openapi.json
+  Demo key     ${demoKey}
+               (Free plan, kept in ${join(dataDir, 'demo.key')})
+
+Try it:
+
+  curl -H "Authorization: Bearer ${demoKey}" ${baseUrl}/pets/1
+`;
+}

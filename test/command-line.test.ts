@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fetchChecked, temporaryFolder } from './support/petstore.ts';
+import { petstore, startService } from './support/service.ts';
+
+const keyFile = (folder: string) => join(folder, 'demo.key');
+
+test('the demonstration starts on an empty folder and prints a curl line that answers 200 with a pet', async (t) => {
+  const folder = join(temporaryFolder(t), 'data');
+  const service = await startService(t, folder);
+  const key = readFileSync(keyFile(folder), 'utf8').trim();
+  assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600);
+  const port = new URL(service.origin).port;
+  assert.match(service.output(), new RegExp(`API +http://localhost:${port}/v1`));
+  const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" (\S+)/.exec(service.output()) ?? [];
+  assert.equal(sent, key);
+  const answer = await fetch(url as string, { headers: { authorization: `Bearer ${sent}` } });
+  assert.equal(answer.status, 200);
+  assert.deepEqual(await answer.json(), { id: 1, name: 'Bella', categoryId: 1, status: 'available' });
+});
+
+test('a later start finds what was there and prints the same key; a lost key is replaced', async (t) => {
+  const folder = temporaryFolder(t);
+  const first = await startService(t, folder);
+  const key = readFileSync(keyFile(folder), 'utf8').trim();
+  await fetchChecked(first.origin, 'POST', '/categories', { key, body: { name: 'Dragons' } });
+  await first.stop('SIGTERM');
+  const second = await startService(t, folder);
+  assert.ok(second.output().includes(key));
+  assert.equal((await fetchChecked(second.origin, 'GET', '/categories/7', { key })).body.name, 'Dragons');
+  await second.stop('SIGTERM');
+  rmSync(keyFile(folder));
+  const third = await startService(t, folder);
+  const replaced = readFileSync(keyFile(folder), 'utf8').trim();
+  assert.notEqual(replaced, key);
+  assert.equal((await fetchChecked(third.origin, 'GET', '/pets/1', { key: replaced })).status, 200);
+});
+
+test('without the demonstration nothing is seeded, no key is made, and only JSON is printed', async (t) => {
+  const folder = temporaryFolder(t);
+  const service = await startService(t, folder, { PETSTORE_DEMO: 'off' });
+  assert.throws(() => statSync(keyFile(folder)));
+  assert.deepEqual(
+    JSON.parse(petstore(['workspaces', 'list', '--json'], { PETSTORE_DATA_DIR: folder }).stdout),
+    [],
+  );
+  await service.stop('SIGTERM');
+  const lines = service.output().trim().split('\n');
+  assert.ok(lines.length >= 3);
+  for (const line of lines) assert.equal(JSON.parse(line).level, 'info');
+});
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} lets requests in flight finish and ends with 0`, async (t) => {
+    const folder = temporaryFolder(t);
+    const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
+    const key = readFileSync(keyFile(folder), 'utf8').trim();
+    const inFlight = Array.from({ length: 50 }, (_, i) =>
+      fetchChecked(service.origin, 'POST', '/categories', { key, body: { name: `Dragons ${i}` } }).catch(
+        (error: Error) => error,
+      ),
+    );
+    await Promise.race(inFlight);
+    const ended = await service.stop(signal);
+    assert.deepEqual(ended, { code: 0, signal: null });
+    const answered = (await Promise.all(inFlight)).filter((answer) => !(answer instanceof Error));
+    const again = await startService(t, folder, { LOG_LEVEL: 'warn' });
+    for (const { status, body } of answered as { status: number; body: { id: number } }[]) {
+      assert.equal(status, 201);
+      assert.equal((await fetchChecked(again.origin, 'GET', `/categories/${body.id}`, { key })).status, 200);
+    }
+  });
+}
+
+test('a running server sees a new key, and the end of one, within a second', async (t) => {
+  const folder = temporaryFolder(t);
+  const service = await startService(t, folder);
+  const env = { PETSTORE_DATA_DIR: folder };
+  const created = JSON.parse(
+    petstore(['keys', 'create', '--plan', 'pro', '--name', 'tests', '--json'], env).stdout,
+  );
+  assert.deepEqual(Object.keys(created), ['id', 'key', 'plan', 'workspace', 'perMinute', 'perDay', 'label']);
+  const status = async () =>
+    (await fetchChecked(service.origin, 'GET', '/pets/1', { key: created.key })).status;
+  assert.equal(await status(), 200);
+  assert.equal(petstore(['keys', 'revoke', created.id], env).status, 0);
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  assert.equal(await status(), 401);
+  const shown = JSON.parse(petstore(['keys', 'show', created.id, '--json'], env).stdout);
+  assert.ok(shown.revokedAt);
+  assert.ok(!JSON.stringify(shown).includes(created.key));
+});
+
+test('keys are created, listed, shown and re-planned', (t) => {
+  const env = { PETSTORE_DATA_DIR: temporaryFolder(t) };
+  petstore(['workspaces', 'create', 'shop'], env);
+  const create = (...args: string[]) =>
+    JSON.parse(petstore(['keys', 'create', '--workspace', 'shop', '--json', ...args], env).stdout);
+  const free = create('--plan', 'free');
+  assert.match(free.key, /^pet_[0-9A-Za-z]{36}$/);
+  assert.deepEqual([free.plan, free.workspace, free.perMinute, free.perDay], ['free', 'shop', 60, 1000]);
+  const own = create('--plan', 'enterprise', '--per-minute', '7', '--per-day', '70');
+  assert.deepEqual([own.perMinute, own.perDay], [7, 70]);
+  assert.equal(petstore(['keys', 'plan', free.id, 'business'], env).status, 0);
+  const list = JSON.parse(petstore(['keys', 'list', '--json'], env).stdout);
+  assert.deepEqual(
+    list.map(({ plan, perMinute }: { plan: string; perMinute: number }) => [plan, perMinute]),
+    [
+      ['business', 1000],
+      ['enterprise', 7],
+    ],
+  );
+  assert.match(petstore(['keys', 'list'], env).stdout, new RegExp(`${free.id}.*shop.*business`));
+  assert.match(petstore(['keys', 'show', own.id], env).stdout, /perMinute +7/);
+});
+
+test('workspaces are created, listed, reset and deleted', async (t) => {
+  const env = { PETSTORE_DATA_DIR: temporaryFolder(t) };
+  const list = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
+  assert.equal(
+    JSON.parse(petstore(['workspaces', 'create', 'shop', '--seed', '--json'], env).stdout).name,
+    'shop',
+  );
+  petstore(['workspaces', 'create', 'empty'], env);
+  petstore(['keys', 'create', '--plan', 'free', '--workspace', 'shop'], env);
+  assert.deepEqual(
+    list().map(({ name, pets, keys }: { name: string; pets: number; keys: number }) => [name, pets, keys]),
+    [
+      ['shop', 20, 1],
+      ['empty', 0, 0],
+    ],
+  );
+  assert.match(petstore(['seed', '--workspace', 'shop', '--pets', '1234'], env).stdout, /Added 1234 pets/);
+  assert.equal(list()[0].pets, 1254);
+  petstore(['workspaces', 'reset', 'shop'], env);
+  assert.deepEqual([list()[0].pets, list()[0].keys], [20, 1]);
+  petstore(['workspaces', 'delete', 'shop'], env);
+  assert.deepEqual(
+    list().map(({ name }: { name: string }) => name),
+    ['empty'],
+  );
+  assert.deepEqual(JSON.parse(petstore(['keys', 'list', '--json'], env).stdout), []);
+});
+
+const wrongCalls: [string[], RegExp][] = [
+  [['fly'], /unknown command 'fly'/],
+  [['serve', 'now'], /too many arguments/],
+  [['serve', '--port', '80'], /unknown option '--port'/],
+  [['keys', 'create'], /--plan/],
+  [['keys', 'create', '--plan', 'gold'], /free, pro, business, enterprise/],
+  [['keys', 'create', '--plan', 'free', '--per-minute', '5'], /enterprise/],
+  [['keys', 'create', '--plan', 'enterprise'], /--per-minute and --per-day/],
+  [['keys', 'create', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '1'], /whole number above 0/],
+  [['keys', 'revoke'], /missing required argument 'id'/],
+  [['keys', 'plan', 'key_x', 'gold'], /free, pro, business, enterprise/],
+  [['workspaces', 'create', 'No Spaces'], /a-z/],
+  [['seed', '--workspace', 'demo'], /--pets/],
+  [['seed', '--workspace', 'demo', '--pets', 'many'], /whole number/],
+];
+
+for (const [args, message] of wrongCalls) {
+  test(`the wrong call "petstore ${args.join(' ')}" exits with 2 and says what is wrong`, (t) => {
+    const { status, stdout, stderr } = petstore(args, { PETSTORE_DATA_DIR: temporaryFolder(t) });
+    assert.equal(status, 2, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr, message);
+    assert.doesNotMatch(stderr, /at .*\.ts/);
+  });
+}
+
+test('a command that fails exits with 1 after one line', (t) => {
+  const env = { PETSTORE_DATA_DIR: temporaryFolder(t) };
+  for (const args of [
+    ['keys', 'show', 'key_x'],
+    ['keys', 'revoke', 'key_x'],
+    ['keys', 'plan', 'key_x', 'pro'],
+    ['workspaces', 'reset', 'x'],
+    ['workspaces', 'delete', 'x'],
+    ['keys', 'create', '--plan', 'free', '--workspace', 'x'],
+    ['seed', '--workspace', 'x', '--pets', '1'],
+  ]) {
+    const { status, stderr } = petstore(args, env);
+    assert.equal(status, 1, args.join(' '));
+    assert.match(stderr, /^petstore: .+\n$/);
+  }
+});
+
+const wrongSettings: [string, string][] = [
+  ['PORT', '0'],
+  ['PORT', '65536'],
+  ['PORT', '80a'],
+  ['HOST', 'no such host'],
+  ['PETSTORE_BASE_URL', 'localhost:8080'],
+  ['PETSTORE_BASE_URL', 'http://localhost:8080/'],
+  ['PETSTORE_BASE_URL', 'ftp://localhost/v1'],
+  ['PETSTORE_DEMO', 'maybe'],
+  ['LOG_LEVEL', 'loud'],
+  ['DATABASE_URL', 'postgres://x/y'],
+  ['VALKEY_URL', 'redis://x'],
+  ['PETSTORE_DATA_DIR', '/dev/null/data'],
+];
+
+for (const [name, value] of wrongSettings) {
+  test(`${name}=${value} stops the start with one line that names it`, (t) => {
+    const { status, stdout, stderr } = petstore(['serve'], {
+      PETSTORE_DATA_DIR: temporaryFolder(t),
+      [name]: value,
+    });
+    assert.equal(status, 1);
+    assert.match(stderr, /^petstore: .+\n$/);
+    assert.ok(stderr.includes(name), stderr);
+    assert.equal(stdout, '');
+  });
+}
+
+test('a port in use stops the start with one line that names it', async (t) => {
+  const service = await startService(t, temporaryFolder(t));
+  const port = new URL(service.origin).port;
+  const { status, stderr } = petstore(['serve'], { PORT: port, PETSTORE_DATA_DIR: temporaryFolder(t) });
+  assert.equal(status, 1);
+  assert.match(stderr, new RegExp(`^petstore: PORT ${port}.* in use.*\n$`));
+});
+
+test('every command tells its use with --help', () => {
+  const commands = [
+    '',
+    'serve',
+    'keys',
+    'keys create',
+    'keys list',
+    'keys show',
+    'keys revoke',
+    'keys plan',
+    'workspaces',
+    'workspaces create',
+    'workspaces list',
+    'workspaces reset',
+    'workspaces delete',
+    'seed',
+    'openapi',
+  ];
+  for (const command of commands) {
+    const { status, stdout } = petstore([...command.split(' ').filter(Boolean), '--help']);
+    assert.equal(status, 0, command);
+    assert.match(stdout, new RegExp(`^Usage: petstore ?${command}`), command);
+  }
+  assert.match(petstore(['serve', '--help']).stdout, /PETSTORE_DATA_DIR/);
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { generateKey, isWellFormedKey, keysInText } from '../src/access/key.ts';
+
+test('a key is pet_, 30 random base62 digits and 6 of checksum', () => {
+  const keys = Array.from({ length: 1000 }, generateKey);
+  for (const key of keys) {
+    assert.match(key, /^pet_[0-9A-Za-z]{36}$/);
+    assert.ok(isWellFormedKey(key));
+  }
+  assert.equal(new Set(keys).size, keys.length);
+  assert.equal(new Set(keys.flatMap((key) => [...key.slice(4, 34)])).size, 62);
+});
+
+test('a key with any one character mistyped is not well-formed', () => {
+  const key = generateKey();
+  for (let i = 0; i < key.length; i++) {
+    const typo = key[i] === 'a' ? 'b' : 'a';
+    assert.ok(!isWellFormedKey(key.slice(0, i) + typo + key.slice(i + 1)), `position ${i}`);
+  }
+  for (const text of ['', key.slice(1), key.slice(0, -1), `${key}0`, ` ${key}`, `${key}\n`])
+    assert.ok(!isWellFormedKey(text));
+});
+
+test('keys are found wherever they stand in a text', () => {
+  const [first, second] = [generateKey(), generateKey()];
+  assert.equal(`?a=${first}&b="${second}"`.replace(keysInText, '*'), '?a=*&b="*"');
+});

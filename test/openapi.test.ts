@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { errorCodes } from '../src/errors.ts';
+import type { JsonObject } from '../src/openapi/schemas.ts';
+import { description, resolve, validator } from './support/description.ts';
+import { startPetstore, temporaryFolder } from './support/petstore.ts';
+import { petstore } from './support/service.ts';
+
+test('openapi.json in the tree is what the code describes; "npm run -s openapi" renews it', () => {
+  const golden = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8');
+  assert.equal(petstore(['openapi']).stdout, golden);
+  assert.deepEqual(parse(petstore(['openapi', '--yaml']).stdout), JSON.parse(golden));
+});
+
+test('the server in the description follows PETSTORE_BASE_URL', () => {
+  const env = { PETSTORE_BASE_URL: 'https://pets.example/v1/' };
+  assert.deepEqual(JSON.parse(petstore(['openapi'], env).stdout).servers, [
+    { url: 'https://pets.example/v1' },
+  ]);
+});
+
+test('the description is served to everybody as JSON and YAML, with an ETag', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const json = await store.send('GET', '/v1/openapi.json', { key: null });
+  assert.deepEqual(json.body, description);
+  const yaml = await store.send('GET', '/v1/openapi.yaml', { key: null });
+  assert.deepEqual(parse(yaml.text), description);
+  for (const { headers } of [json, yaml]) assert.match(headers.etag as string, /^"/);
+  const known = { 'if-none-match': json.headers.etag as string };
+  assert.equal((await store.send('GET', '/v1/openapi.json', { key: null, headers: known })).status, 304);
+});
+
+test('every example in the description is valid against its own schema', () => {
+  let count = 0;
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const node = value as JsonObject;
+    for (const [example, schema] of examplesOf(node)) {
+      const validate = validator(schema);
+      assert.ok(validate(example), `${JSON.stringify(example)}: ${JSON.stringify(validate.errors)}`);
+      count++;
+    }
+    Object.values(node).forEach(visit);
+  };
+  visit(description);
+  assert.ok(count > 60, `${count} examples`);
+});
+
+/** The examples at a node with the schema that each must meet: of a schema itself, a parameter, a header or a content. */
+function examplesOf(node: JsonObject): [unknown, JsonObject][] {
+  const isSchema = 'type' in node && typeof node.type === 'string';
+  const schema = (isSchema ? node : node.schema) as JsonObject | undefined;
+  if (!schema || typeof schema !== 'object') return [];
+  const named = Object.values((node.examples ?? {}) as Record<string, { value: unknown }>).map(
+    ({ value }) => value,
+  );
+  return [...('example' in node ? [node.example] : []), ...named].map((example) => [example, schema]);
+}
+
+test('every operation describes each of its statuses, and every error example has the status of its code', () => {
+  const methods = ['get', 'post', 'put', 'patch', 'delete'];
+  for (const [path, item] of Object.entries<JsonObject>(description.paths)) {
+    for (const method of methods.filter((method) => method in item)) {
+      const operation = item[method] as { operationId: string; responses: Record<string, JsonObject> };
+      for (const [status, reference] of Object.entries(operation.responses)) {
+        const response = resolve(reference);
+        assert.ok(response.description, `${operation.operationId} ${status}`);
+        if (Number(status) < 400) continue;
+        const { examples } = (response.content as JsonObject)['application/json'] as {
+          examples: Record<string, { value: { code: string; status: number } }>;
+        };
+        for (const { value } of Object.values(examples)) {
+          assert.equal(String(value.status), status);
+          assert.equal(errorCodes[value.code as keyof typeof errorCodes][0], value.status);
+        }
+      }
+      assert.ok('401' in operation.responses && '503' in operation.responses, path);
+    }
+  }
+});
+
+test('the description marks what is deprecated, beta, experimental, and not to be tried', () => {
+  const marked = (name: string) =>
+    Object.values<JsonObject>(description.paths)
+      .flatMap((item) => Object.values(item) as JsonObject[])
+      .filter((operation) => name in operation)
+      .map((operation) => [operation.operationId, operation[name]]);
+  assert.deepEqual(marked('deprecated'), [['getPet', true]]);
+  assert.deepEqual(marked('x-sunset'), [['getPet', '2030-12-05']]);
+  assert.deepEqual(marked('x-deprecated-sunset'), [['getPet', '2030-12-05']]);
+  assert.deepEqual(marked('x-hideTryItPanel'), [['listOrders', true]]);
+  assert.deepEqual(marked('x-stability'), [
+    ['updatePet', 'beta'],
+    ['updateOrder', 'beta'],
+    ['cancelOrder', 'beta'],
+    ['updateInventory', 'experimental'],
+  ]);
+});
+
+test('a deprecated operation says so in its answers', async (t) => {
+  const store = await startPetstore(t);
+  for (const path of ['/pets/1', '/pets/4711']) {
+    const { headers } = await store.call('GET', path);
+    assert.equal(headers.deprecation, '@1764892800');
+    assert.equal(headers.sunset, 'Thu, 05 Dec 2030 00:00:00 GMT');
+    assert.match(headers.link as string, /^<http:\/\/localhost:8080\/v1\/pets>; rel="successor-version"/);
+  }
+  assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
+});
+
+test('printing the description touches no data folder', (t) => {
+  const folder = temporaryFolder(t);
+  assert.equal(petstore(['openapi'], { PETSTORE_DATA_DIR: `${folder}/none` }).status, 0);
+  assert.throws(() => readFileSync(`${folder}/none`), { code: 'ENOENT' });
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { openSqlite } from '../src/db/sqlite.ts';
+import { StorageUnavailableError } from '../src/errors.ts';
+import { startPetstore, temporaryFolder } from './support/petstore.ts';
+import { petstore } from './support/service.ts';
+
+test('a database that is newer than the code is refused with one clear line', async (t) => {
+  const folder = temporaryFolder(t);
+  await (await openSqlite(folder)).close();
+  const direct = new DatabaseSync(join(folder, 'petstore.db'));
+  direct.exec('pragma user_version = 4711');
+  direct.close();
+  await assert.rejects(openSqlite(folder), /version 4711.*newer Petstore/);
+  const { status, stderr } = petstore(['serve'], { PETSTORE_DATA_DIR: folder });
+  assert.equal(status, 1);
+  assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
+});
+
+test('several openings of a new folder at once bring it up to date once', async (t) => {
+  const folder = temporaryFolder(t);
+  const databases = await Promise.all(Array.from({ length: 5 }, () => openSqlite(folder)));
+  for (const db of databases) {
+    assert.deepEqual(await db.read`select count(*) from workspaces`, [[0]]);
+    await db.close();
+  }
+});
+
+test('writes are on disk before they are answered: WAL, synchronous FULL', async (t) => {
+  const db = await openSqlite(temporaryFolder(t));
+  t.after(() => db.close());
+  await db.write(async (sql) => {
+    assert.deepEqual(await sql`pragma journal_mode`, [['wal']]);
+    assert.deepEqual(await sql`pragma synchronous`, [[2]]);
+    assert.deepEqual(await sql`pragma foreign_keys`, [[1]]);
+  });
+});
+
+test('one refusal leaves the writes beside it alone, and nobody reads what is not committed', async (t) => {
+  const db = await openSqlite(temporaryFolder(t));
+  t.after(() => db.close());
+  const insert = (name: string, fails: boolean) =>
+    db.write(async (sql) => {
+      await sql`insert into workspaces (name, created_at_ms) values (${name}, 0)`;
+      assert.equal((await db.read`select name from workspaces where name = ${name}`).length, 0);
+      if (fails) throw new Error('refused');
+    });
+  const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => insert(name, name === 'b')));
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  );
+  assert.deepEqual(await db.read`select name from workspaces order by name`, [['a'], ['c'], ['d']]);
+});
+
+test('a full disk refuses the whole group with 503, keeps nothing of it, and reading goes on', async (t) => {
+  const store = await startPetstore(t);
+  await store.db.write((sql) => sql`pragma max_page_count = 1`);
+  const before = await store.content();
+  const description = 'x'.repeat(2000);
+  const create = () => store.call('POST', '/categories', { body: { name: 'Dragons', description } });
+  let answers = [await create()];
+  while (answers.every(({ status }) => status === 201))
+    answers = await Promise.all([create(), create(), create()]);
+  assert.ok(
+    answers.every(({ body }) => body.code === 'unavailable'),
+    JSON.stringify(answers.map(({ text }) => text)),
+  );
+  assert.ok(answers.every(({ headers }) => Number(headers['retry-after']) >= 1));
+  assert.equal((await store.call('GET', '/categories/1')).status, 200);
+  assert.ok((await store.content()).length >= before.length);
+  await store.db.write((sql) => sql`pragma max_page_count = 1000000`);
+  assert.equal((await create()).status, 201);
+  assert.deepEqual(await store.db.read`pragma integrity_check`, [['ok']]);
+});
+
+test('another process that holds the write lock delays a write without blocking reads', async (t) => {
+  const store = await startPetstore(t);
+  const other = new DatabaseSync(join(store.folder, 'petstore.db'));
+  t.after(() => other.close());
+  other.exec('begin immediate');
+  const write = store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  assert.equal((await store.call('GET', '/categories/7')).status, 404);
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+  other.exec('commit');
+  assert.equal((await write).status, 201);
+});
+
+test('a write lock that is never released gets 503 with Retry-After', async (t) => {
+  const store = await startPetstore(t);
+  const other = new DatabaseSync(join(store.folder, 'petstore.db'));
+  t.after(() => other.close());
+  other.exec('begin immediate');
+  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  assert.equal(answer.status, 503);
+  assert.equal(answer.body.code, 'unavailable');
+  assert.ok(Number(answer.headers['retry-after']) >= 1);
+  other.exec('commit');
+  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
+});
+
+test('a file that is no database stops the start with one clear line', async (t) => {
+  const folder = temporaryFolder(t);
+  const { writeFileSync } = await import('node:fs');
+  writeFileSync(join(folder, 'petstore.db'), 'not a database at all, not a database at all'.repeat(100));
+  await assert.rejects(openSqlite(folder), StorageUnavailableError);
+});
+
+test('a workspace that is deleted while a request on it is under way takes nothing more', async (t) => {
+  const store = await startPetstore(t);
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+  petstore(['workspaces', 'delete', 'first'], { PETSTORE_DATA_DIR: store.folder });
+  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  assert.equal(answer.status, 401);
+});
