@@ -4,19 +4,29 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
+import { admit, chargeAddress } from './access/admission.ts';
 import { identifier } from './access/identify.ts';
+import type { Limiter } from './access/limiter.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { corsHeaders, isPreflight } from './http/cors.ts';
 import { Paths } from './http/not-found.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { RequestLog } from './log.ts';
-import { mount, type Services } from './mount.ts';
+import { Metrics } from './metrics.ts';
+import { mount } from './mount.ts';
 import { serveDescription } from './openapi/serve.ts';
 import { operations } from './operations.ts';
 
-export interface Parts extends Omit<Services, 'inFlight'> {
+export interface Parts {
+  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy'>;
+  db: Database;
+  limiter: Limiter;
   log: FastifyBaseLogger;
+  /** Milliseconds since 1970. */
+  clock: () => number;
 }
 
 /** Answers belong to the key they were given to; a cache must ask again before it uses one. */
@@ -32,9 +42,11 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 20_000;
 
 /** The whole service over HTTP. A request goes through it from top to bottom. */
-export function buildApp({ db, baseUrl, clock, log }: Parts): FastifyInstance {
+export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyInstance {
+  const { baseUrl, banRules, trustProxy } = config;
   const paths = new Paths(operations);
-  const identify = identifier(db);
+  const metrics = new Metrics(db.counts);
+  const admission = { identify: identifier(db), limiter, banRules, metrics };
 
   const app = fastify({
     loggerInstance: log,
@@ -45,11 +57,12 @@ export function buildApp({ db, baseUrl, clock, log }: Parts): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderBytes },
     http: { maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
-    clientErrorHandler: answerBrokenRequest,
-    // A path that cannot be decoded never gets to the hooks, and gets the same answer as the rest.
+    trustProxy,
+    clientErrorHandler: (error, socket) => {
+      void answerBrokenRequest(error, socket, (address) => chargeAddress(admission, address));
+    },
     frameworkErrors: (error, request, reply) => {
-      begin(request, reply);
-      answerError(error, request, reply);
+      void answerUndecodable(error, request, reply);
     },
   });
   app.decorateRequest('caller', undefined);
@@ -62,14 +75,15 @@ export function buildApp({ db, baseUrl, clock, log }: Parts): FastifyInstance {
     await db.read`select 1`;
     return { status: 'ready' };
   });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   serveDescription(app, operations, baseUrl);
 
   app.register(
     async (api) => {
       api.addHook('onRequest', async (request, reply) => {
         if (isPreflight(request)) return paths.answer(request, reply);
-        request.caller = await identify(request);
-        // Plans, limits and bans take their place here, once the caller is known.
+        request.caller = await admit(admission, request, reply);
+        assertHost(request);
       });
       for (const operation of operations) mount(api, operation, { db, baseUrl, clock, inFlight: new Set() });
       api.setNotFoundHandler((request, reply) => paths.answer(request, reply));
@@ -79,7 +93,29 @@ export function buildApp({ db, baseUrl, clock, log }: Parts): FastifyInstance {
 
   app.setNotFoundHandler((request, reply) => paths.answer(request, reply));
   app.setErrorHandler(answerError);
+  app.addHook('onResponse', async (request, reply) => {
+    metrics.countRequest(
+      request.routeOptions.config?.operation?.id ?? 'none',
+      reply.statusCode,
+      reply.elapsedTime,
+    );
+  });
   return app;
+
+  /** A path that cannot be decoded gets to no hook, and still the same answer as the rest. */
+  async function answerUndecodable(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    try {
+      begin(request, reply);
+      if (request.raw.url?.startsWith('/v1/')) request.caller = await admit(admission, request, reply);
+      answerError(error, request, reply);
+    } catch (refusal) {
+      answerError(refusal, request, reply);
+    }
+  }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     // Where no route is, that matters more than what is wrong with the body.
@@ -95,7 +131,11 @@ export function buildApp({ db, baseUrl, clock, log }: Parts): FastifyInstance {
 /** What every answer carries, also one to a request that goes no further. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id).headers(commonHeaders);
-  if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+}
+
+/** RFC 9112, section 3.2. Node.js would refuse with a bare 400. */
+function assertHost({ headers, raw }: FastifyRequest): void {
+  if (headers.host === undefined && raw.httpVersion === '1.1') {
     throw new ApiError('invalid_request', 'The header field Host is missing.');
   }
 }

@@ -1,3 +1,6 @@
+import ipaddr from 'ipaddr.js';
+import { type BanRules, defaultBanRules } from './access/limits.ts';
+
 /** Everything that can be set from outside, read once at the start. */
 export interface Config {
   port: number;
@@ -7,6 +10,9 @@ export interface Config {
   baseUrl: string;
   /** Whether the start sets up the demonstration: a seeded workspace and a key to it. */
   demo: boolean;
+  /** Proxies whose X-Forwarded-For is believed: addresses, networks and names of networks. False: none. */
+  trustProxy: string[] | boolean;
+  banRules: BanRules;
   logLevel: LogLevel;
 }
 
@@ -29,6 +35,15 @@ export function readConfig(env: Environment): Readonly<Config> {
     dataDir: read('PETSTORE_DATA_DIR', './data'),
     baseUrl: readBaseUrl(read('PETSTORE_BASE_URL', `http://localhost:${port}/v1`)),
     demo: readChoice('PETSTORE_DEMO', read('PETSTORE_DEMO', 'on'), ['on', 'off']) === 'on',
+    trustProxy: readTrustProxy(read('TRUST_PROXY', 'off')),
+    banRules: {
+      strikesFactor: readNumber(env, 'PETSTORE_BAN_STRIKES_FACTOR', defaultBanRules.strikesFactor, 0),
+      firstMs: readNumber(env, 'PETSTORE_BAN_FIRST_SECONDS', defaultBanRules.firstMs / 1000, 1) * 1000,
+      longestMs: readNumber(env, 'PETSTORE_BAN_LONGEST_SECONDS', defaultBanRules.longestMs / 1000, 1) * 1000,
+      growth: readNumber(env, 'PETSTORE_BAN_GROWTH', defaultBanRules.growth, 1),
+      memoryMs:
+        readNumber(env, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
+    },
     logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
   });
 }
@@ -58,6 +73,32 @@ function readBaseUrl(text: string): string {
     );
   }
   return url.href.replace(/\/$/, '');
+}
+
+/** `off`, `on` for every proxy, or a list of those that are trusted. */
+function readTrustProxy(text: string): string[] | boolean {
+  if (text === 'off' || text === 'on') return text === 'on';
+  const proxies = text.split(',').map((proxy) => proxy.trim());
+  const wrong = proxies.find((proxy) => !networkNames.includes(proxy) && !isNetwork(proxy));
+  if (wrong !== undefined) {
+    throw new ConfigError(
+      `TRUST_PROXY must be off, on, or a list of addresses, networks (10.0.0.0/8) and ${networkNames.join(', ')}, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return proxies;
+}
+
+const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
+
+const isNetwork = (text: string) => ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+
+function readNumber(env: Environment, name: string, fallback: number, min: number): number {
+  const text = env[name]?.trim() || String(fallback);
+  const value = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
+    throw new ConfigError(`${name} must be a number from ${min}, not ${JSON.stringify(text)}.`);
+  }
+  return value;
 }
 
 function readChoice<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {

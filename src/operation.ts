@@ -122,7 +122,13 @@ function errorsOf(
   operation: Pick<Operation, 'method' | 'params' | 'body'> & { errors?: readonly ErrorCode[] },
 ) {
   const { method, params, body, errors = [] } = operation;
-  const codes = new Set<ErrorCode>(['invalid_request', 'unauthorized', ...errors]);
+  const codes = new Set<ErrorCode>([
+    'invalid_request',
+    'unauthorized',
+    'key_banned',
+    'rate_limited',
+    ...errors,
+  ]);
   if (Object.keys(params).length > 0) codes.add('not_found');
   if (body) codes.add('invalid_json');
   if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');

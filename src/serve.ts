@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { destination } from 'pino';
+import { Limiter } from './access/limiter.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -19,14 +20,17 @@ export async function serve(config: Config): Promise<void> {
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
-    const app = buildApp({ db, baseUrl: config.baseUrl, clock: Date.now, log });
-    stopOnSignal(app, db);
+    const limiter = new Limiter(db, Date.now);
+    const app = buildApp({ config, db, limiter, log, clock: Date.now });
+    stopOnSignal(app, limiter, db);
     await listen(app, config);
     if (demoKey) console.log(welcome(config, demoKey));
-    setInterval(
-      () => db.write((sql) => forgetOldKeys(sql, Date.now())).catch((err) => log.warn({ err })),
-      sweepEveryMs,
-    ).unref();
+    const sweep = () =>
+      Promise.all([
+        db.write((sql) => forgetOldKeys(sql, Date.now())),
+        limiter.forgetOld(config.banRules.memoryMs),
+      ]);
+    setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), sweepEveryMs).unref();
   } catch (error) {
     await db.close();
     throw error;
@@ -47,7 +51,7 @@ async function listen(app: FastifyInstance, { port, host }: Config): Promise<voi
 }
 
 /** Stops taking requests, lets those in flight finish, and closes the storage. */
-function stopOnSignal(app: FastifyInstance, db: Database): void {
+function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): void {
   let isStopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     if (isStopping) return;
@@ -55,6 +59,7 @@ function stopOnSignal(app: FastifyInstance, db: Database): void {
     app.log.info(`stopping on ${signal}`);
     setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
     await app.close();
+    await limiter.close();
     await db.close();
     app.log.info('stopped');
   };

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fetchChecked, temporaryFolder } from './support/petstore.ts';
-import { petstore, startService } from './support/service.ts';
+import { ampleKey, petstore, startService } from './support/service.ts';
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
 
@@ -56,7 +56,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets requests in flight finish and ends with 0`, async (t) => {
     const folder = temporaryFolder(t);
     const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
-    const key = readFileSync(keyFile(folder), 'utf8').trim();
+    const key = ampleKey(folder);
     const inFlight = Array.from({ length: 50 }, (_, i) =>
       fetchChecked(service.origin, 'POST', '/categories', { key, body: { name: `Dragons ${i}` } }).catch(
         (error: Error) => error,

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { fetchChecked, type JsonAnswer, temporaryFolder } from './support/petstore.ts';
-import { type Service, startService } from './support/service.ts';
-
-const readKey = (folder: string) => readFileSync(join(folder, 'demo.key'), 'utf8').trim();
+import { ampleKey, type Service, startService } from './support/service.ts';
 
 test('an answered write survives kill -9 at once after the answer', async (t) => {
   const folder = temporaryFolder(t);
   for (let round = 0; round < 3; round++) {
     const service = await startService(t, folder);
-    const key = readKey(folder);
+    const key = ampleKey(folder);
     const body = { name: `Phoenix ${round}`, categoryId: 3 };
     const created = await fetchChecked(service.origin, 'POST', '/pets', { key, body });
     await service.stop('SIGKILL');
@@ -25,7 +21,7 @@ test('an answered write survives kill -9 at once after the answer', async (t) =>
 test('kill -9 under load: what was answered is there, what was not is wholly there or wholly absent', async (t) => {
   const folder = temporaryFolder(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
-  const key = readKey(folder);
+  const key = ampleKey(folder);
   const stockBefore = (await fetchChecked(service.origin, 'GET', '/inventory/13', { key })).body.quantity;
   await fetchChecked(service.origin, 'PATCH', '/inventory/13', { key, body: { quantity: 1_000_000 } });
   assert.equal(stockBefore, 28);

@@ -16,11 +16,13 @@ declare module 'fastify' {
 const trustMs = 500;
 const maxTrustedKeys = 100_000;
 
+export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
+
 /**
  * Finds the caller of a request by its key. The answer is immediate for a key seen in the last half second and a
  * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3).
  */
-export function identifier(db: Database): (request: FastifyRequest) => Caller | Promise<Caller> {
+export function identifier(db: Database): Identify {
   const trusted = new LRUCache<string, Caller>({ max: maxTrustedKeys, ttl: trustMs });
   const lookUp = async (key: string) => {
     const caller = await findCaller(db.read, key);

@@ -1,10 +1,11 @@
 import type { Row, Sql } from '../db/sql.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';
-import type { Plan, Quota } from './plans.ts';
+import { type Plan, plans, type Quota } from './plans.ts';
 
 /** A key as the operator sees it. The key itself is not kept. Times are milliseconds since 1970. */
 export interface StoredKey {
   id: string;
+  workspaceId: number;
   workspace: string;
   plan: Plan;
   /** The numbers of an Enterprise key. */
@@ -12,6 +13,8 @@ export interface StoredKey {
   label?: string;
   createdAtMs: number;
   revokedAtMs?: number;
+  /** Bans that began until then are void. */
+  pardonedAtMs: number;
 }
 
 export interface NewKey {
@@ -25,6 +28,10 @@ export interface NewKey {
 export interface Caller {
   keyId: string;
   workspaceId: number;
+  plan: Plan;
+  quota: Quota;
+  /** Bans that began until then are void. */
+  pardonedAtMs: number;
 }
 
 /** Creates a key and answers its id and the key itself, which cannot be had again. */
@@ -41,14 +48,24 @@ export async function createKey(sql: Sql, key: NewKey, nowMs: number): Promise<{
 /** The caller behind a key that is known and not revoked. */
 export async function findCaller(sql: Sql, key: string): Promise<Caller | undefined> {
   const [row] = await sql`
-    select id, workspace_id from api_keys where hash = ${hashKey(key)} and revoked_at_ms is null`;
-  return row && { keyId: String(row[0]), workspaceId: Number(row[1]) };
+    select id, workspace_id, plan, per_minute, per_day, pardoned_at_ms
+    from api_keys where hash = ${hashKey(key)} and revoked_at_ms is null`;
+  if (!row) return undefined;
+  const [id, workspaceId, plan, perMinute, perDay, pardonedAtMs] = row;
+  return {
+    keyId: String(id),
+    workspaceId: Number(workspaceId),
+    plan: plan as Plan,
+    quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
+    pardonedAtMs: Number(pardonedAtMs),
+  };
 }
 
 /** Every key, revoked ones too, in the order of creation. */
 export async function listKeys(sql: Sql): Promise<StoredKey[]> {
   const rows = await sql`
-    select k.id, w.name, k.plan, k.per_minute, k.per_day, k.label, k.created_at_ms, k.revoked_at_ms
+    select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
+      k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
     from api_keys k join workspaces w on w.id = k.workspace_id
     order by k.created_at_ms, k.id`;
   return rows.map(toStoredKey);
@@ -56,7 +73,8 @@ export async function listKeys(sql: Sql): Promise<StoredKey[]> {
 
 export async function findKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
   const [row] = await sql`
-    select k.id, w.name, k.plan, k.per_minute, k.per_day, k.label, k.created_at_ms, k.revoked_at_ms
+    select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
+      k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
     from api_keys k join workspaces w on w.id = k.workspace_id
     where k.id = ${id}`;
   return row && toStoredKey(row);
@@ -78,15 +96,24 @@ export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | u
   return rows.length > 0;
 }
 
+/** Voids every ban of a key that began until now. Answers whether there is such a key. */
+export async function pardonKey(sql: Sql, id: string, nowMs: number): Promise<boolean> {
+  const rows = await sql`update api_keys set pardoned_at_ms = ${nowMs} where id = ${id} returning id`;
+  return rows.length > 0;
+}
+
 function toStoredKey(row: Row): StoredKey {
-  const [id, workspace, plan, perMinute, perDay, label, createdAtMs, revokedAtMs] = row;
+  const [id, workspaceId, workspace, plan, perMinute, perDay, label, createdAtMs, revokedAtMs, pardonedAtMs] =
+    row;
   return {
     id: String(id),
+    workspaceId: Number(workspaceId),
     workspace: String(workspace),
     plan: plan as Plan,
     ...(perMinute !== null && { quota: { perMinute: Number(perMinute), perDay: Number(perDay) } }),
     ...(label !== null && { label: String(label) }),
     createdAtMs: Number(createdAtMs),
     ...(revokedAtMs !== null && { revokedAtMs: Number(revokedAtMs) }),
+    pardonedAtMs: Number(pardonedAtMs),
   };
 }

@@ -1,5 +1,15 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { createKey, findKey, listKeys, revokeKey, type StoredKey, setPlan } from '../access/keys.ts';
+import { findAccount } from '../access/accounts.ts';
+import {
+  createKey,
+  findKey,
+  listKeys,
+  pardonKey,
+  revokeKey,
+  type StoredKey,
+  setPlan,
+} from '../access/keys.ts';
+import { type Account, newAccount, turn } from '../access/limits.ts';
 import { type Plan, planNames, plans, type Quota } from '../access/plans.ts';
 import { demoWorkspace } from '../workspaces/store.ts';
 import { isoTime, printFields, printRows } from './output.ts';
@@ -54,12 +64,16 @@ export function keysCommand(): Command {
 
   keys
     .command('show')
-    .description('Show one key.')
+    .description('Show one key: its plan, what is used of both windows, its strikes and its ban.')
     .argument('<id>', 'id of the key')
     .addOption(json())
     .action(async (id, options) => {
-      const key = await withStorage((db) => findKey(db.read, id));
-      printFields(keyFields(key ?? noSuchKey(id)), options.json);
+      const fields = await withStorage(async ({ read }) => {
+        const key = (await findKey(read, id)) ?? noSuchKey(id);
+        const account = await findAccount(read, key.workspaceId, id);
+        return { ...keyFields(key), ...usageFields(account ?? newAccount, key, Date.now()) };
+      });
+      printFields(fields, options.json);
     });
 
   keys
@@ -82,6 +96,17 @@ export function keysCommand(): Command {
       const quota = enterpriseQuota(plan, options, command);
       const isKnown = await withStorage((db) => db.write((sql) => setPlan(sql, id, plan, quota)));
       console.log(isKnown ? `Key ${id} is on plan ${plan}.` : noSuchKey(id));
+    });
+
+  keys
+    .command('unban')
+    .description(
+      'Lift the ban of a key and forget those before it. A running server follows within a second.',
+    )
+    .argument('<id>', 'id of the key')
+    .action(async (id) => {
+      const isKnown = await withStorage((db) => db.write((sql) => pardonKey(sql, id, Date.now())));
+      console.log(isKnown ? `Key ${id} is not banned.` : noSuchKey(id));
     });
 
   return keys;
@@ -118,6 +143,21 @@ function enterpriseQuota(
 }
 
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
+
+/** What a key has used, as a running server saved it last, at most a second ago. */
+function usageFields(account: Account, { plan, quota, pardonedAtMs }: StoredKey, nowMs: number) {
+  const { minuteCount, dayCount, strikes, bans, bannedUntilMs } = turn(account, { pardonedAtMs }, nowMs);
+  const { perMinute, perDay } = limitsOf(plan, quota);
+  return {
+    minuteUsed: minuteCount,
+    minuteRemaining: Math.max(0, (perMinute ?? 0) - minuteCount),
+    dayUsed: dayCount,
+    dayRemaining: Math.max(0, (perDay ?? 0) - dayCount),
+    strikes,
+    bans,
+    ...(nowMs < bannedUntilMs && { bannedUntil: isoTime(bannedUntilMs) }),
+  };
+}
 
 function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs }: StoredKey) {
   return {

@@ -8,7 +8,17 @@ Environment:
   PETSTORE_DATA_DIR  folder of the database and of demo.key (./data)
   PETSTORE_BASE_URL  where callers find the API (http://localhost:PORT/v1)
   PETSTORE_DEMO      on: seed a workspace "demo" and create a key to it; off: neither (on)
-  LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)`;
+  TRUST_PROXY        whose X-Forwarded-For to believe: off, on, or a list such as
+                     loopback,10.0.0.0/8 (off)
+  LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
+
+Bans of keys that keep sending after 429:
+  PETSTORE_BAN_STRIKES_FACTOR   refused requests borne in a minute, as a multiple of
+                                the plan's requests per minute; at least 10 (1)
+  PETSTORE_BAN_FIRST_SECONDS    length of the first ban (60)
+  PETSTORE_BAN_GROWTH           how much longer each further ban is (2)
+  PETSTORE_BAN_LONGEST_SECONDS  length that no ban exceeds (3600)
+  PETSTORE_BAN_MEMORY_HOURS     how long a ban makes the next one longer (24)`;
 
 export function serveCommand(): Command {
   return new Command('serve')

@@ -1,5 +1,13 @@
 import type { Sql } from './sql.ts';
 
+/** What an engine has done since it was opened. */
+export interface StorageCounts {
+  reads: number;
+  writes: number;
+  commits: number;
+  failures: number;
+}
+
 /** What the stores need of an engine. Failures of the engine itself are StorageUnavailableError. */
 export interface Database {
   /** Reads committed rows. Each statement sees one snapshot. */
@@ -10,6 +18,8 @@ export interface Database {
    * and then nothing of it is kept. `work` may await its statements, nothing slower.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+
+  readonly counts: Readonly<StorageCounts>;
 
   /** Lets writes in flight finish and closes the connections. */
   close(): Promise<void>;

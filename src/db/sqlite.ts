@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { StorageUnavailableError } from '../errors.ts';
-import type { Database } from './database.ts';
+import type { Database, StorageCounts } from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
 
@@ -61,6 +61,7 @@ function openWriter(dataDir: string, path: string): DatabaseSync {
 
 class SqliteDatabase implements Database {
   readonly read: Sql;
+  readonly counts: StorageCounts = { reads: 0, writes: 0, commits: 0, failures: 0 };
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #sql: Sql;
@@ -71,10 +72,15 @@ class SqliteDatabase implements Database {
     this.#writer = writer;
     this.#reader = reader;
     this.#sql = sqlOn(writer);
-    this.read = sqlOn(reader);
+    const read = sqlOn(reader);
+    this.read = (template, ...values) => {
+      this.counts.reads++;
+      return read(template, ...values);
+    };
   }
 
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    this.counts.writes++;
     return new Promise((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
       this.#draining ??= this.#drain();
@@ -95,8 +101,10 @@ class SqliteDatabase implements Database {
       const group = this.#queue.splice(0, maxGroupSize);
       try {
         const settle = await this.#commit(group);
+        this.counts.commits++;
         for (const answer of settle) answer();
       } catch (error) {
+        this.counts.failures++;
         for (const write of group) write.reject(error);
       }
     }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 export const corsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
-    'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, Retry-After, Sunset, WWW-Authenticate, X-Request-Id',
+    'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
 };
 
 const preflightMaxAgeSeconds = 86_400;

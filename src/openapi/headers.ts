@@ -43,13 +43,30 @@ export const headers: JsonObject = {
     '<http://localhost:8080/v1/pets?cursor=bGlzdFBldHM6MjA>; rel="next"',
   ),
   Location: required('Where the new resource is.', 'http://localhost:8080/v1/pets/21'),
-  RetryAfter: required('Whole seconds after which to try again.', '1'),
+  RateLimit: required(
+    'What is left in each window, and the seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
+    '"minute";r=59;t=42,"day";r=940;t=3600',
+  ),
+  RateLimitPolicy: required(
+    'The quota of each window and its length in seconds (draft-ietf-httpapi-ratelimit-headers).',
+    '"minute";q=60;w=60,"day";q=1000;w=86400',
+  ),
+  RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
   SuccessorLink: required(
     'The way on, with `rel="successor-version"`.',
     '<http://localhost:8080/v1/pets>; rel="successor-version"',
   ),
   Sunset: required('When the operation may go away (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'),
   WWWAuthenticate: required('How to authenticate (RFC 6750).', 'Bearer realm="petstore"'),
+  XRateLimitLimit: requiredCount(
+    'Limit that applies to the caller: that of the window with the least left.',
+    60,
+  ),
+  XRateLimitRemaining: requiredCount('Requests remaining in that window.', 59),
+  XRateLimitReset: requiredCount(
+    'Unix timestamp, in seconds, at which that limit resets; the end of a ban during one.',
+    1_764_892_860,
+  ),
   XRequestId: required(
     "Names this request in the log: the caller's own X-Request-Id, or a new one.",
     'walk-1',
@@ -60,13 +77,22 @@ function required(description: string, example: string): JsonObject {
   return { ...text(description, example), required: true };
 }
 
+function requiredCount(description: string, example: number): JsonObject {
+  return { description, schema: { type: 'integer', format: 'int64', minimum: 0 }, example, required: true };
+}
+
 /** The components of the fields that an answer with `status` carries, by their names; for errors, those any operation gives. */
 export function answerHeaders(status: number, operation?: Operation): Record<string, string> {
   const kind = operation?.success.kind;
   return {
     'X-Request-Id': 'XRequestId',
+    'X-RateLimit-Limit': 'XRateLimitLimit',
+    'X-RateLimit-Remaining': 'XRateLimitRemaining',
+    'X-RateLimit-Reset': 'XRateLimitReset',
+    RateLimit: 'RateLimit',
+    'RateLimit-Policy': 'RateLimitPolicy',
     ...(status === 401 && { 'WWW-Authenticate': 'WWWAuthenticate' }),
-    ...(status === 503 && { 'Retry-After': 'RetryAfter' }),
+    ...((status === 403 || status === 429 || status === 503) && { 'Retry-After': 'RetryAfter' }),
     ...((kind === 'resource' || kind === 'created') && { ETag: 'ETag' }),
     ...(kind === 'created' && { Location: 'Location', 'Idempotency-Replayed': 'IdempotencyReplayed' }),
     ...(kind === 'page' && { Link: 'Link' }),

@@ -38,6 +38,7 @@ export function assertAsDescribed(method: string, url: string, answer: Answer): 
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
   const response = findResponse(method, path, answer.status);
+  if (answer.status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
   if (response) assertResponse(what, response, method, answer);
   else assertUndescribed(what, method, answer);
 }
@@ -76,7 +77,11 @@ function assertHeaders(
   headers: Record<string, string>,
 ): void {
   for (const [name, reference] of Object.entries(described)) {
-    if (resolve(reference).required) assert.ok(headers[name.toLowerCase()], `${what}: ${name} is missing`);
+    const { required, schema } = resolve(reference) as { required?: boolean; schema: JsonObject };
+    const value = headers[name.toLowerCase()];
+    if (required) assert.ok(value, `${what}: ${name} is missing`);
+    const parsed = schema.type === 'integer' ? Number(value) : value;
+    if (value !== undefined) assert.ok(validator(schema)(parsed), `${what}: ${name} is ${value}`);
   }
   const names = Object.keys(described).map((name) => name.toLowerCase());
   for (const name of knownHeaders) {
@@ -100,13 +105,25 @@ const knownHeaders = [
 /** What may be answered where there is no operation: OPTIONS, and errors about the path or the method. */
 function assertUndescribed(what: string, method: string, answer: Answer): void {
   if (method === 'OPTIONS' && answer.status === 204) {
+    // A preflight is not charged; any other OPTIONS is.
+    if ('x-ratelimit-limit' in answer.headers) assertLimitHeaders(what, answer);
     assert.ok(answer.headers.allow, `${what}: Allow is missing`);
     assert.equal(answer.text, '');
     return;
   }
-  assert.ok([400, 401, 404, 405].includes(answer.status), what);
+  assert.ok([400, 401, 403, 404, 405, 429].includes(answer.status), what);
   if (answer.status === 405) assert.ok(answer.headers.allow, `${what}: Allow is missing`);
   if (method !== 'HEAD') assertError(what, answer);
+}
+
+/** Where there is no operation, the limit headers are still those of every answer. */
+export function assertLimitHeaders(what: string, { status, headers }: Answer): void {
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+    assert.match(headers[name] ?? '', /^\d+$/, `${what}: ${name}`);
+  }
+  assert.match(headers['ratelimit-policy'] ?? '', /^"minute";q=\d+;w=60,"day";q=\d+;w=86400$/, what);
+  assert.match(headers.ratelimit ?? '', /^"minute";r=\d+;t=\d+,"day";r=\d+;t=\d+$/, what);
+  if (status === 429 || status === 403) assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/, what);
 }
 
 export function assertError(what: string, answer: Answer): void {

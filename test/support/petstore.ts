@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../../src/access/keys.ts';
+import { Limiter } from '../../src/access/limiter.ts';
+import { defaultBanRules } from '../../src/access/limits.ts';
+import type { Plan, Quota } from '../../src/access/plans.ts';
 import { buildApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
@@ -24,6 +27,9 @@ export interface JsonAnswer extends Answer {
   body: any;
 }
 
+/** More than any test asks for. */
+const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
+
 /** An empty folder that is removed when the test ends. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
@@ -31,14 +37,15 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
+export interface Options {
+  seed?: boolean;
+  trustProxy?: string[] | boolean;
+}
+
 /** A petstore of its own for one test, over a real database in a folder of its own. */
-export async function startPetstore(
-  t: TestContext,
-  options: { seed?: boolean; db?: Database } = {},
-): Promise<Petstore> {
+export async function startPetstore(t: TestContext, options: Options = {}): Promise<Petstore> {
   const folder = temporaryFolder(t);
-  const db = options.db ?? (await openSqlite(folder));
-  const petstore = new Petstore(db, folder);
+  const petstore = new Petstore(await openSqlite(folder), folder, options);
   t.after(() => petstore.close());
   petstore.key = (await petstore.addWorkspace('first', options.seed ?? true)).key;
   return petstore;
@@ -48,15 +55,19 @@ export class Petstore {
   readonly db: Database;
   readonly folder: string;
   readonly app: FastifyInstance;
+  readonly limiter: Limiter;
   readonly log: string[] = [];
   nowMs = Date.parse('2026-06-01T12:00:00Z');
   key = '';
 
-  constructor(db: Database, folder: string) {
+  constructor(db: Database, folder: string, options: Options = {}) {
     this.db = db;
     this.folder = folder;
     const log = createLogger('info', { write: (line) => this.log.push(line) });
-    this.app = buildApp({ db, baseUrl, log, clock: () => this.nowMs });
+    const clock = () => this.nowMs;
+    const config = { baseUrl, banRules: defaultBanRules, trustProxy: options.trustProxy ?? false };
+    this.limiter = new Limiter(db, clock);
+    this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
   }
 
   /** A further workspace and a key to it. */
@@ -64,9 +75,20 @@ export class Petstore {
     return this.db.write(async (sql) => {
       const { id: workspaceId } = await createWorkspace(sql, name, this.nowMs);
       if (seed) await seedWorkspace(sql, workspaceId);
-      const { id: keyId, key } = await createKey(sql, { workspaceId, plan: 'business' }, this.nowMs);
+      const { id: keyId, key } = await createKey(
+        sql,
+        { workspaceId, plan: 'enterprise', quota: ample },
+        this.nowMs,
+      );
       return { key, keyId, workspaceId };
     });
+  }
+
+  /** A further key to the first workspace. */
+  addKey(plan: Plan, quota?: Quota): Promise<{ key: string; id: string }> {
+    return this.db.write((sql) =>
+      createKey(sql, { workspaceId: 1, plan, ...(quota && { quota }) }, this.nowMs),
+    );
   }
 
   /** Sends a request below `/v1` and holds the answer against the description. */
@@ -106,6 +128,7 @@ export class Petstore {
 
   async close(): Promise<void> {
     await this.app.close();
+    await this.limiter.close();
     await this.db.close();
   }
 }

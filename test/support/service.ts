@@ -30,6 +30,12 @@ export interface Service {
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }>;
 }
 
+/** Creates a key to the demonstration that no test uses up. */
+export function ampleKey(dataDir: string): string {
+  const args = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000', '--json'];
+  return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir }).stdout).key;
+}
+
 /** Starts the service on a free port and waits until it is ready. */
 export async function startService(t: TestContext, dataDir: string, env: Environment = {}): Promise<Service> {
   const port = await freePort();

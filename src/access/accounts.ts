@@ -1,0 +1,53 @@
+import { fragment, join, type Row, type Sql } from '../db/sql.ts';
+import type { Subject } from './limiter.ts';
+import { type Account, dayMs } from './limits.ts';
+
+const rowsPerStatement = 200;
+
+/** The stored account of a key or an address; addresses belong to workspace 0. */
+export async function findAccount(sql: Sql, workspaceId: number, id: string): Promise<Account | undefined> {
+  const [row] = await sql`
+    select minute, minute_count, day, day_count, strikes, bans, banned_at_ms, banned_until_ms
+    from limit_accounts where workspace_id = ${workspaceId} and id = ${id}`;
+  return row && toAccount(row);
+}
+
+/** Stores accounts in place of what was stored of them. Each may stand once. */
+export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Account })[]): Promise<void> {
+  for (let i = 0; i < accounts.length; i += rowsPerStatement) {
+    const rows = accounts.slice(i, i + rowsPerStatement).map(({ workspaceId, id, account: a }) => {
+      const windows = fragment`${a.minute}, ${a.minuteCount}, ${a.day}, ${a.dayCount}`;
+      const bans = fragment`${a.strikes}, ${a.bans}, ${a.bannedAtMs}, ${a.bannedUntilMs}`;
+      return fragment`(${workspaceId}, ${id}, ${windows}, ${bans})`;
+    });
+    await sql`
+      insert into limit_accounts
+        (workspace_id, id, minute, minute_count, day, day_count, strikes, bans, banned_at_ms, banned_until_ms)
+      values ${join(rows, ', ')}
+      on conflict (workspace_id, id) do update set
+        minute = excluded.minute, minute_count = excluded.minute_count,
+        day = excluded.day, day_count = excluded.day_count, strikes = excluded.strikes, bans = excluded.bans,
+        banned_at_ms = excluded.banned_at_ms, banned_until_ms = excluded.banned_until_ms`;
+  }
+}
+
+/** Forgets accounts that were last used before today and have no ban that could still tell. */
+export async function forgetOldAccounts(sql: Sql, nowMs: number, memoryMs: number): Promise<void> {
+  await sql`
+    delete from limit_accounts
+    where day < ${Math.floor(nowMs / dayMs)} and banned_until_ms <= ${nowMs} and banned_at_ms <= ${nowMs - memoryMs}`;
+}
+
+const toAccount = (row: Row): Account => {
+  const [minute, minuteCount, day, dayCount, strikes, bans, bannedAtMs, bannedUntilMs] = row.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { minute, minuteCount, day, dayCount, strikes, bans, bannedAtMs, bannedUntilMs };
+};

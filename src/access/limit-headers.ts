@@ -1,0 +1,54 @@
+import { ApiError } from '../errors.ts';
+import type { Decision, WindowState } from './limits.ts';
+
+/**
+ * The header fields that tell a caller where it stands: `X-RateLimit-*` for the binding window, and for both windows the
+ * fields of draft-ietf-httpapi-ratelimit-headers. During a ban nothing remains until it ends.
+ */
+export function limitHeaders({
+  outcome,
+  nowMs,
+  minute,
+  day,
+  bannedUntilMs,
+}: Decision): Record<string, string> {
+  const isBanned = outcome === 'banned';
+  const binding = day.remaining <= minute.remaining ? day : minute;
+  const state = (window: WindowState) =>
+    isBanned
+      ? `r=0;t=${secondsUntil(bannedUntilMs, nowMs)}`
+      : `r=${window.remaining};t=${secondsUntil(window.endsAtMs, nowMs)}`;
+  return {
+    'x-ratelimit-limit': String(binding.quota),
+    'x-ratelimit-remaining': isBanned ? '0' : String(binding.remaining),
+    'x-ratelimit-reset': String(Math.ceil((isBanned ? bannedUntilMs : binding.endsAtMs) / 1000)),
+    'ratelimit-policy': `"minute";q=${minute.quota};w=60,"day";q=${day.quota};w=86400`,
+    ratelimit: `"minute";${state(minute)},"day";${state(day)}`,
+  };
+}
+
+/** The refusal of a request that was not admitted: 429, or 403 during a ban, with the time to come back. */
+export function limitRefusal(decision: Decision): ApiError {
+  const { outcome, nowMs, retryAtMs } = decision;
+  const seconds = secondsUntil(retryAtMs, nowMs);
+  const headers = { 'retry-after': String(seconds) };
+  if (outcome === 'banned') {
+    return new ApiError(
+      'key_banned',
+      `This API key is banned for a while, because it kept sending after 429. Try again after ${seconds} s.`,
+      headers,
+    );
+  }
+  const { window, quota } = fullWindow(decision);
+  return new ApiError(
+    'rate_limited',
+    `The limit of ${quota} requests per ${window} is used up. Try again after ${seconds} s.`,
+    headers,
+  );
+}
+
+const fullWindow = ({ minute, day }: Decision) =>
+  day.remaining === 0 ? { window: 'day', quota: day.quota } : { window: 'minute', quota: minute.quota };
+
+/** Whole seconds until a time, at least 1, so that after them it has come. */
+const secondsUntil = (timeMs: number, nowMs: number) => Math.max(1, Math.ceil((timeMs - nowMs) / 1000));

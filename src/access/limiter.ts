@@ -1,0 +1,110 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../db/database.ts';
+import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
+import { type Account, type Decision, decide, newAccount, type Terms } from './limits.ts';
+
+/** Whose account is charged. */
+export interface Subject {
+  /** The key's workspace; 0 for an address. */
+  workspaceId: number;
+  /** The key's id, or the address. */
+  id: string;
+}
+
+/** Accounts that are kept at hand. The others wait in storage. */
+const maxAccounts = 100_000;
+const saveEveryMs = 500;
+/** Changed accounts that are saved without waiting for the next turn. */
+const maxUnsaved = 20_000;
+
+interface Entry extends Subject {
+  account: Account;
+}
+
+/**
+ * Counts in this process and saves what changed twice a second, so that a restart forgets nothing and a crash at most
+ * the last second. One timer serves all accounts. An account that is not at hand is read from storage once.
+ */
+export class Limiter {
+  readonly #db: Database;
+  readonly #clock: () => number;
+  readonly #entries = new LRUCache<string, Entry>({ max: maxAccounts });
+  /** Entries whose account differs from the stored one, also those that have left `#entries`. */
+  readonly #unsaved = new Map<string, Entry>();
+  readonly #loading = new Map<string, Promise<Entry>>();
+  readonly #timer: NodeJS.Timeout;
+  #saving: Promise<void> | undefined;
+
+  constructor(db: Database, clock: () => number) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#timer = setInterval(() => this.save(), saveEveryMs).unref();
+  }
+
+  /** Decides on one request of `subject`: at once if its account is at hand. */
+  decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+    const entry = this.#entries.get(subject.id) ?? this.#unsaved.get(subject.id);
+    if (entry) return this.#charge(entry, terms);
+    return this.#load(subject).then(
+      (entry) => this.#charge(entry, terms),
+      // Without storage there is nothing to count on: the request will fail, and is answered as from a new account.
+      () => decide(newAccount, terms, this.#clock()).decision,
+    );
+  }
+
+  #charge(entry: Entry, terms: Terms): Decision {
+    const { decision, account } = decide(entry.account, terms, this.#clock());
+    entry.account = account;
+    this.#unsaved.set(entry.id, entry);
+    if (this.#unsaved.size >= maxUnsaved) this.save();
+    return decision;
+  }
+
+  #load(subject: Subject): Promise<Entry> {
+    let loading = this.#loading.get(subject.id);
+    if (!loading) {
+      loading = this.#read(subject).finally(() => this.#loading.delete(subject.id));
+      this.#loading.set(subject.id, loading);
+    }
+    return loading;
+  }
+
+  async #read({ workspaceId, id }: Subject): Promise<Entry> {
+    const account = await findAccount(this.#db.read, workspaceId, id);
+    const entry = { workspaceId, id, account: account ?? newAccount };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  /** Saves what has changed. What cannot be saved now is tried again at the next turn. */
+  save(): Promise<void> {
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
+  async #saveAll(): Promise<void> {
+    const batch = [...this.#unsaved.values()].map((entry) => ({ entry, saved: entry.account }));
+    if (batch.length === 0) return;
+    const rows = batch.map(({ entry: { workspaceId, id }, saved }) => ({ workspaceId, id, account: saved }));
+    try {
+      await this.#db.write((sql) => saveAccounts(sql, rows));
+    } catch {
+      return;
+    }
+    for (const { entry, saved } of batch) if (entry.account === saved) this.#unsaved.delete(entry.id);
+  }
+
+  /** Forgets stored accounts that no longer tell anything, given how long a ban is remembered. */
+  forgetOld(memoryMs: number): Promise<void> {
+    return this.#db.write((sql) => forgetOldAccounts(sql, this.#clock(), memoryMs));
+  }
+
+  /** Saves everything and stops. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#saving;
+    await this.save();
+  }
+}

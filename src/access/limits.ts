@@ -1,0 +1,193 @@
+/**
+ * How many requests are admitted, and when a caller is banned.
+ *
+ * Every caller has an account: a key, or the address of those who come without a valid one. It counts in two fixed
+ * windows at once, the calendar minute and the calendar day in UTC. A request is admitted if both windows have room, and
+ * then counts once in each; if either is full it is refused and counts in neither, so that a client that waits until the
+ * full window is over is admitted, whatever it tried meanwhile. The answer describes the binding window, the one with
+ * the least room left; between equals the longer one, because waiting for the shorter would not help.
+ *
+ * Refused requests are strikes. When the strikes of one minute exceed what the plan admits in a minute (though never
+ * fewer than ten), the client is not backing off, and its key is banned, from that very request on. The first ban is
+ * short; a ban that begins within the memory of the one before grows by a factor, up to a longest. A request during a ban
+ * changes nothing: it neither counts nor prolongs. When a ban begins the strikes start again from none, and when it ends
+ * nothing else has to happen: it is over because the time it said has come. A pardon voids every ban that began before.
+ *
+ * All of this is `decide`, a pure function of the account, the terms and the time. It needs no timer: windows and bans
+ * pass by comparing numbers. Time never goes back for an account: if the clock does, the account stays in its latest
+ * minute, so that no calendar window is ever used twice.
+ */
+
+import type { Quota } from './plans.ts';
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+
+/** What is remembered of a caller. Times are milliseconds since 1970; windows are numbered from there. */
+export interface Account {
+  readonly minute: number;
+  readonly minuteCount: number;
+  readonly day: number;
+  readonly dayCount: number;
+  /** Refused requests in the minute. */
+  readonly strikes: number;
+  /** Bans in a row, each within the memory of the one before. */
+  readonly bans: number;
+  readonly bannedAtMs: number;
+  readonly bannedUntilMs: number;
+}
+
+export const newAccount: Account = {
+  minute: 0,
+  minuteCount: 0,
+  day: 0,
+  dayCount: 0,
+  strikes: 0,
+  bans: 0,
+  bannedAtMs: 0,
+  bannedUntilMs: 0,
+};
+
+export interface BanRules {
+  /** Strikes that are borne in a minute, as a multiple of what the plan admits in one. */
+  strikesFactor: number;
+  /** Length of the first ban. */
+  firstMs: number;
+  longestMs: number;
+  /** How much longer a ban is than the one before. */
+  growth: number;
+  /** For how long after it began a ban makes the next one longer. */
+  memoryMs: number;
+}
+
+export const defaultBanRules: BanRules = {
+  strikesFactor: 1,
+  firstMs: 60_000,
+  longestMs: 3_600_000,
+  growth: 2,
+  memoryMs: dayMs,
+};
+
+const minStrikes = 10;
+
+/** What applies to a caller. Without ban rules it is never banned. */
+export interface Terms {
+  quota: Quota;
+  banRules?: BanRules;
+  /** Bans that began before are void. */
+  pardonedAtMs?: number;
+}
+
+/** A window as the answer tells it: what is left of its quota, and when it is over. */
+export interface WindowState {
+  quota: number;
+  remaining: number;
+  endsAtMs: number;
+}
+
+export interface Decision {
+  outcome: 'admitted' | 'limited' | 'banned';
+  /** Whether this request began the ban. */
+  isNewBan: boolean;
+  /** The time the decision is for. */
+  nowMs: number;
+  minute: WindowState;
+  day: WindowState;
+  /** End of the ban, when banned. */
+  bannedUntilMs: number;
+  /** Earliest time at which a request is admitted, when this one was not. */
+  retryAtMs: number;
+}
+
+/** Decides on one request. Answers the decision and the account after it. */
+export function decide(
+  account: Account,
+  terms: Terms,
+  clockMs: number,
+): { decision: Decision; account: Account } {
+  const { quota, banRules } = terms;
+  const nowMs = Math.max(clockMs, account.minute * minuteMs);
+  const current = turn(account, terms, nowMs);
+  const answer = (outcome: Decision['outcome'], after: Account, isNewBan = false) => ({
+    decision: describe(outcome, after, quota, nowMs, isNewBan),
+    account: after,
+  });
+
+  if (nowMs < current.bannedUntilMs) return answer('banned', current);
+
+  if (current.minuteCount < quota.perMinute && current.dayCount < quota.perDay) {
+    const { minuteCount, dayCount } = current;
+    return answer('admitted', { ...current, minuteCount: minuteCount + 1, dayCount: dayCount + 1 });
+  }
+
+  const strikes = current.strikes + 1;
+  if (!banRules || strikes <= Math.max(quota.perMinute * banRules.strikesFactor, minStrikes)) {
+    return answer('limited', { ...current, strikes });
+  }
+
+  const isRemembered = current.bans > 0 && nowMs < current.bannedAtMs + banRules.memoryMs;
+  const bans = isRemembered ? current.bans + 1 : 1;
+  const lengthMs = Math.min(banRules.firstMs * banRules.growth ** (bans - 1), banRules.longestMs);
+  return answer(
+    'banned',
+    { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs: nowMs + lengthMs },
+    true,
+  );
+}
+
+/** The account as it stands at a time: windows that are over are empty, and pardoned bans are forgotten. */
+export function turn(
+  account: Account,
+  { pardonedAtMs = 0 }: Pick<Terms, 'pardonedAtMs'>,
+  nowMs: number,
+): Account {
+  const minute = Math.floor(nowMs / minuteMs);
+  const day = Math.floor(nowMs / dayMs);
+  const isSameMinute = minute === account.minute;
+  const isPardoned = account.bannedAtMs <= pardonedAtMs;
+  return {
+    minute,
+    minuteCount: isSameMinute ? account.minuteCount : 0,
+    day,
+    dayCount: day === account.day ? account.dayCount : 0,
+    strikes: isSameMinute ? account.strikes : 0,
+    bans: isPardoned ? 0 : account.bans,
+    bannedAtMs: isPardoned ? 0 : account.bannedAtMs,
+    bannedUntilMs: isPardoned ? 0 : account.bannedUntilMs,
+  };
+}
+
+function describe(
+  outcome: Decision['outcome'],
+  account: Account,
+  quota: Quota,
+  nowMs: number,
+  isNewBan: boolean,
+): Decision {
+  const minuteLeft = Math.max(0, quota.perMinute - account.minuteCount);
+  const dayLeft = Math.max(0, quota.perDay - account.dayCount);
+  const minuteEndsAtMs = (account.minute + 1) * minuteMs;
+  const dayEndsAtMs = (account.day + 1) * dayMs;
+  return {
+    outcome,
+    isNewBan,
+    nowMs,
+    minute: { quota: quota.perMinute, remaining: minuteLeft, endsAtMs: minuteEndsAtMs },
+    day: { quota: quota.perDay, remaining: dayLeft, endsAtMs: dayEndsAtMs },
+    bannedUntilMs: outcome === 'banned' ? account.bannedUntilMs : 0,
+    retryAtMs:
+      outcome === 'admitted' ? nowMs : retryAt(account, minuteLeft, minuteEndsAtMs, dayLeft, dayEndsAtMs),
+  };
+}
+
+/** The end of the ban, or of the window that is still full then. */
+function retryAt(
+  account: Account,
+  minuteLeft: number,
+  minuteEndsAtMs: number,
+  dayLeft: number,
+  dayEndsAtMs: number,
+) {
+  const fullUntilMs = dayLeft === 0 ? dayEndsAtMs : minuteLeft === 0 ? minuteEndsAtMs : 0;
+  return Math.max(account.bannedUntilMs, fullUntilMs);
+}

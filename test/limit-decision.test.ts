@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { limitHeaders, limitRefusal } from '../src/access/limit-headers.ts';
+import {
+  type Account,
+  type BanRules,
+  type Decision,
+  dayMs,
+  decide,
+  minuteMs,
+  newAccount,
+  type Terms,
+} from '../src/access/limits.ts';
+
+const startMs = Date.parse('2026-06-01T00:00:00Z');
+
+/** A plan small enough that a trace fills its windows, with minute and day quotas in any relation. */
+const quotas = fc.record({
+  perMinute: fc.integer({ min: 1, max: 12 }),
+  perDay: fc.integer({ min: 1, max: 40 }),
+});
+
+const banRules: fc.Arbitrary<BanRules> = fc.record({
+  strikesFactor: fc.constantFrom(0, 1, 2),
+  firstMs: fc.constantFrom(1_000, 7_500, 60_000),
+  longestMs: fc.constantFrom(60_000, 200_000, 3_600_000),
+  growth: fc.constantFrom(1, 2, 3),
+  memoryMs: fc.constantFrom(0, 90_000, dayMs),
+});
+
+/** Steps of time that land inside, on and just before the edges of windows. */
+const steps = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(0, 1, 50) },
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 70_000 }) },
+    { weight: 2, arbitrary: fc.constantFrom(minuteMs, minuteMs - 1, minuteMs + 1) },
+    { weight: 1, arbitrary: fc.constantFrom(dayMs, dayMs - 1, dayMs / 2, 3_600_000) },
+  ),
+  { minLength: 1, maxLength: 250 },
+);
+
+interface Made {
+  nowMs: number;
+  before: Account;
+  after: Account;
+  decision: Decision;
+}
+
+/** Decides on one request after each step of time. */
+function run(terms: Terms, stepsMs: readonly number[]): Made[] {
+  let account = newAccount;
+  let nowMs = startMs;
+  return stepsMs.map((stepMs) => {
+    nowMs += stepMs;
+    const before = account;
+    const made = decide(before, terms, nowMs);
+    account = made.account;
+    return { nowMs, before, after: account, decision: made.decision };
+  });
+}
+
+const countBy = <T>(items: T[], key: (item: T) => number) => {
+  const counts = new Map<number, number>();
+  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return counts;
+};
+
+const holds = (terms: Terms, account: Account, nowMs: number) =>
+  decide(account, terms, nowMs).decision.outcome;
+
+test('no calendar window ever admits more than the plan, and none less while there is room', () => {
+  fc.assert(
+    fc.property(quotas, steps, (quota, stepsMs) => {
+      const minutes = new Map<number, number>();
+      const days = new Map<number, number>();
+      for (const { nowMs, decision } of run({ quota }, stepsMs)) {
+        const [minute, day] = [Math.floor(nowMs / minuteMs), Math.floor(nowMs / dayMs)];
+        const [inMinute, inDay] = [minutes.get(minute) ?? 0, days.get(day) ?? 0];
+        const hasRoom = inMinute < quota.perMinute && inDay < quota.perDay;
+        assert.equal(decision.outcome, hasRoom ? 'admitted' : 'limited');
+        if (!hasRoom) continue;
+        minutes.set(minute, inMinute + 1);
+        days.set(day, inDay + 1);
+      }
+    }),
+  );
+});
+
+test('with bans too, no calendar window admits more than the plan, even when the clock steps back', () => {
+  const jumps = fc.array(fc.integer({ min: -90_000, max: 90_000 }), { minLength: 1, maxLength: 250 });
+  fc.assert(
+    fc.property(quotas, banRules, jumps, (quota, banRules, stepsMs) => {
+      const admitted = run({ quota, banRules }, stepsMs).filter(
+        ({ decision }) => decision.outcome === 'admitted',
+      );
+      for (const count of countBy(admitted, ({ decision }) =>
+        Math.floor(decision.nowMs / minuteMs),
+      ).values()) {
+        assert.ok(count <= quota.perMinute);
+      }
+      const minutes = admitted.map(({ after }) => after.minute);
+      assert.deepEqual(
+        minutes,
+        minutes.toSorted((a, b) => a - b),
+      );
+    }),
+  );
+});
+
+test('Retry-After is long enough, and a second less would not be', () => {
+  fc.assert(
+    fc.property(quotas, banRules, fc.boolean(), steps, (quota, rules, hasBans, stepsMs) => {
+      const terms = hasBans ? { quota, banRules: rules } : { quota };
+      for (const { nowMs, after, decision } of run(terms, stepsMs)) {
+        if (decision.outcome === 'admitted') continue;
+        const seconds = Number(limitRefusal(decision).headers['retry-after']);
+        assert.ok(Number.isInteger(seconds) && seconds >= 1);
+        assert.equal(holds(terms, after, nowMs + seconds * 1000), 'admitted');
+        if (seconds > 1) assert.notEqual(holds(terms, after, nowMs + (seconds - 1) * 1000), 'admitted');
+      }
+    }),
+  );
+});
+
+test('the headers are those of the binding window: least left, and the longer between equals', () => {
+  fc.assert(
+    fc.property(quotas, steps, (quota, stepsMs) => {
+      for (const { nowMs, after, decision } of run({ quota }, stepsMs)) {
+        const headers = limitHeaders(decision);
+        const minuteLeft = quota.perMinute - after.minuteCount;
+        const dayLeft = quota.perDay - after.dayCount;
+        const isDay = dayLeft <= minuteLeft;
+        const lengthMs = isDay ? dayMs : minuteMs;
+        assert.equal(headers['x-ratelimit-limit'], String(isDay ? quota.perDay : quota.perMinute));
+        assert.equal(headers['x-ratelimit-remaining'], String(Math.min(minuteLeft, dayLeft)));
+        assert.equal(
+          headers['x-ratelimit-reset'],
+          String((Math.floor(nowMs / lengthMs) + 1) * (lengthMs / 1000)),
+        );
+        const [minuteEnds, dayEnds] = [minuteMs, dayMs].map((ms) => Math.ceil((ms - (nowMs % ms)) / 1000));
+        assert.equal(
+          headers.ratelimit,
+          `"minute";r=${minuteLeft};t=${minuteEnds},"day";r=${dayLeft};t=${dayEnds}`,
+        );
+      }
+    }),
+  );
+});
+
+test('Remaining falls with each admitted request of a minute and never rises in it', () => {
+  fc.assert(
+    fc.property(quotas, steps, (quota, stepsMs) => {
+      const made = run({ quota }, stepsMs);
+      for (const [i, { nowMs, decision }] of made.entries()) {
+        const previous = made[i - 1];
+        if (!previous || Math.floor(previous.nowMs / minuteMs) !== Math.floor(nowMs / minuteMs)) continue;
+        const [then, now] = [previous.decision, decision].map((d) =>
+          Number(limitHeaders(d)['x-ratelimit-remaining']),
+        );
+        if (decision.outcome === 'admitted') assert.equal(now, (then as number) - 1);
+        else assert.equal(now, 0);
+      }
+    }),
+  );
+});
+
+test('a ban begins with the strike that is one too many, is as long as the rules say, and ends when it says', () => {
+  fc.assert(
+    fc.property(quotas, banRules, steps, (quota, rules, stepsMs) => {
+      const terms = { quota, banRules: rules };
+      let strikes = 0;
+      let minute = -1;
+      let last: { atMs: number; bans: number } | undefined;
+      for (const { nowMs, before, after, decision } of run(terms, stepsMs)) {
+        if (Math.floor(nowMs / minuteMs) !== minute) strikes = 0;
+        minute = Math.floor(nowMs / minuteMs);
+        if (decision.outcome === 'limited') strikes++;
+        assert.ok(strikes <= Math.max(10, quota.perMinute * rules.strikesFactor));
+        if (decision.isNewBan) {
+          assert.equal(strikes, Math.max(10, quota.perMinute * rules.strikesFactor));
+          const bans: number = last && nowMs - last.atMs < rules.memoryMs ? last.bans + 1 : 1;
+          const lengthMs = Math.min(rules.firstMs * rules.growth ** (bans - 1), rules.longestMs);
+          assert.equal(decision.bannedUntilMs, nowMs + lengthMs);
+          assert.equal(holds(terms, after, decision.bannedUntilMs - 1), 'banned');
+          assert.notEqual(holds(terms, after, decision.bannedUntilMs), 'banned');
+          last = { atMs: nowMs, bans };
+          strikes = 0;
+        } else if (decision.outcome === 'banned') {
+          const counted = ({ bans, bannedAtMs, bannedUntilMs, day, dayCount }: Account) => [
+            bans,
+            bannedAtMs,
+            bannedUntilMs,
+            day === after.day ? dayCount : 0,
+          ];
+          assert.deepEqual(counted(after), counted(before));
+          assert.equal(limitHeaders(decision)['x-ratelimit-remaining'], '0');
+          assert.equal(
+            limitHeaders(decision)['x-ratelimit-reset'],
+            String(Math.ceil(decision.bannedUntilMs / 1000)),
+          );
+        }
+      }
+    }),
+  );
+});
+
+test('a pardon voids the bans before it and their memory, and none after it', () => {
+  const terms: Terms = {
+    quota: { perMinute: 1, perDay: 1000 },
+    banRules: { strikesFactor: 1, firstMs: 60_000, longestMs: 3_600_000, growth: 2, memoryMs: dayMs },
+  };
+  const requests = (count: number) => Array(count).fill(0);
+  const banned = run(terms, requests(12)).at(-1) as Made;
+  assert.equal(banned.decision.outcome, 'banned');
+  const pardoned = { ...terms, pardonedAtMs: startMs + 5_000 };
+  const after = decide(banned.after, pardoned, startMs + 6_000);
+  assert.equal(after.decision.outcome, 'limited');
+  assert.equal(after.account.bans, 0);
+  const again = run(pardoned, [minuteMs, ...requests(11)]).at(-1) as Made;
+  assert.equal(again.decision.outcome, 'banned');
+  assert.equal(again.decision.bannedUntilMs, startMs + minuteMs + 60_000);
+});
