@@ -1,23 +1,25 @@
+import type { Socket } from 'node:net';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { admit, chargeAddress } from './access/admission.ts';
+import { admit, admitUnread } from './access/admission.ts';
 import { identifier } from './access/identify.ts';
 import type { Limiter } from './access/limiter.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
-import { corsHeaders, isPreflight } from './http/cors.ts';
-import { Paths } from './http/not-found.ts';
+import { commonHeaders, fieldLines, isPreflight } from './http/headers.ts';
+import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { RequestLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { mount } from './mount.ts';
 import { serveDescription } from './openapi/serve.ts';
+import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 
 export interface Parts {
@@ -29,22 +31,26 @@ export interface Parts {
   clock: () => number;
 }
 
-/** Answers belong to the key they were given to; a cache must ask again before it uses one. */
-const commonHeaders = {
-  ...corsHeaders,
-  'cache-control': 'private, no-cache',
-  'x-content-type-options': 'nosniff',
-};
-
 const maxBodyBytes = 64 * 1024;
 const maxHeaderBytes = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 20_000;
+const checkTimeoutsEveryMs = 1_000;
+
+/** What can be read without a key, beside the API. */
+const documents = ['/', '/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml'];
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What is asked for, where there is such an operation. */
+    operation: Operation | undefined;
+  }
+}
 
 /** The whole service over HTTP. A request goes through it from top to bottom. */
 export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy } = config;
-  const paths = new Paths(operations);
+  const paths = new Paths(operations, documents);
   const metrics = new Metrics(db.counts);
   const admission = { identify: identifier(db), limiter, banRules, metrics };
 
@@ -56,23 +62,28 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
     requestTimeout: requestTimeoutMs,
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderBytes },
-    http: { maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
+    http: {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: checkTimeoutsEveryMs,
+      requireHostHeader: false,
+    },
     trustProxy,
-    clientErrorHandler: (error, socket) => {
-      void answerBrokenRequest(error, socket, (address) => chargeAddress(admission, address));
-    },
-    frameworkErrors: (error, request, reply) => {
-      void answerUndecodable(error, request, reply);
-    },
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUndecodable,
   });
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('operation', undefined);
   takeBodiesAsBytes(app);
+  // Node.js would answer both by itself. An expectation may be ignored (RFC 9110, section 10.1.1).
+  app.server.on('checkExpectation', app.routing);
+  app.server.on('connect', (_request, socket) => answerBroken(noProxy, socket as Socket));
 
   app.addHook('onRequest', async (request, reply) => begin(request, reply));
 
   app.get('/healthz', async () => ({ status: 'alive' }));
   app.get('/readyz', async () => {
-    await db.read`select 1`;
+    await db.read`select id from workspaces limit 1`;
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
@@ -81,11 +92,12 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   app.register(
     async (api) => {
       api.addHook('onRequest', async (request, reply) => {
-        if (isPreflight(request)) return paths.answer(request, reply);
+        if (isPreflight(request) || documents.includes(request.url)) return paths.answer(request, reply);
         request.caller = await admit(admission, request, reply);
         assertHost(request);
       });
-      for (const operation of operations) mount(api, operation, { db, baseUrl, clock, inFlight: new Set() });
+      const services = { db, baseUrl, clock, inFlight: new Set<string>() };
+      for (const operation of operations) mount(api, operation, services);
       api.setNotFoundHandler((request, reply) => paths.answer(request, reply));
     },
     { prefix: '/v1' },
@@ -94,13 +106,13 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   app.setNotFoundHandler((request, reply) => paths.answer(request, reply));
   app.setErrorHandler(answerError);
   app.addHook('onResponse', async (request, reply) => {
-    metrics.countRequest(
-      request.routeOptions.config?.operation?.id ?? 'none',
-      reply.statusCode,
-      reply.elapsedTime,
-    );
+    metrics.countRequest(request.operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
   });
   return app;
+
+  function answerBroken(error: Error, socket: Socket): void {
+    void answerBrokenRequest(error, socket, (address) => admitUnread(admission, address), log);
+  }
 
   /** A path that cannot be decoded gets to no hook, and still the same answer as the rest. */
   async function answerUndecodable(
@@ -118,27 +130,36 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    // Where no route is, that matters more than what is wrong with the body.
-    const isMoot = request.is404 && isBodyError(error);
-    const apiError = isMoot ? paths.refusal(request) : toApiError(error, request.id);
-    if (apiError.status >= 500) request.log.error({ err: error }, 'failed');
     // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
     if (isBodyError(error)) reply.removeHeader('connection');
+    const apiError = toApiError(isBodyError(error) ? pathErrorOr(error, request) : error, request.id);
+    if (apiError.status >= 500) request.log.error({ err: error }, 'failed');
     return reply.code(apiError.status).headers(apiError.headers).send(apiError.body);
+  }
+
+  /** Where no route is, that matters more than what is wrong with the body. */
+  function pathErrorOr(error: unknown, request: FastifyRequest): unknown {
+    return (request.is404 && paths.refusal(request)) || error;
   }
 }
 
 /** What every answer carries, also one to a request that goes no further. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id).headers(commonHeaders);
+  const { operation, lifecycle } = request.routeOptions.config;
+  request.operation = operation;
+  if (lifecycle) reply.headers(lifecycle);
 }
 
-/** RFC 9112, section 3.2. Node.js would refuse with a bare 400. */
-function assertHost({ headers, raw }: FastifyRequest): void {
-  if (headers.host === undefined && raw.httpVersion === '1.1') {
-    throw new ApiError('invalid_request', 'The header field Host is missing.');
+/** RFC 9112, section 3.2. Node.js would answer a bare 400 to none, and take the first of several. */
+function assertHost({ raw }: FastifyRequest): void {
+  const hosts = fieldLines(raw, 'host');
+  if (hosts.length > 1 || (hosts.length === 0 && raw.httpVersion === '1.1')) {
+    throw new ApiError('invalid_request', 'The header field Host must stand once.');
   }
 }
+
+const noProxy = new ApiError('invalid_request', 'CONNECT is not served: this is no proxy.');
 
 /** Bodies are read here and parsed where the operation is known, which decides on media types. */
 function takeBodiesAsBytes(app: FastifyInstance): void {

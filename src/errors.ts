@@ -1,3 +1,5 @@
+import { keysInText } from './access/key.ts';
+
 /** Every error code: the HTTP status it is answered with, and when. Contract: Errors. */
 export const errorCodes = {
   invalid_json: [400, 'The body is not valid JSON.'],
@@ -26,13 +28,13 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** A refusal the caller is told about: its code decides the status, its message and headers go out as they are. */
+/** A refusal the caller is told about. Its code decides the status; what looks like a key is taken out of its message. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}) {
-    super(message);
+    super(message.replace(keysInText, 'pet_***'));
     this.code = code;
     this.headers = headers;
   }

@@ -30,7 +30,7 @@ export class RequestLog extends LogController {
       {
         method: request.method,
         url: request.url,
-        operation: request.routeOptions.config?.operation?.id,
+        operation: request.operation?.id,
         status: reply.statusCode,
         durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
         keyId: request.caller?.keyId,

@@ -9,12 +9,13 @@ import { version } from './version.ts';
 const usageExitCode = 2;
 const failureExitCode = 1;
 
-/** Runs the command line. A wrong call exits with 2, a failure with 1, each after one line on standard error. */
+/** Runs the command line. A wrong call exits with 2 and a failure with 1, each after one line on standard error. */
 export async function main(argv: string[]): Promise<void> {
+  process.stdout.on('error', endQuietly);
   const program = new Command('petstore')
     .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
     .version(version)
-    .showHelpAfterError('(add --help for what there is)')
+    .configureOutput({ outputError: (text, write) => write(`${text.trim()} (--help tells what there is)\n`) })
     .configureHelp({ showGlobalOptions: false });
   for (const command of [
     serveCommand(),
@@ -41,4 +42,10 @@ export async function main(argv: string[]): Promise<void> {
 function forAll(command: Command, act: (command: Command) => void): void {
   act(command);
   for (const child of command.commands) forAll(child, act);
+}
+
+/** A reader of our output, such as head, may have seen enough. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
 }

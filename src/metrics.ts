@@ -1,19 +1,21 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Decision } from './access/limits.ts';
-import type { Plan } from './access/plans.ts';
+import { type Plan, planNames } from './access/plans.ts';
 import type { StorageCounts } from './db/database.ts';
 
 const latencyBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
+type Account = Plan | 'none';
+type Labels = Record<string, string>;
+
 /** What the service counts, for Prometheus. No label tells a key, an id or an address. */
 export class Metrics {
+  // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
+  // its limit decision does.
+  readonly #requests = new Map<string, Map<number, number>>();
+  readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
+  readonly #bans = forEachAccount(() => ({ begun: 0 }));
   readonly #registry = new Registry();
-  readonly #requests = new Counter({
-    name: 'petstore_requests_total',
-    help: 'Answered requests, by operation (none where there is none) and status.',
-    labelNames: ['operation', 'status'],
-    registers: [this.#registry],
-  });
   readonly #latency = new Histogram({
     name: 'petstore_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its answer, by operation.',
@@ -21,45 +23,43 @@ export class Metrics {
     buckets: latencyBucketsSeconds,
     registers: [this.#registry],
   });
-  readonly #decisions = new Counter({
-    name: 'petstore_limit_decisions_total',
-    help: 'Limit decisions, by plan (none without a valid key) and outcome.',
-    labelNames: ['plan', 'outcome'],
-    registers: [this.#registry],
-  });
-  readonly #bans = new Counter({
-    name: 'petstore_bans_total',
-    help: 'Bans that began, by plan.',
-    labelNames: ['plan'],
-    registers: [this.#registry],
-  });
 
-  /** `storage` is asked for its counts when the metrics are read. */
-  constructor(storage: StorageCounts) {
-    const registers = [this.#registry];
-    const kinds = ['reads', 'writes', 'commits', 'failures'] as const;
-    new Gauge({
-      name: 'petstore_storage_operations_total',
-      help: 'Statements read, writes asked for, transactions committed and failures of the storage.',
-      labelNames: ['kind'],
-      registers,
-      collect() {
-        for (const kind of kinds) this.set({ kind }, storage[kind]);
-      },
-    });
+  /** `storage` tells its counts when the metrics are asked for. */
+  constructor(storage: Readonly<StorageCounts>) {
     collectDefaultMetrics({ register: this.#registry });
+    this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
+      for (const [operation, statuses] of this.#requests) {
+        for (const [status, n] of statuses) count({ operation, status: String(status) }, n);
+      }
+    });
+    this.#publish('petstore_limit_decisions_total', 'Limit decisions.', ['plan', 'outcome'], (count) => {
+      for (const [plan, outcomes] of Object.entries(this.#decisions)) {
+        for (const [outcome, n] of Object.entries(outcomes)) count({ plan, outcome }, n);
+      }
+    });
+    this.#publish('petstore_bans_total', 'Bans that began.', ['plan'], (count) => {
+      for (const [plan, { begun }] of Object.entries(this.#bans)) count({ plan }, begun);
+    });
+    this.#publish('petstore_storage_operations_total', 'Work of the storage.', ['kind'], (count) => {
+      for (const [kind, n] of Object.entries(storage)) count({ kind }, n);
+    });
   }
 
+  /** Counts an answer. `operation` is `none` where the request is for no operation. */
   countRequest(operation: string, status: number, durationMs: number): void {
-    this.#requests.inc({ operation, status });
+    let statuses = this.#requests.get(operation);
+    if (!statuses) {
+      statuses = new Map();
+      this.#requests.set(operation, statuses);
+    }
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
     this.#latency.observe({ operation }, durationMs / 1000);
   }
 
-  /** Counts a decision and answers it. */
-  countDecision(plan: Plan | 'none', decision: Decision): Decision {
-    this.#decisions.inc({ plan, outcome: decision.outcome });
-    if (decision.isNewBan) this.#bans.inc({ plan });
-    return decision;
+  /** Counts a limit decision on a key of some plan, or on an address. */
+  countDecision(account: Account, { outcome, isNewBan }: Decision): void {
+    this.#decisions[account][outcome]++;
+    if (isNewBan) this.#bans[account].begun++;
   }
 
   get contentType(): string {
@@ -70,4 +70,25 @@ export class Metrics {
   text(): Promise<string> {
     return this.#registry.metrics();
   }
+
+  #publish(
+    name: string,
+    help: string,
+    labelNames: string[],
+    tell: (count: (labels: Labels, n: number) => void) => void,
+  ) {
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        tell((labels, n) => this.inc(labels, n));
+      },
+    });
+  }
 }
+
+const forEachAccount = <Counts>(zero: () => Counts) =>
+  Object.fromEntries([...planNames, 'none'].map((account) => [account, zero()])) as Record<Account, Counts>;

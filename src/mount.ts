@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from './access/keys.ts';
 import type { Database } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
-import { assertMatch, etagOf, isNotModified, parseEntityTags } from './http/etag.ts';
-import { once, parseIdempotencyKey, withoutTwin } from './http/idempotency.ts';
+import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
+import { idempotencyKeyOf, once, withoutTwin } from './http/idempotency.ts';
 import { inputReader } from './http/input.ts';
 import { type Page, writeCursor } from './http/page.ts';
 import { mediaTypesOf, type Operation } from './operation.ts';
@@ -12,8 +12,12 @@ import { mediaTypesOf, type Operation } from './operation.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
+    /** What every answer of a deprecated operation carries. */
+    lifecycle?: Record<string, string> | undefined;
   }
 }
+
+const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
 /** What serving an operation needs besides the operation. */
 export interface Services {
@@ -40,22 +44,23 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
   const { method, path, success } = operation;
   const readInput = operationInputReader(operation);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
-  const lifecycle = lifecycleHeaders(operation, services.baseUrl);
+  const isConditional = success.kind !== 'page' && method !== 'POST';
 
   app.route({
     method,
     url: path.replace(/{(\w+)}/g, ':$1'),
     schema: success.schema ? { response: { [success.status]: success.schema } } : {},
-    config: { operation },
+    config: { operation, lifecycle: lifecycleHeaders(operation, services.baseUrl) },
     handler: async (request, reply) => {
-      if (lifecycle) reply.headers(lifecycle);
-      const input = readInput(request);
-      const known = success.kind === 'resource' && method === 'GET' ? knownTags(request) : undefined;
+      const preconditions = isConditional ? preconditionsOf(request.headers) : none;
+      const input = readInput(request, preconditions);
       const handle: Handle = async (sql) =>
         toOutcome(operation, services.baseUrl, request, await operation.handle(sql, input));
       const { status, headers, body } = await perform(handle, services, request);
       reply.headers(headers);
-      if (known && isNotModified(known, headers.etag as string)) return reply.code(304).send();
+      const { ifNoneMatch } = preconditions;
+      const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
+      if (isUnchanged) return reply.code(304).send();
       return reply.code(status).send(body);
     },
   });
@@ -67,10 +72,9 @@ const change = (handle: Handle, { db }: Services) => db.write(handle);
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
 function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Outcome> {
-  const field = request.headers['idempotency-key'] as string | undefined;
-  if (field === undefined) return change(handle, services);
+  const key = idempotencyKeyOf(request);
+  if (key === undefined) return change(handle, services);
   const { workspaceId } = request.caller as Caller;
-  const key = parseIdempotencyKey(field);
   const fingerprint = `${request.routeOptions.url} ${hash('sha256', request.body as Buffer)}`;
   const attempt = { workspaceId, key, fingerprint, nowMs: services.clock() };
   return withoutTwin(services.inFlight, `${workspaceId} ${key}`, () =>
@@ -87,12 +91,10 @@ function operationInputReader(operation: Operation) {
     body: body && { properties: body.properties, mediaTypes: mediaTypesOf(operation) },
     cursorOf: success.kind === 'page' ? id : undefined,
   });
-  return (request: FastifyRequest): Parameters<Operation['handle']>[1] => {
+  return (request: FastifyRequest, preconditions: Preconditions): Parameters<Operation['handle']>[1] => {
     const values = readValues(request);
-    const ifMatch = request.headers['if-match'];
-    const tags = ifMatch === undefined ? '*' : parseEntityTags('If-Match', ifMatch);
     const { workspaceId } = request.caller as Caller;
-    return { ...values, workspaceId, assertMatch: (current) => assertMatch(tags, current) };
+    return { ...values, workspaceId, assertMayChange: (current) => assertMayChange(preconditions, current) };
   };
 }
 
@@ -127,13 +129,7 @@ function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest
   return `<${baseUrl}${operation.path}?${query}>; rel="next"`;
 }
 
-/** The representations that the caller has already, by If-None-Match. */
-function knownTags({ headers }: FastifyRequest): '*' | string[] | undefined {
-  const ifNoneMatch = headers['if-none-match'];
-  return ifNoneMatch === undefined ? undefined : parseEntityTags('If-None-Match', ifNoneMatch);
-}
-
-/** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for every answer of a deprecated operation. */
+/** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on. */
 function lifecycleHeaders({ deprecated }: Operation, baseUrl: string): Record<string, string> | undefined {
   if (!deprecated) return undefined;
   return {

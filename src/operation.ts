@@ -59,12 +59,12 @@ interface Definition<Params extends TProperties, Query extends TProperties, Body
 export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
   workspaceId: number;
   params: Static<TObject<Params>>;
-  query: Static<TObject<Query>>;
+  query: Static<TObject<Query>> & { limit?: number };
   body: Static<TObject<Body>>;
   /** The part of a list that is asked for. */
   page: PageRequest;
-  /** Throws `precondition_failed` when the request has an If-Match that `current` does not meet. */
-  assertMatch(current: unknown): void;
+  /** Throws `precondition_failed` when If-Match or If-None-Match forbid to change `current`. */
+  assertMayChange(current: unknown): void;
 }
 
 /** A successful answer; `Result` is what the handler returns for it. */

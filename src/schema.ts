@@ -1,4 +1,4 @@
-import Type, { type TObject, type TSchema } from 'typebox';
+import Type, { type TProperties, type TSchema } from 'typebox';
 import Format from 'typebox/format';
 import { toUtc } from './instant.ts';
 
@@ -79,13 +79,16 @@ export const ErrorBody = Type.Object(
   { title: 'Error', description: 'The one shape of every error answer.' },
 );
 
-/** The body of a JSON Merge Patch (RFC 7396) on `schema`: every property may be absent, optional ones null. */
-export function mergePatchOf(schema: TObject, title: string): TObject {
-  const properties = Object.entries(schema.properties).map(([name, property]) => {
-    const changed = withoutDefault(property);
-    return [name, Type.Optional(Type.IsOptional(property) ? Type.Union([changed, Type.Null()]) : changed)];
+/**
+ * The properties of a JSON Merge Patch (RFC 7396): every one may be absent, and null takes an optional one back to its
+ * default or away.
+ */
+export function patchOf(properties: TProperties): TProperties {
+  const changed = Object.entries(properties).map(([name, property]) => {
+    const value = withoutDefault(property);
+    return [name, Type.Optional(Type.IsOptional(property) ? Type.Union([value, Type.Null()]) : value)];
   });
-  return Type.Object(Object.fromEntries(properties), { title });
+  return Object.fromEntries(changed);
 }
 
 /** What is absent from a patch stays as it is, so that a default would mislead. */

@@ -11,6 +11,7 @@ import { createLogger } from './log.ts';
 import { prepareDemo } from './workspaces/demo.ts';
 
 const sweepEveryMs = 60 * 60 * 1000;
+const checkParentEveryMs = 250;
 /** Requests in flight get this long when the service is told to stop. */
 const stopWithinMs = 10_000;
 
@@ -57,6 +58,8 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
     if (isStopping) return;
     isStopping = true;
     app.log.info(`stopping on ${signal}`);
+    // An answer that was under way leaves its connection open for more, which nobody will take.
+    setInterval(() => app.server.closeIdleConnections(), 100).unref();
     setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
     await app.close();
     await limiter.close();
@@ -64,6 +67,15 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
     app.log.info('stopped');
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
+  if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
+}
+
+/** npm runs scripts in a shell that ends on a signal and does not pass it on. */
+function stopWithParent(stop: () => void): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop();
+  }, checkParentEveryMs).unref();
 }
 
 function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {

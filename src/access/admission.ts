@@ -29,6 +29,7 @@ export async function admit(
   let caller: Caller | undefined;
   let refusal: unknown;
   try {
+    // Only what has to be waited for is awaited: for a key that is at hand, nothing is.
     const found = admission.identify(request);
     caller = found instanceof Promise ? await found : found;
   } catch (error) {
@@ -36,24 +37,27 @@ export async function admit(
   }
   const charged = caller ? chargeKey(admission, caller) : chargeAddress(admission, request.ip);
   const decision = charged instanceof Promise ? await charged : charged;
+  admission.metrics.countDecision(caller?.plan ?? 'none', decision);
   reply.headers(limitHeaders(decision));
   if (decision.outcome !== 'admitted') throw limitRefusal(decision);
   if (!caller) throw refusal;
   return caller;
 }
 
-function chargeKey({ limiter, banRules, metrics }: Admission, caller: Caller): Decision | Promise<Decision> {
-  const { keyId: id, workspaceId, plan, quota, pardonedAtMs } = caller;
-  const decided = limiter.decide({ workspaceId, id }, { quota, banRules, pardonedAtMs });
-  if (decided instanceof Promise) return decided.then((decision) => metrics.countDecision(plan, decision));
-  return metrics.countDecision(plan, decided);
+/** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */
+export async function admitUnread(admission: Admission, address: string | undefined) {
+  const decision = await chargeAddress(admission, address);
+  admission.metrics.countDecision('none', decision);
+  const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
+  return { headers: limitHeaders(decision), refusal };
 }
 
-/** Charges a request that names no valid key. Addresses are limited and never banned. */
-export async function chargeAddress(
-  { limiter, metrics }: Pick<Admission, 'limiter' | 'metrics'>,
-  address: string | undefined,
-): Promise<Decision> {
-  const decision = await limiter.decide({ workspaceId: 0, id: addressGroup(address) }, { quota: plans.free });
-  return metrics.countDecision('none', decision);
+function chargeKey({ limiter, banRules }: Admission, caller: Caller): Decision | Promise<Decision> {
+  const { keyId: id, workspaceId, quota, pardonedAtMs } = caller;
+  return limiter.decide({ workspaceId, id }, { quota, banRules, pardonedAtMs });
+}
+
+/** Addresses are limited by the Free numbers and never banned. */
+function chargeAddress({ limiter }: Admission, address: string | undefined): Decision | Promise<Decision> {
+  return limiter.decide({ workspaceId: 0, id: addressGroup(address) }, { quota: plans.free });
 }

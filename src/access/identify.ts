@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { ApiError } from '../errors.ts';
 import { isWellFormedKey } from './key.ts';
@@ -23,22 +22,29 @@ export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
  * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3).
  */
 export function identifier(db: Database): Identify {
-  const trusted = new LRUCache<string, Caller>({ max: maxTrustedKeys, ttl: trustMs });
+  const trusted = new Map<string, { caller: Caller; untilMs: number }>();
   const lookUp = async (key: string) => {
     const caller = await findCaller(db.read, key);
     if (!caller) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
-    trusted.set(key, caller);
+    if (trusted.size >= maxTrustedKeys) trusted.clear();
+    trusted.set(key, { caller, untilMs: performance.now() + trustMs });
     return caller;
   };
   return (request) => {
     const key = presentedKey(request);
-    return trusted.get(key) ?? lookUp(key);
+    const known = trusted.get(key);
+    if (known && performance.now() < known.untilMs) return known.caller;
+    if (!isWellFormedKey(key)) {
+      throw unauthorized('This is not a well-formed API key; it may be mistyped.', 'invalid_token');
+    }
+    return lookUp(key);
   };
 }
 
-/** The well-formed key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
+/** The key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
 function presentedKey({ headers }: FastifyRequest): string {
-  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  const { authorization } = headers;
+  const bearer = authorization === undefined ? undefined : /^Bearer +(.+)$/i.exec(authorization)?.[1];
   const apiKey = headers['x-api-key'] as string | undefined;
   const key = bearer ?? apiKey;
   if (key === undefined) {
@@ -47,8 +53,6 @@ function presentedKey({ headers }: FastifyRequest): string {
   if (apiKey !== undefined && apiKey !== key) {
     throw unauthorized('Authorization and X-API-Key carry different keys; send one.', 'invalid_token');
   }
-  if (!isWellFormedKey(key))
-    throw unauthorized('This is not a well-formed API key; it may be mistyped.', 'invalid_token');
   return key;
 }
 

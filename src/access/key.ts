@@ -4,8 +4,8 @@ import { crc32 } from 'node:zlib';
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 
-/** Finds keys in any text, to take them out of it. */
-export const keysInText = /pet_[0-9A-Za-z]{36}/g;
+/** Finds keys in any text, a URL too, to take them out of it. */
+export const keysInText = /pet(?:_|%5[Ff])[0-9A-Za-z]{36}/g;
 
 const wholeKey = /^pet_[0-9A-Za-z]{36}$/;
 

@@ -48,8 +48,8 @@ export const categoryOperations = [
     params: { categoryId },
     body: NewCategory,
     success: resource(Category, 'The category as it is now.'),
-    handle: (sql, { workspaceId, params, body, assertMatch }) =>
-      store.replaceCategory(sql, workspaceId, params.categoryId, body, assertMatch),
+    handle: (sql, { workspaceId, params, body, assertMayChange }) =>
+      store.replaceCategory(sql, workspaceId, params.categoryId, body, assertMayChange),
   }),
 
   operation({
@@ -62,7 +62,7 @@ export const categoryOperations = [
     params: { categoryId },
     success: empty('The category is gone.'),
     errors: ['conflict'],
-    handle: (sql, { workspaceId, params, assertMatch }) =>
-      store.deleteCategory(sql, workspaceId, params.categoryId, assertMatch),
+    handle: (sql, { workspaceId, params, assertMayChange }) =>
+      store.deleteCategory(sql, workspaceId, params.categoryId, assertMayChange),
   }),
 ];

@@ -6,6 +6,7 @@ import {
   deleteWorkspace,
   findWorkspace,
   listWorkspaces,
+  thinOut,
   type Workspace,
 } from '../workspaces/store.ts';
 import { isoTime, printFields, printRows } from './output.ts';
@@ -53,13 +54,14 @@ export function workspacesCommand(): Command {
     .argument('<name>', 'name of the workspace')
     .action(async (name) => {
       const { seedWorkspace } = await loadSeed();
-      await withStorage((db) =>
-        db.write(async (sql) => {
-          const { id } = await workspaceNamed(sql, name);
+      await withStorage(async (db) => {
+        const { id } = await workspaceNamed(db.read, name);
+        await thinOut(db, id);
+        await db.write(async (sql) => {
           await clearWorkspace(sql, id);
           await seedWorkspace(sql, id);
-        }),
-      );
+        });
+      });
       console.log(`Workspace ${name} holds the demonstration data again.`);
     });
 
@@ -68,9 +70,11 @@ export function workspacesCommand(): Command {
     .description('Delete a workspace with everything in it, its keys too.')
     .argument('<name>', 'name of the workspace')
     .action(async (name) => {
-      await withStorage((db) =>
-        db.write(async (sql) => deleteWorkspace(sql, (await workspaceNamed(sql, name)).id)),
-      );
+      await withStorage(async (db) => {
+        const { id } = await workspaceNamed(db.read, name);
+        await thinOut(db, id);
+        await db.write((sql) => deleteWorkspace(sql, id));
+      });
       console.log(`Workspace ${name} is deleted.`);
     });
 

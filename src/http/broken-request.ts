@@ -1,42 +1,57 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { limitHeaders, limitRefusal } from '../access/limit-headers.ts';
-import type { Decision } from '../access/limits.ts';
+import type { FastifyBaseLogger } from 'fastify';
 import { ApiError, toApiError } from '../errors.ts';
-import { corsHeaders } from './cors.ts';
+import { commonHeaders } from './headers.ts';
 import { requestIdOf } from './request-id.ts';
 
 type ParseError = Error & { code?: string };
 
+/** Charges an address for a request that cannot be read; the limit headers, and the refusal of one too many. */
+type Admit = (
+  address: string | undefined,
+) => Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
+
 /**
  * Answers what Node.js could not read as a request, on the bare socket, with the headers and the Error object of any
- * other answer, and closes it. Its key cannot be read either, so it is charged to the address.
+ * other answer, and closes it. Requests before it on the connection get their answers first. Its key cannot be read
+ * either, so it is charged to the address.
  */
 export async function answerBrokenRequest(
   error: ParseError,
   socket: Socket,
-  charge: (address: string | undefined) => Promise<Decision>,
+  admit: Admit,
+  log: FastifyBaseLogger,
 ): Promise<void> {
-  if (!socket.writable || error.code === 'ECONNRESET' || hasBegunToAnswer(socket)) {
+  const pending = pendingAnswer(socket);
+  if (pending?.req.complete) {
+    pending.once('close', () => answerBrokenRequest(error, socket, admit, log));
+    return;
+  }
+  if (!socket.writable || error.code === 'ECONNRESET' || pending?.headersSent) {
     socket.destroy();
     return;
   }
   const requestId = requestIdOf({ headers: {} });
-  const decision = await charge(socket.remoteAddress);
-  const apiError = decision.outcome === 'admitted' ? refusalOf(error, requestId) : limitRefusal(decision);
+  const { headers: limits, refusal } = await admit(socket.remoteAddress);
+  const apiError = refusal ?? refusalOf(error, requestId);
   const body = JSON.stringify(apiError.body);
   const headers = {
+    'x-request-id': requestId,
+    ...commonHeaders,
+    ...limits,
+    ...apiError.headers,
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
-    connection: 'close',
     date: new Date().toUTCString(),
-    'x-request-id': requestId,
-    ...corsHeaders,
-    ...limitHeaders(decision),
-    ...apiError.headers,
+    connection: 'close',
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${apiError.status} ${STATUS_CODES[apiError.status]}\r\n${fields.join('')}\r\n${body}`);
+  log.info(
+    { reqId: requestId, status: apiError.status, address: socket.remoteAddress, reason: error.code },
+    'answered',
+  );
 }
 
 function refusalOf(error: ParseError, requestId: string): ApiError {
@@ -45,7 +60,7 @@ function refusalOf(error: ParseError, requestId: string): ApiError {
   return toApiError(error, requestId);
 }
 
-/** Node.js tells to look here, so that no second answer is written into the middle of a first one. */
-function hasBegunToAnswer(socket: Socket): boolean {
-  return (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent ?? false;
+/** The answer that is due on a socket, where Node.js tells to look, so that none is written into the middle of it. */
+function pendingAnswer(socket: Socket): ServerResponse<IncomingMessage> | undefined {
+  return (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
 }

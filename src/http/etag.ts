@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors.ts';
 
 /**
@@ -21,16 +22,39 @@ export function parseEntityTags(field: string, value: string): '*' | string[] {
   return value.match(new RegExp(tag, 'g')) as string[];
 }
 
-/** If-None-Match (RFC 9110, section 13.1.2): whether the caller has this representation already. Compares weakly. */
-export function isNotModified(ifNoneMatch: '*' | string[], etag: string): boolean {
+/** What a request asks of the current representation. */
+export interface Preconditions {
+  ifMatch: '*' | string[] | undefined;
+  ifNoneMatch: '*' | string[] | undefined;
+}
+
+export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
+  return {
+    ifMatch: headers['if-match'] === undefined ? undefined : parseEntityTags('If-Match', headers['if-match']),
+    ifNoneMatch:
+      headers['if-none-match'] === undefined
+        ? undefined
+        : parseEntityTags('If-None-Match', headers['if-none-match']),
+  };
+}
+
+/** If-None-Match (RFC 9110, section 13.1.2): whether it names this representation. Compares weakly. */
+export function isKnown(ifNoneMatch: '*' | string[], etag: string): boolean {
   return ifNoneMatch === '*' || ifNoneMatch.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** If-Match (RFC 9110, section 13.1.1): throws `precondition_failed` unless `current` is what the caller has. Compares strongly. */
-export function assertMatch(ifMatch: '*' | string[], current: unknown): void {
-  if (ifMatch === '*' || ifMatch.includes(etagOf(current))) return;
-  throw new ApiError(
-    'precondition_failed',
-    'If-Match names another version: the resource has changed. Get it again and repeat the change on what you get.',
-  );
+/**
+ * Throws `precondition_failed` unless a change may be made to `current`: If-Match must name it (RFC 9110, section 13.1.1,
+ * compared strongly) and If-None-Match must not.
+ */
+export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current: unknown): void {
+  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(etagOf(current))) {
+    throw new ApiError(
+      'precondition_failed',
+      'If-Match names another version: the resource has changed. Get it again and repeat the change on what you get.',
+    );
+  }
+  if (ifNoneMatch !== undefined && isKnown(ifNoneMatch, etagOf(current))) {
+    throw new ApiError('precondition_failed', 'If-None-Match names the resource as it is now.');
+  }
 }

@@ -1,7 +1,10 @@
+import type { FastifyRequest } from 'fastify';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import type { Outcome } from '../mount.ts';
+import { fieldLines } from './headers.ts';
 
+const maxKeyLength = 255;
 /** How long an Idempotency-Key is remembered. */
 export const rememberMs = 24 * 60 * 60 * 1000;
 
@@ -70,14 +73,23 @@ export async function forgetOldKeys(sql: Sql, nowMs: number): Promise<void> {
   await sql`delete from idempotency_keys where created_at_ms <= ${nowMs - rememberMs}`;
 }
 
-/** The key in an Idempotency-Key field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */
-export function parseIdempotencyKey(field: string): string {
-  const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(field);
-  const key = quoted ? (quoted[1] as string).replace(/\\(["\\])/g, '$1') : field;
-  if (!/^[\x20-\x7e]{1,255}$/.test(key) || (!quoted && key.startsWith('"'))) {
+/**
+ * The key of a request: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). Undefined
+ * where there is none. Throws `invalid_request` for anything else.
+ */
+export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const fields = fieldLines(request.raw, 'idempotency-key');
+  const [field] = fields;
+  if (field === undefined) return undefined;
+  const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+    .exec(field)?.[1]
+    ?.replace(/\\(["\\])/g, '$1');
+  const bare = /^[\x21\x23-\x7e][\x21-\x7e]*$/.exec(field)?.[0];
+  const key = quoted ?? bare;
+  if (fields.length > 1 || !key || key.length > maxKeyLength) {
     throw new ApiError(
       'invalid_request',
-      'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in double quotes.',
+      `Idempotency-Key must stand once and be 1 to ${maxKeyLength} ASCII characters, without spaces or in double quotes.`,
     );
   }
   return key;

@@ -36,13 +36,19 @@ const invalidJson = (reason: string) =>
 /** TypeScript does not know the third argument yet: https://tc39.es/proposal-json-parse-with-source */
 type Reviver = Parameters<typeof JSON.parse>[1];
 
-/** A reviver that refuses unpaired surrogates and keeps 64-bit integers from being rounded out of their range. */
+/**
+ * A reviver that refuses unpaired surrogates, keeps 64-bit integers from being rounded out of their range, and keeps
+ * fractions from being rounded to integers: NaN fits no schema.
+ */
 function keepExact(key: string, value: unknown, context: { source?: string }): unknown {
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
     throw invalidJson('a string has an unpaired surrogate');
   }
   const source = context.source ?? '';
-  return typeof value === 'number' && /^-?\d{16,19}$/.test(source) ? (toInt64(source) ?? value) : value;
+  if (typeof value !== 'number') return value;
+  if (/^-?\d{16,19}$/.test(source)) return toInt64(source) ?? value;
+  const isRounded = Number.isInteger(value) && /^-?\d+\.\d*[1-9]\d*$/.test(source);
+  return isRounded ? Number.NaN : value;
 }
 
 /** The first property that stands twice in one object of a valid JSON text. */

@@ -42,7 +42,7 @@ export const inventoryOperations = [
     params: { petId },
     body: InventoryUpdate,
     success: resource(InventoryItem, 'The inventory entry as it is now.'),
-    handle: (sql, { workspaceId, params, body, assertMatch }) =>
-      store.updateInventory(sql, workspaceId, params.petId, body.quantity, assertMatch),
+    handle: (sql, { workspaceId, params, body, assertMayChange }) =>
+      store.updateInventory(sql, workspaceId, params.petId, body.quantity, assertMayChange),
   }),
 ];

@@ -4,7 +4,7 @@ import { type ErrorCode, errorCodes } from '../errors.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
 import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
-import { answerHeaders, headers, requestHeaders, requestHeadersOf } from './headers.ts';
+import { errorHeaders, headers, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
 
 const introduction = `A demonstration pet store that does exactly what this description says.
@@ -130,11 +130,11 @@ function describeBody(operation: Operation, body: TSchema, schemas: Schemas): Js
 }
 
 function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
-  const { success, method, errors } = operation;
+  const { success, method, errors, deprecated } = operation;
   const responses: JsonObject = {
     [success.status]: {
       description: success.description,
-      headers: headerRefs(success.status, operation),
+      headers: refs(successHeaders(operation)),
       ...(success.schema && {
         content: {
           'application/json': { schema: schemas.use(success.schema), example: exampleOf(success.schema) },
@@ -145,37 +145,39 @@ function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
   if (success.kind === 'resource' && method === 'GET') {
     responses['304'] = {
       description: 'The caller has the current representation already.',
-      headers: headerRefs(304, operation),
+      headers: refs(successHeaders(operation)),
     };
   }
-  for (const status of statusesOf(errors))
-    responses[status] = { $ref: `#/components/responses/${nameOf(status)}` };
+  for (const status of statusesOf(errors)) {
+    const component = { $ref: `#/components/responses/${nameOf(status)}` };
+    const tellsLifecycle = deprecated && !unreadStatuses.includes(status);
+    responses[status] = tellsLifecycle ? describeError(status, errors, schemas, operation) : component;
+  }
   return responses;
 }
+
+/** Answers to requests that are not read far enough to tell what they ask for. */
+const unreadStatuses = [408, 431];
 
 /** One response component for each error status, with an example for each of its codes. */
 function errorResponses(operations: readonly Operation[], schemas: Schemas): JsonObject {
   const codes = [...new Set(operations.flatMap((operation) => operation.errors))];
   return Object.fromEntries(
-    statusesOf(codes).map((status) => {
-      const ofStatus = codes.filter((code) => errorCodes[code][0] === status);
-      return [
-        nameOf(status),
-        {
-          description: ofStatus.map((code) => `\`${code}\`: ${errorCodes[code][1]}`).join(' '),
-          headers: headerRefs(status),
-          content: {
-            'application/json': {
-              schema: schemas.use(ErrorBody),
-              examples: Object.fromEntries(
-                ofStatus.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]),
-              ),
-            },
-          },
-        },
-      ];
-    }),
+    statusesOf(codes).map((status) => [nameOf(status), describeError(status, codes, schemas)]),
   );
+}
+
+/** The answer with an error status, as any operation gives it or as this one does. */
+function describeError(status: number, codes: readonly ErrorCode[], schemas: Schemas, operation?: Operation) {
+  const ofStatus = codes.filter((code) => errorCodes[code][0] === status);
+  const examples = ofStatus.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]);
+  return {
+    description: ofStatus.map((code) => `\`${code}\`: ${errorCodes[code][1]}`).join(' '),
+    headers: refs(errorHeaders(status, operation)),
+    content: {
+      'application/json': { schema: schemas.use(ErrorBody), examples: Object.fromEntries(examples) },
+    },
+  };
 }
 
 const statusesOf = (codes: readonly ErrorCode[]) =>
@@ -183,10 +185,7 @@ const statusesOf = (codes: readonly ErrorCode[]) =>
 
 const nameOf = (status: number) => (STATUS_CODES[status] as string).replaceAll(/\W/g, '');
 
-const headerRefs = (status: number, operation?: Operation): JsonObject =>
+const refs = (headers: Record<string, string>): JsonObject =>
   Object.fromEntries(
-    Object.entries(answerHeaders(status, operation)).map(([name, component]) => [
-      name,
-      { $ref: `#/components/headers/${component}` },
-    ]),
+    Object.entries(headers).map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
   );

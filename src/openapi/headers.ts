@@ -14,7 +14,7 @@ export const requestHeaders = {
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'If-None-Match': text(
-    'Answer 304 if the ETag of the resource is among these.',
+    'When reading, answer 304 if the ETag of the resource is among these, or `*`; when changing, refuse with 412.',
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'Idempotency-Key': text(
@@ -81,23 +81,42 @@ function requiredCount(description: string, example: number): JsonObject {
   return { description, schema: { type: 'integer', format: 'int64', minimum: 0 }, example, required: true };
 }
 
-/** The components of the fields that an answer with `status` carries, by their names; for errors, those any operation gives. */
-export function answerHeaders(status: number, operation?: Operation): Record<string, string> {
-  const kind = operation?.success.kind;
-  return {
-    'X-Request-Id': 'XRequestId',
-    'X-RateLimit-Limit': 'XRateLimitLimit',
-    'X-RateLimit-Remaining': 'XRateLimitRemaining',
-    'X-RateLimit-Reset': 'XRateLimitReset',
-    RateLimit: 'RateLimit',
-    'RateLimit-Policy': 'RateLimitPolicy',
-    ...(status === 401 && { 'WWW-Authenticate': 'WWWAuthenticate' }),
-    ...((status === 403 || status === 429 || status === 503) && { 'Retry-After': 'RetryAfter' }),
-    ...((kind === 'resource' || kind === 'created') && { ETag: 'ETag' }),
-    ...(kind === 'created' && { Location: 'Location', 'Idempotency-Replayed': 'IdempotencyReplayed' }),
-    ...(kind === 'page' && { Link: 'Link' }),
-    ...(operation?.deprecated && { Deprecation: 'Deprecation', Sunset: 'Sunset', Link: 'SuccessorLink' }),
-  };
+/** Header fields by their names, each with the component that describes it. */
+type Fields = Record<string, string>;
+
+const onEveryAnswer: Fields = {
+  'X-Request-Id': 'XRequestId',
+  'X-RateLimit-Limit': 'XRateLimitLimit',
+  'X-RateLimit-Remaining': 'XRateLimitRemaining',
+  'X-RateLimit-Reset': 'XRateLimitReset',
+  RateLimit: 'RateLimit',
+  'RateLimit-Policy': 'RateLimitPolicy',
+};
+
+const ofDeprecated: Fields = { Deprecation: 'Deprecation', Sunset: 'Sunset', Link: 'SuccessorLink' };
+
+const ofSuccess: Record<Operation['success']['kind'], Fields> = {
+  resource: { ETag: 'ETag' },
+  created: { ETag: 'ETag', Location: 'Location', 'Idempotency-Replayed': 'IdempotencyReplayed' },
+  page: { Link: 'Link' },
+  empty: {},
+};
+
+const ofError: Record<number, Fields> = {
+  401: { 'WWW-Authenticate': 'WWWAuthenticate' },
+  403: { 'Retry-After': 'RetryAfter' },
+  429: { 'Retry-After': 'RetryAfter' },
+  503: { 'Retry-After': 'RetryAfter' },
+};
+
+/** What an operation's success carries. */
+export function successHeaders({ success, deprecated }: Operation): Fields {
+  return { ...onEveryAnswer, ...ofSuccess[success.kind], ...(deprecated && ofDeprecated) };
+}
+
+/** What an error carries, of any operation or of this one. */
+export function errorHeaders(status: number, operation?: Operation): Fields {
+  return { ...onEveryAnswer, ...ofError[status], ...(operation?.deprecated && ofDeprecated) };
 }
 
 /** The header fields that an operation takes. */
@@ -105,7 +124,7 @@ export function requestHeadersOf({ method, success }: Operation): (keyof typeof 
   const isChange = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
   return [
     ...(isChange ? (['If-Match'] as const) : []),
-    ...(method === 'GET' && success.kind === 'resource' ? (['If-None-Match'] as const) : []),
+    ...(isChange || success.kind === 'resource' ? (['If-None-Match'] as const) : []),
     ...(method === 'POST' ? (['Idempotency-Key'] as const) : []),
     'X-Request-Id',
   ];

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'yaml';
-import { isNotModified, parseEntityTags } from '../http/etag.ts';
+import { isKnown, parseEntityTags } from '../http/etag.ts';
 import type { Operation } from '../operation.ts';
 import { describe } from './document.ts';
 
@@ -22,7 +22,7 @@ export function serveDescription(
     app.get(path, async (request, reply) => {
       reply.headers({ etag, 'cache-control': 'no-cache' });
       const ifNoneMatch = request.headers['if-none-match'];
-      if (ifNoneMatch !== undefined && isNotModified(parseEntityTags('If-None-Match', ifNoneMatch), etag)) {
+      if (ifNoneMatch !== undefined && isKnown(parseEntityTags('If-None-Match', ifNoneMatch), etag)) {
         return reply.code(304).send();
       }
       return reply.type(mediaType).send(text);

@@ -62,9 +62,9 @@ export const orderOperations = [
     body: OrderPatch,
     success: resource(Order, 'The order as it is now.'),
     errors: ['insufficient_stock', 'order_complete', 'conflict'],
-    handle: (sql, { workspaceId, params, body, assertMatch }) =>
+    handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changeOrder(sql, workspaceId, params.orderId, (current) => {
-        assertMatch(current);
+        assertMayChange(current);
         return mergePatch(current, body);
       }),
   }),
@@ -81,7 +81,7 @@ export const orderOperations = [
     params: { orderId },
     success: empty('The order is cancelled.'),
     errors: ['order_complete', 'conflict'],
-    handle: (sql, { workspaceId, params, assertMatch }) =>
-      store.cancelOrder(sql, workspaceId, params.orderId, assertMatch),
+    handle: (sql, { workspaceId, params, assertMayChange }) =>
+      store.cancelOrder(sql, workspaceId, params.orderId, assertMayChange),
   }),
 ];

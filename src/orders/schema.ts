@@ -1,27 +1,26 @@
 import Type from 'typebox';
-import { DateTime, Id, mergePatchOf, Units } from '../schema.ts';
+import { DateTime, Id, patchOf, Units } from '../schema.ts';
 
 export const orderId = Id('The order that is meant.');
 
+const petId = Type.Optional(Id('The animal in the order.'));
+
+/** What may be changed of an open order. */
+const terms = {
+  quantity: Type.Optional(Type.Integer({ ...Units(1, 'Number of units ordered.', 1), default: 1 })),
+  shipDate: Type.Optional(
+    DateTime(
+      'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
+      '2026-12-24T12:00:00Z',
+    ),
+  ),
+  complete: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether the order has been fulfilled.', examples: [false] }),
+  ),
+};
+
 export const Order = Type.Object(
-  {
-    id: Type.Optional(Id('Unique order identifier.', { readOnly: true })),
-    petId: Type.Optional(Id('The animal in the order.')),
-    quantity: Type.Optional(Type.Integer({ ...Units(1, 'Number of units ordered.', 1), default: 1 })),
-    shipDate: Type.Optional(
-      DateTime(
-        'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
-        '2026-12-24T12:00:00Z',
-      ),
-    ),
-    complete: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Whether the order has been fulfilled.',
-        examples: [false],
-      }),
-    ),
-  },
+  { id: Type.Optional(Id('Unique order identifier.', { readOnly: true })), petId, ...terms },
   { title: 'Order', description: 'An order for units of a pet.' },
 );
 export type Order = Type.Static<typeof Order>;
@@ -31,4 +30,11 @@ export const Orders = Type.Array(Order, {
   description: 'Orders in the order of their ids.',
 });
 
-export const OrderPatch = mergePatchOf(Order, 'OrderPatch');
+export const OrderPatch = Type.Object(
+  { petId, ...patchOf(terms) },
+  {
+    title: 'OrderPatch',
+    description:
+      'Fields of an order to be changed. A `quantity` of null becomes 1 and a `shipDate` of null goes away. `petId` may be sent back as it is, but not changed.',
+  },
+);

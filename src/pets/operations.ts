@@ -12,7 +12,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'List pets',
     description:
-      'Answers the pets that meet every filter, in the order of their ids. With `id` it also gives single pets, one or up to a hundred at once.',
+      'Answers the pets that meet every filter, in the order of their ids. With `id` it gives single pets, one or up to a hundred at once; without `limit` they come on one page.',
     query: {
       status: Type.Optional(PetStatus),
       categoryId: Type.Optional(Id('Only pets of this category.')),
@@ -25,7 +25,10 @@ export const petOperations = [
       ),
     },
     success: page<Pet>(Pets, 'A page of pets.'),
-    handle: (sql, { workspaceId, query, page }) => store.listPets(sql, workspaceId, query, page),
+    handle: (sql, { workspaceId, query, page }) => {
+      const limit = query.limit ?? query.id?.length ?? page.limit;
+      return store.listPets(sql, workspaceId, query, { ...page, limit });
+    },
   }),
 
   operation({
@@ -67,9 +70,9 @@ export const petOperations = [
     body: NewPet,
     success: resource(Pet, 'The pet as it is now.'),
     errors: ['invalid_reference'],
-    handle: (sql, { workspaceId, params, body, assertMatch }) =>
+    handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changePet(sql, workspaceId, params.petId, (current) => {
-        assertMatch(current);
+        assertMayChange(current);
         return body;
       }),
   }),
@@ -87,9 +90,9 @@ export const petOperations = [
     body: PetPatch,
     success: resource(Pet, 'The pet as it is now.'),
     errors: ['invalid_reference'],
-    handle: (sql, { workspaceId, params, body, assertMatch }) =>
+    handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changePet(sql, workspaceId, params.petId, (current) => {
-        assertMatch(current);
+        assertMayChange(current);
         return mergePatch(current, body);
       }),
   }),
@@ -105,7 +108,7 @@ export const petOperations = [
     params: { petId },
     success: empty('The pet is gone.'),
     errors: ['conflict'],
-    handle: (sql, { workspaceId, params, assertMatch }) =>
-      store.deletePet(sql, workspaceId, params.petId, assertMatch),
+    handle: (sql, { workspaceId, params, assertMayChange }) =>
+      store.deletePet(sql, workspaceId, params.petId, assertMayChange),
   }),
 ];

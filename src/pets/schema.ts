@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Id, mergePatchOf, Name, PetStatus } from '../schema.ts';
+import { Id, Name, PetStatus, patchOf } from '../schema.ts';
 
 export const petId = Id('The pet that is meant.');
 
@@ -15,7 +15,10 @@ export const NewPet = Type.Object(fields, {
 });
 export type NewPet = Type.Static<typeof NewPet>;
 
-export const PetPatch = mergePatchOf(NewPet, 'PetPatch');
+export const PetPatch = Type.Object(patchOf(fields), {
+  title: 'PetPatch',
+  description: 'Fields of a pet to be changed. A `status` of null becomes `available`.',
+});
 
 export const Pet = Type.Object(
   { id: Id('Unique identifier assigned on creation.'), ...fields },

@@ -1,4 +1,5 @@
-import type { Sql } from '../db/sql.ts';
+import type { Database } from '../db/database.ts';
+import { fragment, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 
 /** The workspace of the demonstration, which commands mean when they name none. */
@@ -14,6 +15,20 @@ export interface Workspace {
 /** The kinds of rows that have ids of their own, from 1 in each workspace. */
 const kinds = ['categories', 'pets', 'orders'] as const;
 export type Kind = (typeof kinds)[number];
+
+/** What a workspace holds, in an order in which it can be removed. */
+const contentTables = [
+  fragment`idempotency_keys`,
+  fragment`orders`,
+  fragment`pets`,
+  fragment`categories`,
+  fragment`sequences`,
+];
+
+/** What lets callers into a workspace. */
+const accessTables = [fragment`limit_accounts`, fragment`api_keys`];
+
+const rowsPerTransaction = 10_000;
 
 /** Creates a workspace without content. Its name must be free. */
 export async function createWorkspace(sql: Sql, name: string, nowMs: number): Promise<Workspace> {
@@ -49,22 +64,37 @@ export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Kind
   }));
 }
 
-/** Removes everything in a workspace but its keys, and starts its ids from 1 again. */
+/** Removes everything in a workspace but its keys and their limits, and starts its ids from 1 again. */
 export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  await sql`delete from idempotency_keys where workspace_id = ${workspaceId}`;
-  await sql`delete from orders where workspace_id = ${workspaceId}`;
-  await sql`delete from pets where workspace_id = ${workspaceId}`;
-  await sql`delete from categories where workspace_id = ${workspaceId}`;
-  await sql`delete from sequences where workspace_id = ${workspaceId}`;
+  for (const table of contentTables) await sql`delete from ${table} where workspace_id = ${workspaceId}`;
   await startSequences(sql, workspaceId);
 }
 
 /** Removes a workspace, what is in it, and its keys. */
 export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  await clearWorkspace(sql, workspaceId);
-  await sql`delete from sequences where workspace_id = ${workspaceId}`;
-  await sql`delete from api_keys where workspace_id = ${workspaceId}`;
+  for (const table of [...contentTables, ...accessTables]) {
+    await sql`delete from ${table} where workspace_id = ${workspaceId}`;
+  }
   await sql`delete from workspaces where id = ${workspaceId}`;
+}
+
+/**
+ * Removes most of a large workspace in short transactions, so that others can write meanwhile. What remains is left to
+ * clearWorkspace or deleteWorkspace.
+ */
+export async function thinOut(db: Database, workspaceId: number): Promise<void> {
+  for (const [kind, table] of [
+    ['orders', fragment`orders`],
+    ['pets', fragment`pets`],
+  ] as const) {
+    const [row] = await db.read`
+      select last_id from sequences where workspace_id = ${workspaceId} and kind = ${kind}`;
+    for (let upTo = rowsPerTransaction; upTo < Number(row?.[0] ?? 0); upTo += rowsPerTransaction) {
+      await db.write(
+        (sql) => sql`delete from ${table} where workspace_id = ${workspaceId} and id <= ${upTo}`,
+      );
+    }
+  }
 }
 
 async function startSequences(sql: Sql, workspaceId: number): Promise<void> {

@@ -1,10 +1,16 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
-/** Every answer may be read by any web page: callers are known by their key alone, never by a cookie. */
-export const corsHeaders = {
+/**
+ * What every answer carries. Any web page may read it, since callers are known by their key alone and never by a cookie.
+ * It belongs to the key it was given to, so a cache must ask again before it uses one.
+ */
+export const commonHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
+  'cache-control': 'private, no-cache',
+  'x-content-type-options': 'nosniff',
 };
 
 const preflightMaxAgeSeconds = 86_400;
@@ -23,3 +29,10 @@ export const isPreflight = ({ method, headers }: FastifyRequest) =>
   method === 'OPTIONS' &&
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;
+
+/** The values of all field lines of one name (in lower case), which Node.js joins or drops but the first. */
+export function fieldLines({ rawHeaders }: IncomingMessage, name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1] as string, name));
+}
+
+const isNamed = (field: string, name: string) => field.length === name.length && field.toLowerCase() === name;
