@@ -58,6 +58,22 @@ test('If-Match: * asks only that the resource exists', async (t) => {
   assert.equal((await store.call('PATCH', '/pets/4711', { body: {}, headers })).status, 404);
 });
 
+test('a change that If-None-Match forbids is refused', async (t) => {
+  const store = await startPetstore(t);
+  const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
+  for (const tag of ['*', etag]) {
+    const options = { body: { name: 'Zed', categoryId: 1 }, headers: { 'if-none-match': tag } };
+    assert.equal((await store.call('PUT', '/pets/1', options)).body.code, 'precondition_failed');
+  }
+});
+
+test('preconditions are of no matter where they do not apply', async (t) => {
+  const store = await startPetstore(t);
+  const headers = { 'if-match': 'junk', 'if-none-match': 'junk' };
+  assert.equal((await store.call('GET', '/pets', { headers })).status, 200);
+  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers })).status, 201);
+});
+
 test('two clients that change the same version: one wins, the other is told', async (t) => {
   const store = await startPetstore(t);
   const etag = (await store.call('GET', '/pets/1')).headers.etag as string;

@@ -75,17 +75,74 @@ for (const [what, chunks, status, code] of brokenRequests) {
   });
 }
 
-test('a request without Host gets 400', async (t) => {
+for (const hosts of ['', 'Host: a\r\nHost: b\r\n']) {
+  test(`a request with ${hosts ? 'two Host fields' : 'no Host'} gets 400`, async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const head = `GET /v1/pets HTTP/1.1\r\n${hosts}X-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+    const answer = await exchange(store, head);
+    assert.equal(answer.status, 400);
+    assertError('Host', answer);
+    assertLimitHeaders('Host', answer);
+    assert.match(answer.body.message, /Host/);
+  });
+}
+
+test('broken bytes after requests get their 400 after the answers to those', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
-  const answer = await exchange(
-    store,
-    `GET /v1/pets HTTP/1.1\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`,
-  );
+  const { port } = store.app.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  const body = '{"name":"Dragons"}';
+  const create = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  socket.write(`${create}${create}garbage\r\n\r\n`);
+  await once(socket, 'close');
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  assert.deepEqual(statuses, ['201', '201', '400']);
+});
+
+for (const [what, head] of [
+  [
+    'an expectation that nobody knows',
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n',
+  ],
+] as const) {
+  test(`${what} is ignored`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    await store.listen();
+    assert.deepEqual((await exchange(store, head)).body, { status: 'alive' });
+  });
+}
+
+test('CONNECT gets the Error object', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const answer = await exchange(store, 'CONNECT pets.example:443 HTTP/1.1\r\nHost: pets.example\r\n\r\n');
   assert.equal(answer.status, 400);
-  assertError('no Host', answer);
-  assertLimitHeaders('no Host', answer);
-  assert.match(answer.body.message, /Host/);
+  assertError('CONNECT', answer);
+});
+
+test('a request that never ends gets 408 with the Error object, and its socket is closed', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const answer = await exchange(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  assert.equal(answer.status, 408);
+  assertError('slow', answer);
+  assertLimitHeaders('slow', answer);
+});
+
+test('what is there beside the API can be read, and nothing else', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  for (const path of ['/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml']) {
+    const refused = await store.send('POST', path, { key: null, body: '{}' });
+    assert.equal(refused.status, 405, path);
+    assert.equal(refused.headers.allow, 'GET, HEAD, OPTIONS');
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
+    assert.equal((await store.send('OPTIONS', path, { key: null, headers })).status, 204, path);
+    assert.equal((await store.send('HEAD', path, { key: null })).status, 200, path);
+  }
 });
 
 test('a broken chunk in a body gets 400, and the service goes on', async (t) => {
@@ -250,7 +307,11 @@ test('outside /v1 nothing needs a key, and a path that belongs there is pointed 
 
 test('every request is one JSON line in the log, with its id and without any key', async (t) => {
   const store = await startPetstore(t);
-  await store.call('GET', `/pets?api_key=${store.key}`, { headers: { 'x-request-id': store.key } });
+  const { text } = await store.call('GET', `/pets?${store.key}=1`, {
+    headers: { 'x-request-id': store.key },
+  });
+  assert.ok(!text.includes(store.key), 'nor does a message show it');
+  await store.call('GET', `/pets?api_key=${store.key.replace('_', '%5F')}`);
   await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
   const entry = JSON.parse(store.log.at(-1) as string);
   assert.equal(entry.reqId, 'walk-1');
@@ -258,5 +319,5 @@ test('every request is one JSON line in the log, with its id and without any key
   assert.equal(entry.status, 200);
   assert.match(entry.keyId, /^key_/);
   assert.ok(store.log.length >= 2);
-  assert.ok(!store.log.join('').includes(store.key));
+  assert.ok(!store.log.join('').includes(store.key.slice(4)));
 });

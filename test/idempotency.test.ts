@@ -90,6 +90,13 @@ test('a key is remembered for 24 hours and free after them', async (t) => {
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[0]]);
 });
 
+test('a key that stands in two fields is refused', async (t) => {
+  const store = await startPetstore(t);
+  const headers = { 'idempotency-key': ['a', 'b'] as unknown as string };
+  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers });
+  assert.equal(answer.body.code, 'invalid_request');
+});
+
 test('two workspaces may use the same key', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addWorkspace('second', true);

@@ -92,6 +92,15 @@ test('the pet of an order cannot change, but may be sent back', async (t) => {
   assert.deepEqual(same.body, order);
 });
 
+test('an id in a patch is ignored, and null takes a field back to its default', async (t) => {
+  const store = await startPetstore(t);
+  const patched = await store.call('PATCH', '/store/orders/3', {
+    body: { id: 'x', quantity: null, complete: null },
+  });
+  assert.deepEqual([patched.body.id, patched.body.quantity, patched.body.complete], [3, 1, false]);
+  assert.deepEqual(await stockOf(store, 13), [39, 'available']);
+});
+
 test('a ship date comes back as the same instant in UTC, and null removes it', async (t) => {
   const store = await startPetstore(t);
   const cases = [

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Fragment } from '../src/db/sql.ts';
 import { operations } from '../src/operations.ts';
+import { deleteWorkspace } from '../src/workspaces/store.ts';
 import { startPetstore } from './support/petstore.ts';
 
 test('two workspaces with the same ids never see each other, on any operation', async (t) => {
@@ -88,4 +90,28 @@ test('ids count from 1 in each workspace', async (t) => {
     );
     assert.equal((await store.call('POST', '/store/orders', { key, body: {} })).body.id, id);
   }
+});
+
+test('nothing of a deleted workspace remains in any table', async (t) => {
+  const store = await startPetstore(t);
+  const { key, workspaceId } = await store.addWorkspace('second', true);
+  await store.call('POST', '/categories', {
+    key,
+    body: { name: 'Dragons' },
+    headers: { 'idempotency-key': 'k' },
+  });
+  await store.limiter.save();
+  const tables = (
+    await store.db.read`
+    select m.name from sqlite_schema m join pragma_table_info(m.name) c on c.name = 'workspace_id'
+    where m.type = 'table'`
+  ).map(([name]) => String(name));
+  assert.ok(tables.length >= 7);
+  const rowsIn = async (table: string) => {
+    const name = new Fragment([table], []);
+    return (await store.db.read`select 1 from ${name} where workspace_id = ${workspaceId}`).length;
+  };
+  for (const table of tables) assert.ok((await rowsIn(table)) > 0, `${table} is filled`);
+  await store.db.write((sql) => deleteWorkspace(sql, workspaceId));
+  for (const table of tables) assert.equal(await rowsIn(table), 0, table);
 });
