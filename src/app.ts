@@ -79,7 +79,10 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   app.server.on('checkExpectation', app.routing);
   app.server.on('connect', (_request, socket) => answerBroken(noProxy, socket as Socket));
 
-  app.addHook('onRequest', async (request, reply) => begin(request, reply));
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply);
+    done();
+  });
 
   app.get('/healthz', async () => ({ status: 'alive' }));
   app.get('/readyz', async () => {
@@ -91,10 +94,15 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
 
   app.register(
     async (api) => {
-      api.addHook('onRequest', async (request, reply) => {
+      api.addHook('onRequest', (request, reply, done) => {
         if (isPreflight(request) || documents.includes(request.url)) return paths.answer(request, reply);
-        request.caller = await admit(admission, request, reply);
+        const admitted = admit(admission, request, reply);
+        if (admitted) admitted.then(() => done(), done);
+        else done();
+      });
+      api.addHook('onRequest', (request, _reply, done) => {
         assertHost(request);
+        done();
       });
       const services = { db, baseUrl, clock, inFlight: new Set<string>() };
       for (const operation of operations) mount(api, operation, services);
@@ -105,8 +113,9 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
 
   app.setNotFoundHandler((request, reply) => paths.answer(request, reply));
   app.setErrorHandler(answerError);
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     metrics.countRequest(request.operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
+    done();
   });
   return app;
 
@@ -122,7 +131,7 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   ): Promise<void> {
     try {
       begin(request, reply);
-      if (request.raw.url?.startsWith('/v1/')) request.caller = await admit(admission, request, reply);
+      if (request.raw.url?.startsWith('/v1/')) await admit(admission, request, reply);
       answerError(error, request, reply);
     } catch (refusal) {
       answerError(refusal, request, reply);

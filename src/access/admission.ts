@@ -17,47 +17,60 @@ export interface Admission {
 }
 
 /**
- * Finds the caller and charges the request to its key, or to its address when there is no valid key. The reply gets the
- * limit headers in any case. Throws `rate_limited` or `key_banned`, and for an admitted request without a valid key
- * `unauthorized`.
+ * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
+ * `request.caller`. The reply gets the limit headers in any case. Throws, or rejects with, `rate_limited` or
+ * `key_banned`, and for an admitted request without a valid key `unauthorized`. Every request comes through here, so a
+ * promise is answered only where something has to be waited for.
  */
-export async function admit(
+export function admit(
   admission: Admission,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Caller> {
-  let caller: Caller | undefined;
-  let refusal: unknown;
+): Promise<void> | undefined {
+  let found: Caller | Promise<Caller>;
   try {
-    // Only what has to be waited for is awaited: for a key that is at hand, nothing is.
-    const found = admission.identify(request);
-    caller = found instanceof Promise ? await found : found;
-  } catch (error) {
-    refusal = error;
+    found = admission.identify(request);
+  } catch (refusal) {
+    return charge(admission, request, reply, undefined, refusal);
   }
-  const charged = caller ? chargeKey(admission, caller) : chargeAddress(admission, request.ip);
-  const decision = charged instanceof Promise ? await charged : charged;
-  admission.metrics.countDecision(caller?.plan ?? 'none', decision);
-  reply.headers(limitHeaders(decision));
-  if (decision.outcome !== 'admitted') throw limitRefusal(decision);
-  if (!caller) throw refusal;
-  return caller;
+  if (!(found instanceof Promise)) return charge(admission, request, reply, found);
+  return found.then(
+    (caller) => charge(admission, request, reply, caller),
+    (refusal) => charge(admission, request, reply, undefined, refusal),
+  );
+}
+
+function charge(
+  { limiter, banRules, metrics }: Admission,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  caller: Caller | undefined,
+  refusal?: unknown,
+): Promise<void> | undefined {
+  const settle = (decision: Decision): undefined => {
+    metrics.countDecision(caller?.plan ?? 'none', decision);
+    reply.headers(limitHeaders(decision));
+    if (decision.outcome !== 'admitted') throw limitRefusal(decision);
+    if (!caller) throw refusal;
+    request.caller = caller;
+  };
+  const decided = caller
+    ? limiter.decide(
+        { workspaceId: caller.workspaceId, id: caller.keyId },
+        { quota: caller.quota, banRules, pardonedAtMs: caller.pardonedAtMs },
+      )
+    : chargeAddress(limiter, request.ip);
+  return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 
 /** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */
-export async function admitUnread(admission: Admission, address: string | undefined) {
-  const decision = await chargeAddress(admission, address);
-  admission.metrics.countDecision('none', decision);
+export async function admitUnread({ limiter, metrics }: Admission, address: string | undefined) {
+  const decision = await chargeAddress(limiter, address);
+  metrics.countDecision('none', decision);
   const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
   return { headers: limitHeaders(decision), refusal };
 }
 
-function chargeKey({ limiter, banRules }: Admission, caller: Caller): Decision | Promise<Decision> {
-  const { keyId: id, workspaceId, quota, pardonedAtMs } = caller;
-  return limiter.decide({ workspaceId, id }, { quota, banRules, pardonedAtMs });
-}
-
 /** Addresses are limited by the Free numbers and never banned. */
-function chargeAddress({ limiter }: Admission, address: string | undefined): Decision | Promise<Decision> {
-  return limiter.decide({ workspaceId: 0, id: addressGroup(address) }, { quota: plans.free });
-}
+const chargeAddress = (limiter: Limiter, address: string | undefined) =>
+  limiter.decide({ workspaceId: 0, id: addressGroup(address) }, { quota: plans.free });

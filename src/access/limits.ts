@@ -108,31 +108,24 @@ export function decide(
   const { quota, banRules } = terms;
   const nowMs = Math.max(clockMs, account.minute * minuteMs);
   const current = turn(account, terms, nowMs);
-  const answer = (outcome: Decision['outcome'], after: Account, isNewBan = false) => ({
-    decision: describe(outcome, after, quota, nowMs, isNewBan),
-    account: after,
-  });
 
-  if (nowMs < current.bannedUntilMs) return answer('banned', current);
+  if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, nowMs);
 
   if (current.minuteCount < quota.perMinute && current.dayCount < quota.perDay) {
-    const { minuteCount, dayCount } = current;
-    return answer('admitted', { ...current, minuteCount: minuteCount + 1, dayCount: dayCount + 1 });
+    const charged = { ...current, minuteCount: current.minuteCount + 1, dayCount: current.dayCount + 1 };
+    return answer('admitted', charged, quota, nowMs);
   }
 
   const strikes = current.strikes + 1;
   if (!banRules || strikes <= Math.max(quota.perMinute * banRules.strikesFactor, minStrikes)) {
-    return answer('limited', { ...current, strikes });
+    return answer('limited', { ...current, strikes }, quota, nowMs);
   }
 
   const isRemembered = current.bans > 0 && nowMs < current.bannedAtMs + banRules.memoryMs;
   const bans = isRemembered ? current.bans + 1 : 1;
   const lengthMs = Math.min(banRules.firstMs * banRules.growth ** (bans - 1), banRules.longestMs);
-  return answer(
-    'banned',
-    { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs: nowMs + lengthMs },
-    true,
-  );
+  const banned = { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs: nowMs + lengthMs };
+  return answer('banned', banned, quota, nowMs, true);
 }
 
 /** The account as it stands at a time: windows that are over are empty, and pardoned bans are forgotten. */
@@ -142,19 +135,29 @@ export function turn(
   nowMs: number,
 ): Account {
   const minute = Math.floor(nowMs / minuteMs);
+  const isPardoned = account.bannedAtMs !== 0 && account.bannedAtMs <= pardonedAtMs;
+  if (minute === account.minute && !isPardoned) return account;
   const day = Math.floor(nowMs / dayMs);
-  const isSameMinute = minute === account.minute;
-  const isPardoned = account.bannedAtMs <= pardonedAtMs;
   return {
     minute,
-    minuteCount: isSameMinute ? account.minuteCount : 0,
+    minuteCount: minute === account.minute ? account.minuteCount : 0,
     day,
     dayCount: day === account.day ? account.dayCount : 0,
-    strikes: isSameMinute ? account.strikes : 0,
+    strikes: minute === account.minute ? account.strikes : 0,
     bans: isPardoned ? 0 : account.bans,
     bannedAtMs: isPardoned ? 0 : account.bannedAtMs,
     bannedUntilMs: isPardoned ? 0 : account.bannedUntilMs,
   };
+}
+
+function answer(
+  outcome: Decision['outcome'],
+  account: Account,
+  quota: Quota,
+  nowMs: number,
+  isNewBan = false,
+) {
+  return { decision: describe(outcome, account, quota, nowMs, isNewBan), account };
 }
 
 function describe(
