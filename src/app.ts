@@ -13,7 +13,7 @@ import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { commonHeaders, fieldLines, isPreflight } from './http/headers.ts';
-import { Paths } from './http/paths.ts';
+import { Paths, pathOf } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { RequestLog } from './log.ts';
 import { Metrics } from './metrics.ts';
@@ -95,7 +95,10 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   app.register(
     async (api) => {
       api.addHook('onRequest', (request, reply, done) => {
-        if (isPreflight(request) || documents.includes(request.url)) return paths.answer(request, reply);
+        if (isPreflight(request) || documents.includes(pathOf(request))) {
+          paths.answer(request, reply);
+          return;
+        }
         const admitted = admit(admission, request, reply);
         if (admitted) admitted.then(() => done(), done);
         else done();

@@ -50,4 +50,5 @@ export class Paths {
   }
 }
 
-const pathOf = (request: FastifyRequest) => request.url.split('?', 1)[0] as string;
+/** The path of a request, without its query. */
+export const pathOf = (request: FastifyRequest) => request.url.split('?', 1)[0] as string;
