@@ -47,7 +47,7 @@ async function finish(): Promise<void> {
 /** The server of a role. At each message it answers a round of requests and tells the microseconds that each took. */
 async function serve(role: Role): Promise<void> {
   const key = role === 'bare' ? generateKey() : await ampleKey(db);
-  const limiter = new Limiter(db, Date.now);
+  const limiter = new Limiter(db, Date.now, console);
   const admission = {
     identify: identifier(db),
     limiter,
@@ -161,7 +161,7 @@ async function timeOf(child: ChildProcess): Promise<number> {
 }
 
 async function measureMemory(db: Database): Promise<void> {
-  const limiter = new Limiter(db, Date.now);
+  const limiter = new Limiter(db, Date.now, console);
   report('Memory before any caller');
   for (let i = 0; i < keys; i++) {
     await limiter.decide({ workspaceId: 1, id: `key_${i}` }, { quota: plans.pro, banRules: defaultBanRules });

@@ -123,7 +123,11 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   return app;
 
   function answerBroken(error: Error, socket: Socket): void {
-    void answerBrokenRequest(error, socket, (address) => admitUnread(admission, address), log);
+    const admitAddress = (address: string | undefined) => admitUnread(admission, address);
+    void answerBrokenRequest(error, socket, admitAddress, (status, reqId, reason) => {
+      metrics.countRequest('none', status);
+      log.info({ reqId, status, address: socket.remoteAddress, reason }, 'answered');
+    });
   }
 
   /** A path that cannot be decoded gets to no hook, and still the same answer as the rest. */
@@ -134,11 +138,13 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   ): Promise<void> {
     try {
       begin(request, reply);
-      if (request.raw.url?.startsWith('/v1/')) await admit(admission, request, reply);
+      if (pathOf(request).startsWith('/v1/')) await admit(admission, request, reply);
       answerError(error, request, reply);
     } catch (refusal) {
       answerError(refusal, request, reply);
     }
+    metrics.countRequest('none', reply.statusCode);
+    request.log.info({ method: request.method, url: request.url, status: reply.statusCode }, 'answered');
   }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type BanRules, defaultBanRules } from './access/limits.ts';
 
@@ -90,7 +91,8 @@ function readTrustProxy(text: string): string[] | boolean {
 
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 
-const isNetwork = (text: string) => ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+const isNetwork = (text: string) =>
+  isIP(text) !== 0 || (isIP(text.split('/')[0] as string) !== 0 && ipaddr.isValidCIDR(text));
 
 function readNumber(env: Environment, name: string, fallback: number, min: number): number {
   const text = env[name]?.trim() || String(fallback);

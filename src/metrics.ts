@@ -14,7 +14,7 @@ export class Metrics {
   // its limit decision does.
   readonly #requests = new Map<string, Map<number, number>>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
-  readonly #bans = forEachAccount(() => ({ begun: 0 }));
+  readonly #bans = forEachAccount(() => 0);
   readonly #registry = new Registry();
   readonly #latency = new Histogram({
     name: 'petstore_request_duration_seconds',
@@ -38,28 +38,28 @@ export class Metrics {
       }
     });
     this.#publish('petstore_bans_total', 'Bans that began.', ['plan'], (count) => {
-      for (const [plan, { begun }] of Object.entries(this.#bans)) count({ plan }, begun);
+      for (const [plan, n] of Object.entries(this.#bans)) count({ plan }, n);
     });
     this.#publish('petstore_storage_operations_total', 'Work of the storage.', ['kind'], (count) => {
       for (const [kind, n] of Object.entries(storage)) count({ kind }, n);
     });
   }
 
-  /** Counts an answer. `operation` is `none` where the request is for no operation. */
-  countRequest(operation: string, status: number, durationMs: number): void {
+  /** Counts an answer. `operation` is `none` where the request is for no operation, or could not be read. */
+  countRequest(operation: string, status: number, durationMs?: number): void {
     let statuses = this.#requests.get(operation);
     if (!statuses) {
       statuses = new Map();
       this.#requests.set(operation, statuses);
     }
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    this.#latency.observe({ operation }, durationMs / 1000);
+    if (durationMs !== undefined) this.#latency.observe({ operation }, durationMs / 1000);
   }
 
   /** Counts a limit decision on a key of some plan, or on an address. */
   countDecision(account: Account, { outcome, isNewBan }: Decision): void {
     this.#decisions[account][outcome]++;
-    if (isNewBan) this.#bans[account].begun++;
+    if (isNewBan) this.#bans[account]++;
   }
 
   get contentType(): string {

@@ -21,7 +21,7 @@ export async function serve(config: Config): Promise<void> {
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
-    const limiter = new Limiter(db, Date.now);
+    const limiter = new Limiter(db, Date.now, log);
     const app = buildApp({ config, db, limiter, log, clock: Date.now });
     stopOnSignal(app, limiter, db);
     await listen(app, config);

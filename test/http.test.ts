@@ -116,6 +116,21 @@ for (const [what, head] of [
   });
 }
 
+test('a target in absolute form is taken as its path', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const ask = (method: string, path: string) =>
+    exchange(
+      store,
+      `${method} http://pets.example${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`,
+    );
+  assert.equal((await ask('GET', '/v1/pets/1')).status, 200);
+  assert.equal((await ask('DELETE', '/v1/pets')).status, 405);
+  const undecodable = await ask('GET', '/v1/pets/%E0%');
+  assert.equal(undecodable.status, 400);
+  assertLimitHeaders('undecodable', undecodable);
+});
+
 test('CONNECT gets the Error object', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await store.listen();
@@ -152,6 +167,7 @@ test('a broken chunk in a body gets 400, and the service goes on', async (t) => 
   const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
   assert.equal(answer.status, 400);
   assertError('broken chunk', answer);
+  assert.equal(answer.headers['x-ratelimit-limit'], '1000000', 'it stays charged to its key');
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
 });
 

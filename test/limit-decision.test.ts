@@ -25,7 +25,7 @@ const banRules: fc.Arbitrary<BanRules> = fc.record({
   strikesFactor: fc.constantFrom(0, 1, 2),
   firstMs: fc.constantFrom(1_000, 7_500, 60_000),
   longestMs: fc.constantFrom(60_000, 200_000, 3_600_000),
-  growth: fc.constantFrom(1, 2, 3),
+  growth: fc.constantFrom(1, 1.5, 2, 3),
   memoryMs: fc.constantFrom(0, 90_000, dayMs),
 });
 
@@ -94,9 +94,7 @@ test('with bans too, no calendar window admits more than the plan, even when the
       const admitted = run({ quota, banRules }, stepsMs).filter(
         ({ decision }) => decision.outcome === 'admitted',
       );
-      for (const count of countBy(admitted, ({ decision }) =>
-        Math.floor(decision.nowMs / minuteMs),
-      ).values()) {
+      for (const count of countBy(admitted, ({ after }) => after.minute).values()) {
         assert.ok(count <= quota.perMinute);
       }
       const minutes = admitted.map(({ after }) => after.minute);
@@ -173,6 +171,7 @@ test('a ban begins with the strike that is one too many, is as long as the rules
       let minute = -1;
       let last: { atMs: number; bans: number } | undefined;
       for (const { nowMs, before, after, decision } of run(terms, stepsMs)) {
+        assert.ok(Object.values(after).every(Number.isSafeInteger), 'storage keeps integers');
         if (Math.floor(nowMs / minuteMs) !== minute) strikes = 0;
         minute = Math.floor(nowMs / minuteMs);
         if (decision.outcome === 'limited') strikes++;
@@ -180,7 +179,7 @@ test('a ban begins with the strike that is one too many, is as long as the rules
         if (decision.isNewBan) {
           assert.equal(strikes, Math.max(10, quota.perMinute * rules.strikesFactor));
           const bans: number = last && nowMs - last.atMs < rules.memoryMs ? last.bans + 1 : 1;
-          const lengthMs = Math.min(rules.firstMs * rules.growth ** (bans - 1), rules.longestMs);
+          const lengthMs = Math.ceil(Math.min(rules.firstMs * rules.growth ** (bans - 1), rules.longestMs));
           assert.equal(decision.bannedUntilMs, nowMs + lengthMs);
           assert.equal(holds(terms, after, decision.bannedUntilMs - 1), 'banned');
           assert.notEqual(holds(terms, after, decision.bannedUntilMs), 'banned');
@@ -220,4 +219,14 @@ test('a pardon voids the bans before it and their memory, and none after it', ()
   const again = run(pardoned, [minuteMs, ...requests(11)]).at(-1) as Made;
   assert.equal(again.decision.outcome, 'banned');
   assert.equal(again.decision.bannedUntilMs, startMs + minuteMs + 60_000);
+});
+
+test('after a clock that was wrong by more than a day, an account begins anew', () => {
+  const terms = { quota: { perMinute: 1, perDay: 1 } };
+  const ahead = decide(newAccount, terms, startMs + 2 * dayMs).account;
+  assert.equal(decide(ahead, terms, startMs).decision.outcome, 'admitted');
+  const slightlyAhead = decide(newAccount, terms, startMs + minuteMs).account;
+  const { decision } = decide(slightlyAhead, terms, startMs);
+  assert.equal(decision.outcome, 'limited');
+  assert.equal(limitRefusal(decision).headers['retry-after'], String(dayMs / 1000));
 });

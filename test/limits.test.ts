@@ -175,6 +175,47 @@ test('callers without a valid key share the Free numbers of their address, and g
   assert.equal((await store.call('GET', '/pets/1', { key: null })).status, 401);
 });
 
+test('a key counts as one only in the form of its header field', async (t) => {
+  const store = await startPetstore(t);
+  const status = async (headers: Record<string, string>) =>
+    (await store.call('GET', '/pets/1', { key: null, headers })).status;
+  const { key } = store;
+  assert.equal(await status({ 'x-api-key': key }), 200);
+  assert.equal(await status({ authorization: key }), 401);
+  assert.equal(await status({ authorization: `Bearer ${key}` }), 200);
+  assert.equal(await status({ 'x-api-key': `Bearer ${key}` }), 401);
+});
+
+test('while the storage cannot tell whose a key is, nobody is charged', async (t) => {
+  const store = await startPetstore(t);
+  await store.call('GET', '/pets/1', { key: null });
+  const { key } = await store.addKey('pro');
+  await store.db.write((sql) => sql`alter table api_keys rename column plan to scheme`);
+  for (let i = 0; i < 3; i++) {
+    const failed = await store.call('GET', '/pets/1', { key });
+    assert.deepEqual([failed.status, remaining(failed)], [500, 59]);
+  }
+  await store.db.write((sql) => sql`alter table api_keys rename column scheme to plan`);
+  const back = await store.call('GET', '/pets/1', { key });
+  assert.deepEqual([back.status, remaining(back)], [200, 299]);
+});
+
+test('counts that cannot be saved are kept and saved later', async (t) => {
+  const store = await startPetstore(t);
+  const { key, id } = await store.addKey('free');
+  await store.call('GET', '/pets/1');
+  await store.db.write((sql) => sql`alter table limit_accounts rename to hidden`);
+  await store.call('GET', '/pets/1');
+  await store.limiter.save();
+  await store.limiter.save();
+  assert.equal(store.log.filter((line) => line.includes('cannot be saved')).length, 1, 'told once');
+  await store.db.write((sql) => sql`alter table hidden rename to limit_accounts`);
+  await store.call('GET', '/pets/1', { key });
+  await store.limiter.save();
+  assert.deepEqual(await store.db.read`select minute_count from limit_accounts where id = ${id}`, [[1]]);
+  assert.equal((await store.db.read`select id from limit_accounts where workspace_id = 1`).length, 2);
+});
+
 test('a mistyped key costs no look-up', async (t) => {
   const store = await startPetstore(t);
   await store.call('GET', '/pets/1', { key: null });
@@ -188,7 +229,7 @@ test('a mistyped key costs no look-up', async (t) => {
 });
 
 test('addresses are grouped as callers: IPv4 alone, IPv6 by /64', () => {
-  const groups: [string | undefined, string][] = [
+  const groups: [string | undefined, string | undefined][] = [
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
@@ -196,8 +237,10 @@ test('addresses are grouped as callers: IPv4 alone, IPv6 by /64', () => {
     ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['nonsense', 'unknown'],
-    [undefined, 'unknown'],
+    ['203.0.113.7:5555', '203.0.113.7'],
+    ['[2001:db8:1:2::1]:44', '2001:db8:1:2::/64'],
+    ['nonsense', undefined],
+    [undefined, undefined],
   ];
   for (const [address, group] of groups) assert.equal(addressGroup(address), group, String(address));
 });

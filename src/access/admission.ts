@@ -1,12 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { addressGroup } from './address.ts';
 import type { Identify } from './identify.ts';
 import type { Caller } from './keys.ts';
 import { limitHeaders, limitRefusal } from './limit-headers.ts';
 import type { Limiter } from './limiter.ts';
-import type { BanRules, Decision } from './limits.ts';
+import type { BanRules, Decision, Terms } from './limits.ts';
 import { plans } from './plans.ts';
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The limit headers of its answer, once it was charged. */
+    limitHeaders?: Record<string, string>;
+  }
+}
 
 /** What admitting a request needs. */
 export interface Admission {
@@ -30,47 +38,64 @@ export function admit(
   let found: Caller | Promise<Caller>;
   try {
     found = admission.identify(request);
-  } catch (refusal) {
-    return charge(admission, request, reply, undefined, refusal);
+  } catch (failure) {
+    return charge(admission, request, reply, undefined, failure);
   }
   if (!(found instanceof Promise)) return charge(admission, request, reply, found);
   return found.then(
     (caller) => charge(admission, request, reply, caller),
-    (refusal) => charge(admission, request, reply, undefined, refusal),
+    (failure) => charge(admission, request, reply, undefined, failure),
   );
 }
 
+/** Charges the caller or, where `failure` says that there is none, the address. */
 function charge(
   { limiter, banRules, metrics }: Admission,
   request: FastifyRequest,
   reply: FastifyReply,
   caller: Caller | undefined,
-  refusal?: unknown,
+  failure?: unknown,
 ): Promise<void> | undefined {
   const settle = (decision: Decision): undefined => {
     metrics.countDecision(caller?.plan ?? 'none', decision);
-    reply.headers(limitHeaders(decision));
+    tell(request, reply, decision);
     if (decision.outcome !== 'admitted') throw limitRefusal(decision);
-    if (!caller) throw refusal;
+    if (!caller) throw failure;
     request.caller = caller;
   };
+  if (!caller && !(failure instanceof ApiError)) {
+    // Whose request it is could not be found out, which is no fault of the address.
+    tell(request, reply, limiter.look(addressOf(request), byAddress));
+    throw failure;
+  }
   const decided = caller
     ? limiter.decide(
         { workspaceId: caller.workspaceId, id: caller.keyId },
         { quota: caller.quota, banRules, pardonedAtMs: caller.pardonedAtMs },
       )
-    : chargeAddress(limiter, request.ip);
+    : limiter.decide(addressOf(request), byAddress);
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
+}
+
+/** Puts the limit headers on the answer, and by the request, should its answer have to be written without the reply. */
+function tell(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
+  const headers = limitHeaders(decision);
+  request.raw.limitHeaders = headers;
+  reply.headers(headers);
 }
 
 /** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */
 export async function admitUnread({ limiter, metrics }: Admission, address: string | undefined) {
-  const decision = await chargeAddress(limiter, address);
+  const decision = await limiter.decide(subjectOf(addressGroup(address)), byAddress);
   metrics.countDecision('none', decision);
   const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
   return { headers: limitHeaders(decision), refusal };
 }
 
 /** Addresses are limited by the Free numbers and never banned. */
-const chargeAddress = (limiter: Limiter, address: string | undefined) =>
-  limiter.decide({ workspaceId: 0, id: addressGroup(address) }, { quota: plans.free });
+const byAddress: Terms = { quota: plans.free };
+
+const addressOf = ({ ip, socket }: FastifyRequest) =>
+  subjectOf(addressGroup(ip) ?? addressGroup(socket.remoteAddress));
+
+const subjectOf = (address = 'unknown') => ({ workspaceId: 0, id: address });

@@ -22,38 +22,29 @@ export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
  * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3).
  */
 export function identifier(db: Database): Identify {
-  /** Callers by the header field that named them, so that a key at hand is neither cut out of it nor hashed. */
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
-  const lookUp = async (key: string, field: string) => {
+  const lookUp = async (key: string) => {
     const caller = await findCaller(db.read, key);
     if (!caller) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
     if (trusted.size >= maxTrustedKeys) trusted.clear();
-    trusted.set(field, { caller, untilMs: performance.now() + trustMs });
+    trusted.set(key, { caller, untilMs: performance.now() + trustMs });
     return caller;
   };
   return ({ headers }) => {
-    const { authorization, 'x-api-key': apiKey } = headers as Credentials;
-    const field =
-      (apiKey === undefined ? authorization : authorization === undefined ? apiKey : undefined) ?? '';
-    const known = trusted.get(field);
+    const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
+    const known = trusted.get(key);
     if (known && performance.now() < known.untilMs) return known.caller;
-    const key = presentedKey(authorization, apiKey);
     if (!isWellFormedKey(key)) {
       throw unauthorized('This is not a well-formed API key; it may be mistyped.', 'invalid_token');
     }
-    return lookUp(key, field || key);
+    return lookUp(key);
   };
-}
-
-interface Credentials {
-  authorization?: string;
-  'x-api-key'?: string;
 }
 
 /** The key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
 function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {
-  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
-  const key = bearer ?? apiKey;
+  const isBearer = authorization?.slice(0, 7).toLowerCase() === 'bearer ';
+  const key = isBearer ? (authorization as string).slice(7).trimStart() : apiKey;
   if (key === undefined) {
     throw unauthorized('Send an API key, as "Authorization: Bearer KEY" or "X-API-Key: KEY".');
   }

@@ -1,7 +1,8 @@
+import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
-import { type Account, type Decision, decide, newAccount, type Terms } from './limits.ts';
+import { type Account, type Decision, decide, look, newAccount, type Terms } from './limits.ts';
 
 /** Whose account is charged. */
 export interface Subject {
@@ -14,8 +15,10 @@ export interface Subject {
 /** Accounts that are kept at hand. The others wait in storage. */
 const maxAccounts = 100_000;
 const saveEveryMs = 500;
-/** Changed accounts that are saved without waiting for the next turn. */
-const maxUnsaved = 20_000;
+/** Changed accounts that are saved without waiting for the next turn; more at once would hold up requests. */
+const maxUnsaved = 4_000;
+/** Changed accounts that are kept while they cannot be saved. Of addresses, those beyond are not. */
+const maxUnsavable = 100_000;
 
 interface Entry extends Subject {
   account: Account;
@@ -33,11 +36,14 @@ export class Limiter {
   readonly #unsaved = new Map<string, Entry>();
   readonly #loading = new Map<string, Promise<Entry>>();
   readonly #timer: NodeJS.Timeout;
+  readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #saving: Promise<void> | undefined;
+  #isFailing = false;
 
-  constructor(db: Database, clock: () => number) {
+  constructor(db: Database, clock: () => number, log: Pick<FastifyBaseLogger, 'warn' | 'info'>) {
     this.#db = db;
     this.#clock = clock;
+    this.#log = log;
     this.#timer = setInterval(() => this.save(), saveEveryMs).unref();
   }
 
@@ -47,17 +53,30 @@ export class Limiter {
     if (entry) return this.#charge(entry, terms);
     return this.#load(subject).then(
       (entry) => this.#charge(entry, terms),
-      // Without storage there is nothing to count on: the request will fail, and is answered as from a new account.
-      () => decide(newAccount, terms, this.#clock()).decision,
+      // Without storage there is nothing to count on, and the request will fail.
+      () => this.look(subject, terms),
     );
   }
 
   #charge(entry: Entry, terms: Terms): Decision {
     const { decision, account } = decide(entry.account, terms, this.#clock());
-    entry.account = account;
-    this.#unsaved.set(entry.id, entry);
-    if (this.#unsaved.size >= maxUnsaved) this.save();
+    if (account !== entry.account) {
+      entry.account = account;
+      this.#remember(entry);
+    }
     return decision;
+  }
+
+  #remember(entry: Entry): void {
+    if (this.#unsaved.size >= maxUnsaved && !this.#isFailing) this.save();
+    if (this.#unsaved.size >= maxUnsavable && entry.workspaceId === 0) return;
+    this.#unsaved.set(entry.id, entry);
+  }
+
+  /** How the account of `subject` stands, without charging it and without asking the storage. */
+  look(subject: Subject, terms: Terms): Decision {
+    const entry = this.#entries.get(subject.id) ?? this.#unsaved.get(subject.id);
+    return look(entry?.account ?? newAccount, terms, this.#clock());
   }
 
   #load(subject: Subject): Promise<Entry> {
@@ -90,7 +109,12 @@ export class Limiter {
     const rows = batch.map(({ entry: { workspaceId, id }, saved }) => ({ workspaceId, id, account: saved }));
     try {
       await this.#db.write((sql) => saveAccounts(sql, rows));
-    } catch {
+      if (this.#isFailing) this.#log.info('limit accounts are saved again');
+      this.#isFailing = false;
+    } catch (err) {
+      if (!this.#isFailing)
+        this.#log.warn({ err }, 'limit accounts cannot be saved; trying again twice a second');
+      this.#isFailing = true;
       return;
     }
     for (const { entry, saved } of batch) if (entry.account === saved) this.#unsaved.delete(entry.id);

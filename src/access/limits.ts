@@ -11,11 +11,11 @@
  * fewer than ten), the client is not backing off, and its key is banned, from that very request on. The first ban is
  * short; a ban that begins within the memory of the one before grows by a factor, up to a longest. A request during a ban
  * changes nothing: it neither counts nor prolongs. When a ban begins the strikes start again from none, and when it ends
- * nothing else has to happen: it is over because the time it said has come. A pardon voids every ban that began before.
+ * nothing else has to happen: it is over because the time it said has come. A pardon voids every ban that began until then.
  *
  * All of this is `decide`, a pure function of the account, the terms and the time. It needs no timer: windows and bans
- * pass by comparing numbers. Time never goes back for an account: if the clock does, the account stays in its latest
- * minute, so that no calendar window is ever used twice.
+ * pass by comparing numbers. Time never goes back for an account: if the clock does, by less than a day, the account stays
+ * in its latest minute, so that no calendar window is ever used twice.
  */
 
 import type { Quota } from './plans.ts';
@@ -74,7 +74,7 @@ const minStrikes = 10;
 export interface Terms {
   quota: Quota;
   banRules?: BanRules;
-  /** Bans that began before are void. */
+  /** Bans that began until then are void. */
   pardonedAtMs?: number;
 }
 
@@ -89,7 +89,7 @@ export interface Decision {
   outcome: 'admitted' | 'limited' | 'banned';
   /** Whether this request began the ban. */
   isNewBan: boolean;
-  /** The time the decision is for. */
+  /** What the clock said, from which a client counts the seconds. */
   nowMs: number;
   minute: WindowState;
   day: WindowState;
@@ -106,26 +106,33 @@ export function decide(
   clockMs: number,
 ): { decision: Decision; account: Account } {
   const { quota, banRules } = terms;
-  const nowMs = Math.max(clockMs, account.minute * minuteMs);
-  const current = turn(account, terms, nowMs);
+  // An account from far in the future was used while the clock was wrong.
+  const known = account.minute * minuteMs > clockMs + dayMs ? newAccount : account;
+  const nowMs = Math.max(clockMs, known.minute * minuteMs);
+  const current = turn(known, terms, nowMs);
 
-  if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, nowMs);
+  if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, clockMs);
 
   if (current.minuteCount < quota.perMinute && current.dayCount < quota.perDay) {
     const charged = { ...current, minuteCount: current.minuteCount + 1, dayCount: current.dayCount + 1 };
-    return answer('admitted', charged, quota, nowMs);
+    return answer('admitted', charged, quota, clockMs);
   }
 
   const strikes = current.strikes + 1;
   if (!banRules || strikes <= Math.max(quota.perMinute * banRules.strikesFactor, minStrikes)) {
-    return answer('limited', { ...current, strikes }, quota, nowMs);
+    return answer('limited', { ...current, strikes }, quota, clockMs);
   }
 
   const isRemembered = current.bans > 0 && nowMs < current.bannedAtMs + banRules.memoryMs;
   const bans = isRemembered ? current.bans + 1 : 1;
-  const lengthMs = Math.min(banRules.firstMs * banRules.growth ** (bans - 1), banRules.longestMs);
+  const lengthMs = Math.ceil(Math.min(banRules.firstMs * banRules.growth ** (bans - 1), banRules.longestMs));
   const banned = { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs: nowMs + lengthMs };
-  return answer('banned', banned, quota, nowMs, true);
+  return answer('banned', banned, quota, clockMs, true);
+}
+
+/** How an account stands, as a decision that charges nothing. */
+export function look(account: Account, terms: Terms, clockMs: number): Decision {
+  return describe('admitted', turn(account, terms, clockMs), terms.quota, clockMs, false);
 }
 
 /** The account as it stands at a time: windows that are over are empty, and pardoned bans are forgotten. */

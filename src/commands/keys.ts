@@ -11,6 +11,7 @@ import {
 } from '../access/keys.ts';
 import { type Account, newAccount, turn } from '../access/limits.ts';
 import { type Plan, planNames, plans, type Quota } from '../access/plans.ts';
+import { readConfig } from '../config.ts';
 import { demoWorkspace } from '../workspaces/store.ts';
 import { isoTime, printFields, printRows } from './output.ts';
 import { withStorage } from './storage.ts';
@@ -146,7 +147,12 @@ const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota
 
 /** What a key has used, as a running server saved it last, at most a second ago. */
 function usageFields(account: Account, { plan, quota, pardonedAtMs }: StoredKey, nowMs: number) {
-  const { minuteCount, dayCount, strikes, bans, bannedUntilMs } = turn(account, { pardonedAtMs }, nowMs);
+  const { memoryMs } = readConfig(process.env).banRules;
+  const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = turn(
+    account,
+    { pardonedAtMs },
+    nowMs,
+  );
   const { perMinute, perDay } = limitsOf(plan, quota);
   return {
     minuteUsed: minuteCount,
@@ -154,7 +160,7 @@ function usageFields(account: Account, { plan, quota, pardonedAtMs }: StoredKey,
     dayUsed: dayCount,
     dayRemaining: Math.max(0, (perDay ?? 0) - dayCount),
     strikes,
-    bans,
+    bans: nowMs < bannedAtMs + memoryMs ? bans : 0,
     ...(nowMs < bannedUntilMs && { bannedUntil: isoTime(bannedUntilMs) }),
   };
 }

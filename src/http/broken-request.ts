@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyBaseLogger } from 'fastify';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError, toApiError } from '../errors.ts';
 import { commonHeaders } from './headers.ts';
 import { requestIdOf } from './request-id.ts';
@@ -10,22 +10,22 @@ type ParseError = Error & { code?: string };
 /** Charges an address for a request that cannot be read; the limit headers, and the refusal of one too many. */
 type Admit = (
   address: string | undefined,
-) => Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
+) => Promise<{ headers: Record<string, string>; refusal?: ApiError | undefined }>;
 
 /**
  * Answers what Node.js could not read as a request, on the bare socket, with the headers and the Error object of any
- * other answer, and closes it. Requests before it on the connection get their answers first. Its key cannot be read
- * either, so it is charged to the address.
+ * other answer, and closes it. Requests before it on the connection get their answers first. One whose body breaks was
+ * charged when it came; of others the key cannot be read, so they are charged to the address.
  */
 export async function answerBrokenRequest(
   error: ParseError,
   socket: Socket,
   admit: Admit,
-  log: FastifyBaseLogger,
+  answered: (status: number, requestId: string, reason: string | undefined) => void,
 ): Promise<void> {
   const pending = pendingAnswer(socket);
   if (pending?.req.complete) {
-    pending.once('close', () => answerBrokenRequest(error, socket, admit, log));
+    pending.once('close', () => answerBrokenRequest(error, socket, admit, answered));
     return;
   }
   if (!socket.writable || error.code === 'ECONNRESET' || pending?.headersSent) {
@@ -33,7 +33,10 @@ export async function answerBrokenRequest(
     return;
   }
   const requestId = requestIdOf({ headers: {} });
-  const { headers: limits, refusal } = await admit(socket.remoteAddress);
+  // A request that came with the broken part of its body may still be looking for its caller.
+  if (pending && !pending.req.limitHeaders) await nextTurn();
+  const charged = pending?.req.limitHeaders;
+  const { headers: limits, refusal } = charged ? { headers: charged } : await admit(socket.remoteAddress);
   const apiError = refusal ?? refusalOf(error, requestId);
   const body = JSON.stringify(apiError.body);
   const headers = {
@@ -48,10 +51,7 @@ export async function answerBrokenRequest(
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${apiError.status} ${STATUS_CODES[apiError.status]}\r\n${fields.join('')}\r\n${body}`);
-  log.info(
-    { reqId: requestId, status: apiError.status, address: socket.remoteAddress, reason: error.code },
-    'answered',
-  );
+  answered(apiError.status, requestId, error.code);
 }
 
 function refusalOf(error: ParseError, requestId: string): ApiError {

@@ -50,5 +50,6 @@ export class Paths {
   }
 }
 
-/** The path of a request, without its query. */
-export const pathOf = (request: FastifyRequest) => request.url.split('?', 1)[0] as string;
+/** The path of a request, without its query, and without the origin that a client of a proxy sends along. */
+export const pathOf = ({ url }: FastifyRequest) =>
+  (url.split('?', 1)[0] as string).replace(/^https?:\/\/[^/]*/i, '');

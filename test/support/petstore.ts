@@ -66,7 +66,7 @@ export class Petstore {
     const log = createLogger('info', { write: (line) => this.log.push(line) });
     const clock = () => this.nowMs;
     const config = { baseUrl, banRules: defaultBanRules, trustProxy: options.trustProxy ?? false };
-    this.limiter = new Limiter(db, clock);
+    this.limiter = new Limiter(db, clock, log);
     this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
   }
 
