@@ -88,9 +88,9 @@ test('a connection that is kept alive does not delay the stop', async (t) => {
   socket.write(
     `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${ampleKey(folder)}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
-  await sleep(200);
+  await sleep(500);
   const stopped = service.stop('SIGTERM');
-  await sleep(200);
+  await sleep(500);
   socket.write(body);
   assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 201/);
   const answeredMs = Date.now();
@@ -98,7 +98,7 @@ test('a connection that is kept alive does not delay the stop', async (t) => {
   assert.ok(Date.now() - answeredMs < 5_000);
 });
 
-test('the service that npm runs in a shell ends with the shell', async (t) => {
+test('the service that npm runs in a shell ends with the shell', { timeout: 60_000 }, async (t) => {
   const port = await freePort();
   const env = {
     ...process.env,
