@@ -107,7 +107,6 @@ function textValues(properties: TProperties, texts: Values): Values {
 /** The declared query parameters. A parameter that is not declared, or stands twice without being a list, is a problem. */
 function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   const start = url.indexOf('?');
-  const known = Object.keys(spec.query).join(', ') || 'none';
   const values: Values = {};
   if (start === -1) return values;
   const query = url.slice(start + 1);
@@ -115,11 +114,13 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   for (const [name, text] of new URLSearchParams(query)) {
     const schema = Object.hasOwn(spec.query, name) ? spec.query[name] : undefined;
     if (!schema) {
+      const known = Object.keys(spec.query).join(', ') || 'none';
       problems.push(
         `${JSON.stringify(name)} is not a query parameter of this operation, which takes ${known}`,
       );
     } else if (Type.IsArray(schema)) {
-      values[name] = [...((values[name] as unknown[]) ?? []), fromText(schema.items, text)];
+      values[name] ??= [];
+      (values[name] as unknown[]).push(fromText(schema.items, text));
     } else if (name in values) {
       problems.push(`Query parameter ${name} must stand once`);
     } else values[name] = fromText(schema, text);
