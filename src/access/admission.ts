@@ -11,7 +11,7 @@ import { plans } from './plans.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The limit headers of its answer, once it was charged. */
+    /** The limit headers of its answer, once it was charged, if it has a body. */
     limitHeaders?: Record<string, string>;
   }
 }
@@ -77,12 +77,16 @@ function charge(
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 
-/** Puts the limit headers on the answer, and by the request, should its answer have to be written without the reply. */
+/** Puts the limit headers on the answer, and by a request whose body may break, so that no reply can be written. */
 function tell(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
   const headers = limitHeaders(decision);
-  request.raw.limitHeaders = headers;
+  if (hasBody(request)) request.raw.limitHeaders = headers;
   reply.headers(headers);
 }
+
+/** RFC 9112, section 6.3. */
+const hasBody = ({ headers }: FastifyRequest) =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 
 /** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */
 export async function admitUnread({ limiter, metrics }: Admission, address: string | undefined) {

@@ -43,8 +43,7 @@ export function identifier(db: Database): Identify {
 
 /** The key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
 function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {
-  const isBearer = authorization?.slice(0, 7).toLowerCase() === 'bearer ';
-  const key = isBearer ? (authorization as string).slice(7).trimStart() : apiKey;
+  const key = authorization === undefined ? apiKey : (bearerToken(authorization) ?? apiKey);
   if (key === undefined) {
     throw unauthorized('Send an API key, as "Authorization: Bearer KEY" or "X-API-Key: KEY".');
   }
@@ -52,6 +51,13 @@ function presentedKey(authorization: string | undefined, apiKey: string | undefi
     throw unauthorized('Authorization and X-API-Key carry different keys; send one.', 'invalid_token');
   }
   return key;
+}
+
+/** The token of a Bearer credential, or undefined for another scheme. Schemes ignore case (RFC 9110, section 11.1). */
+function bearerToken(authorization: string): string | undefined {
+  const isBearer =
+    authorization.startsWith('Bearer ') || authorization.slice(0, 7).toLowerCase() === 'bearer ';
+  return isBearer ? authorization.slice(7).trimStart() : undefined;
 }
 
 function unauthorized(message: string, error?: 'invalid_token'): ApiError {
