@@ -15,20 +15,25 @@ import { answerBrokenRequest } from './http/broken-request.ts';
 import { commonHeaders, fieldLines, isPreflight } from './http/headers.ts';
 import { Paths, pathOf } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
+import { DeprecatedCalls } from './lifecycle.ts';
 import { RequestLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { mount } from './mount.ts';
+import { describe } from './openapi/document.ts';
 import { serveDescription } from './openapi/serve.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
+import { referencePaths, serveReference } from './reference/serve.ts';
 
 export interface Parts {
-  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy'>;
+  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset'>;
   db: Database;
   limiter: Limiter;
   log: FastifyBaseLogger;
   /** Milliseconds since 1970. */
   clock: () => number;
+  /** Key of the demonstration, for the reference on this machine. */
+  demoKey?: string | undefined;
 }
 
 const maxBodyBytes = 64 * 1024;
@@ -38,7 +43,14 @@ const requestTimeoutMs = 20_000;
 const checkTimeoutsEveryMs = 1_000;
 
 /** What can be read without a key, beside the API. */
-const documents = ['/', '/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml'];
+const documents = [
+  ...referencePaths,
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/v1/openapi.json',
+  '/v1/openapi.yaml',
+];
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -48,10 +60,11 @@ declare module 'fastify' {
 }
 
 /** The whole service over HTTP. A request goes through it from top to bottom. */
-export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyInstance {
-  const { baseUrl, banRules, trustProxy } = config;
+export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): FastifyInstance {
+  const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
   const metrics = new Metrics(db.counts);
+  const deprecatedCalls = new DeprecatedCalls(metrics, log);
   const admission = { identify: identifier(db), limiter, banRules, metrics };
 
   const app = fastify({
@@ -90,7 +103,8 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
-  serveDescription(app, operations, baseUrl);
+  serveDescription(app, describe(operations, baseUrl));
+  serveReference(app, baseUrl, demoKey);
 
   app.register(
     async (api) => {
@@ -107,7 +121,7 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
         assertHost(request);
         done();
       });
-      const services = { db, baseUrl, clock, inFlight: new Set<string>() };
+      const services = { db, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
       for (const operation of operations) mount(api, operation, services);
       api.setNotFoundHandler((request, reply) => paths.answer(request, reply));
     },
@@ -117,7 +131,9 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   app.setNotFoundHandler((request, reply) => paths.answer(request, reply));
   app.setErrorHandler(answerError);
   app.addHook('onResponse', (request, reply, done) => {
-    metrics.countRequest(request.operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
+    const { operation, caller } = request;
+    metrics.countRequest(operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
+    if (operation?.deprecated && caller) deprecatedCalls.note(operation, caller, clock());
     done();
   });
   return app;

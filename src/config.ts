@@ -14,6 +14,8 @@ export interface Config {
   /** Proxies whose X-Forwarded-For is believed: addresses, networks and names of networks. False: none. */
   trustProxy: string[] | boolean;
   banRules: BanRules;
+  /** Whether deprecated operations end at their sunset. */
+  enforceSunset: boolean;
   logLevel: LogLevel;
 }
 
@@ -35,7 +37,7 @@ export function readConfig(env: Environment): Readonly<Config> {
     host: read('HOST', '127.0.0.1'),
     dataDir: read('PETSTORE_DATA_DIR', './data'),
     baseUrl: readBaseUrl(read('PETSTORE_BASE_URL', `http://localhost:${port}/v1`)),
-    demo: readChoice('PETSTORE_DEMO', read('PETSTORE_DEMO', 'on'), ['on', 'off']) === 'on',
+    demo: readSwitch(read, 'PETSTORE_DEMO', 'on'),
     trustProxy: readTrustProxy(read('TRUST_PROXY', 'off')),
     banRules: {
       strikesFactor: readNumber(env, 'PETSTORE_BAN_STRIKES_FACTOR', defaultBanRules.strikesFactor, 0),
@@ -45,6 +47,7 @@ export function readConfig(env: Environment): Readonly<Config> {
       memoryMs:
         readNumber(env, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
     },
+    enforceSunset: readSwitch(read, 'PETSTORE_ENFORCE_SUNSET', 'off'),
     logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
   });
 }
@@ -101,6 +104,10 @@ function readNumber(env: Environment, name: string, fallback: number, min: numbe
     throw new ConfigError(`${name} must be a number from ${min}, not ${JSON.stringify(text)}.`);
   }
   return value;
+}
+
+function readSwitch(read: (name: string, fallback: string) => string, name: string, fallback: 'on' | 'off') {
+  return readChoice(name, read(name, fallback), ['on', 'off']) === 'on';
 }
 
 function readChoice<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {

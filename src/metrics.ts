@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision } from './access/limits.ts';
 import { type Plan, planNames } from './access/plans.ts';
 import type { StorageCounts } from './db/database.ts';
@@ -15,6 +15,7 @@ export class Metrics {
   readonly #requests = new Map<string, Map<number, number>>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
+  readonly #deprecated = new Map<string, { calls: number; callers: number }>();
   readonly #registry = new Registry();
   readonly #latency = new Histogram({
     name: 'petstore_request_duration_seconds',
@@ -40,6 +41,23 @@ export class Metrics {
     this.#publish('petstore_bans_total', 'Bans that began.', ['plan'], (count) => {
       for (const [plan, n] of Object.entries(this.#bans)) count({ plan }, n);
     });
+    this.#publish(
+      'petstore_deprecated_requests_total',
+      'Calls of deprecated operations with a valid key.',
+      ['operation'],
+      (count) => {
+        for (const [operation, { calls }] of this.#deprecated) count({ operation }, calls);
+      },
+    );
+    this.#publish(
+      'petstore_deprecated_callers',
+      'Keys that called a deprecated operation today (UTC). The log names them.',
+      ['operation'],
+      (count) => {
+        for (const [operation, { callers }] of this.#deprecated) count({ operation }, callers);
+      },
+      Gauge,
+    );
     this.#publish('petstore_storage_operations_total', 'Work of the storage.', ['kind'], (count) => {
       for (const [kind, n] of Object.entries(storage)) count({ kind }, n);
     });
@@ -62,6 +80,17 @@ export class Metrics {
     if (isNewBan) this.#bans[account]++;
   }
 
+  /** Counts a call of a deprecated operation, and whether it is the caller's first of the day. */
+  countDeprecatedCall(operation: string, isFirst: boolean): void {
+    const { calls, callers } = this.#deprecated.get(operation) ?? { calls: 0, callers: 0 };
+    this.#deprecated.set(operation, { calls: calls + 1, callers: callers + (isFirst ? 1 : 0) });
+  }
+
+  /** Starts counting callers of deprecated operations anew. */
+  forgetDeprecatedCallers(): void {
+    for (const counts of this.#deprecated.values()) counts.callers = 0;
+  }
+
   get contentType(): string {
     return this.#registry.contentType;
   }
@@ -76,8 +105,9 @@ export class Metrics {
     help: string,
     labelNames: string[],
     tell: (count: (labels: Labels, n: number) => void) => void,
+    Kind: typeof Counter | typeof Gauge = Counter,
   ) {
-    new Counter({
+    new Kind({
       name,
       help,
       labelNames,

@@ -7,6 +7,7 @@ import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf }
 import { idempotencyKeyOf, once, withoutTwin } from './http/idempotency.ts';
 import { inputReader } from './http/input.ts';
 import { type Page, writeCursor } from './http/page.ts';
+import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
 import { mediaTypesOf, type Operation } from './operation.ts';
 
 declare module 'fastify' {
@@ -26,6 +27,8 @@ export interface Services {
   baseUrl: string;
   /** Milliseconds since 1970. */
   clock: () => number;
+  /** Whether deprecated operations end at their sunset. */
+  enforceSunset: boolean;
   /** POST requests with an Idempotency-Key that are being answered by this instance. */
   inFlight: Set<string>;
 }
@@ -52,6 +55,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
     schema: success.schema ? { response: { [success.status]: success.schema } } : {},
     config: { operation, lifecycle: lifecycleHeaders(operation, services.baseUrl) },
     handler: async (request, reply) => {
+      if (services.enforceSunset) assertNotSunset(operation, services.clock());
       const preconditions = isConditional ? preconditionsOf(request.headers) : none;
       const input = readInput(request, preconditions);
       const handle: Handle = async (sql) =>
@@ -127,14 +131,4 @@ function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest
   const query = new URLSearchParams((request.raw.url as string).split('?')[1]);
   query.set('cursor', writeCursor(operation.id, after));
   return `<${baseUrl}${operation.path}?${query}>; rel="next"`;
-}
-
-/** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on. */
-function lifecycleHeaders({ deprecated }: Operation, baseUrl: string): Record<string, string> | undefined {
-  if (!deprecated) return undefined;
-  return {
-    deprecation: `@${Date.parse(deprecated.since) / 1000}`,
-    sunset: new Date(deprecated.sunset).toUTCString(),
-    link: `<${baseUrl}${deprecated.successor}>; rel="successor-version"`,
-  };
 }

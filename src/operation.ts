@@ -29,6 +29,8 @@ interface Shape {
   deprecated?: Deprecation;
   /** Whether the reference offers no way to send a request. */
   hideTryItPanel?: boolean;
+  /** Path parameters of the code samples, where the examples of the schemas name what the operation refuses. */
+  sampleParams?: Record<string, number>;
 }
 
 /** A deprecation as the description and the headers tell it. Dates are midnights in UTC, as YYYY-MM-DD. */
@@ -119,9 +121,9 @@ export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
 
 /** Every error an operation can answer with: those that follow from its shape, and its own. */
 function errorsOf(
-  operation: Pick<Operation, 'method' | 'params' | 'body'> & { errors?: readonly ErrorCode[] },
+  operation: Pick<Operation, 'method' | 'params' | 'body' | 'deprecated'> & { errors?: readonly ErrorCode[] },
 ) {
-  const { method, params, body, errors = [] } = operation;
+  const { method, params, body, deprecated, errors = [] } = operation;
   const codes = new Set<ErrorCode>([
     'invalid_request',
     'unauthorized',
@@ -134,5 +136,6 @@ function errorsOf(
   if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');
   if (method === 'POST') codes.add('conflict').add('idempotency_key_reused');
   if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
+  if (deprecated) codes.add('gone');
   return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
 }

@@ -22,7 +22,7 @@ export async function serve(config: Config): Promise<void> {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
     const limiter = new Limiter(db, Date.now, log);
-    const app = buildApp({ config, db, limiter, log, clock: Date.now });
+    const app = buildApp({ config, db, limiter, log, clock: Date.now, demoKey });
     stopOnSignal(app, limiter, db);
     await listen(app, config);
     if (demoKey) console.log(welcome(config, demoKey));
@@ -83,6 +83,7 @@ function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {
 Petstore is ready.
 
   API          ${baseUrl}
+  Reference    ${new URL('/reference', baseUrl)}
   Description  ${baseUrl}/openapi.json
   Demo key     ${demoKey}
                (Free plan, kept in ${join(dataDir, 'demo.key')})

@@ -34,7 +34,7 @@ test('a later start finds what was there and prints the same key; a lost key is 
   await first.stop('SIGTERM');
   const second = await startService(t, folder);
   assert.ok(second.output().includes(key));
-  assert.equal((await fetchChecked(second.origin, 'GET', '/categories/7', { key })).body.name, 'Dragons');
+  assert.equal((await fetchChecked(second.origin, 'GET', '/categories/8', { key })).body.name, 'Dragons');
   await second.stop('SIGTERM');
   rmSync(keyFile(folder));
   const third = await startService(t, folder);

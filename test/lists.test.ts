@@ -20,7 +20,7 @@ const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 
 for (const [path, count] of [
   ['/pets', 20],
-  ['/categories', 6],
+  ['/categories', 7],
   ['/store/orders', 8],
   ['/inventory', 20],
 ] as const) {

@@ -82,7 +82,7 @@ test('another process that holds the write lock delays a write without blocking 
   t.after(() => other.close());
   other.exec('begin immediate');
   const write = store.call('POST', '/categories', { body: { name: 'Dragons' } });
-  assert.equal((await store.call('GET', '/categories/7')).status, 404);
+  assert.equal((await store.call('GET', '/categories/8')).status, 404);
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
   other.exec('commit');
   assert.equal((await write).status, 201);

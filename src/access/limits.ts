@@ -68,7 +68,7 @@ export const defaultBanRules: BanRules = {
   memoryMs: dayMs,
 };
 
-const minStrikes = 10;
+export const minStrikes = 10;
 
 /** What applies to a caller. Without ban rules it is never banned. */
 export interface Terms {

@@ -60,6 +60,7 @@ export const categoryOperations = [
     summary: 'Remove a category',
     description: 'Removes a category. Refused with `conflict` while a pet belongs to it.',
     params: { categoryId },
+    sampleParams: { categoryId: 7 },
     success: empty('The category is gone.'),
     errors: ['conflict'],
     handle: (sql, { workspaceId, params, assertMayChange }) =>

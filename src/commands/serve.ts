@@ -10,6 +10,8 @@ Environment:
   PETSTORE_DEMO      on: seed a workspace "demo" and create a key to it; off: neither (on)
   TRUST_PROXY        whose X-Forwarded-For to believe: off, on, or a list such as
                      loopback,10.0.0.0/8 (off)
+  PETSTORE_ENFORCE_SUNSET
+                     on: deprecated operations answer 410 from their sunset on (off)
   LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
 
 Bans of keys that keep sending after 429:

@@ -2,6 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
+import { guides } from '../reference/guides.ts';
+import { codeSamples } from '../reference/samples.ts';
 import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
 import { errorHeaders, headers, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
@@ -13,6 +15,7 @@ Lists answer a bare array in the order of ids, \`limit\` items at most; while mo
 next page. Single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
 ignored; unknown query parameters are refused. Every \`GET\` can be asked as \`HEAD\`, and every path as \`OPTIONS\`.`;
 
+/** Tags with operations. The others are guides. */
 const tags = [
   { name: 'Pets', description: 'Pets and the categories they belong to.' },
   { name: 'Store', description: 'Orders for pets, and the stock they are taken from.' },
@@ -23,7 +26,8 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
   const schemas = new Schemas();
   const parameters: JsonObject = {};
   const paths: Record<string, JsonObject> = {};
-  const context = { schemas, parameters };
+  const context = { schemas, parameters, baseUrl };
+  const texts = guides(baseUrl);
   for (const operation of operations) {
     paths[operation.path] ??= {};
     (paths[operation.path] as JsonObject)[operation.method.toLowerCase()] = describeOperation(
@@ -34,10 +38,19 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
   const responses = errorResponses(operations, schemas);
   return {
     openapi: '3.0.3',
-    info: { title: 'Petstore', version, description: introduction },
+    info: {
+      title: 'Petstore',
+      version,
+      description: introduction,
+      contact: { name: 'The developers of Petstore' },
+    },
     servers: [{ url: baseUrl }],
     security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
-    tags,
+    tags: [...texts, ...tags],
+    'x-tagGroups': [
+      { name: 'Guides', tags: namesOf(texts) },
+      { name: 'API', tags: namesOf(tags) },
+    ],
     paths,
     components: {
       schemas: schemas.components,
@@ -65,15 +78,18 @@ interface Context {
   schemas: Schemas;
   /** Components that are filled as operations use them. */
   parameters: JsonObject;
+  baseUrl: string;
 }
 
+const namesOf = (tags: { name: string }[]) => tags.map(({ name }) => name);
+
 function describeOperation(operation: Operation, context: Context): JsonObject {
-  const { id, tag, summary, description, stability, deprecated, hideTryItPanel, body } = operation;
+  const { id, tag, summary, stability, deprecated, hideTryItPanel, body } = operation;
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description,
+    description: [operation.description, ...notesOn(operation)].join('\n\n'),
     ...(deprecated && {
       deprecated: true,
       'x-deprecated-sunset': deprecated.sunset,
@@ -88,7 +104,25 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     ],
     ...(body && { requestBody: describeBody(operation, body, context.schemas) }),
     responses: describeResponses(operation, context.schemas),
+    'x-codeSamples': codeSamples(operation, context.baseUrl),
   };
+}
+
+const stabilityNotes = {
+  beta: '**Beta:** this operation may change, with notice.',
+  experimental: '**Experimental:** this operation may change or go away without notice.',
+};
+
+/** What people should know before they build on an operation. */
+function notesOn({ stability, deprecated }: Operation): string[] {
+  return [
+    ...(deprecated
+      ? [
+          `**Deprecated** since ${deprecated.since}. Its sunset is ${deprecated.sunset}: it may go away from then on. Use \`${deprecated.successor}\` instead.`,
+        ]
+      : []),
+    ...(stability ? [stabilityNotes[stability]] : []),
+  ];
 }
 
 /** Parameters of paths and pages are components; a filter has its description from its operation. */

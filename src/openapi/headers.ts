@@ -52,9 +52,9 @@ export const headers: JsonObject = {
     '"minute";q=60;w=60,"day";q=1000;w=86400',
   ),
   RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
-  SuccessorLink: required(
-    'The way on, with `rel="successor-version"`.',
-    '<http://localhost:8080/v1/pets>; rel="successor-version"',
+  LifecycleLink: required(
+    'The way on, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
+    '<http://localhost:8080/v1/pets>; rel="successor-version", <http://localhost:8080/reference#tag/versioning>; rel="deprecation"; type="text/html", <http://localhost:8080/reference#tag/versioning>; rel="sunset"; type="text/html"',
   ),
   Sunset: required('When the operation may go away (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'),
   WWWAuthenticate: required('How to authenticate (RFC 6750).', 'Bearer realm="petstore"'),
@@ -93,7 +93,7 @@ const onEveryAnswer: Fields = {
   'RateLimit-Policy': 'RateLimitPolicy',
 };
 
-const ofDeprecated: Fields = { Deprecation: 'Deprecation', Sunset: 'Sunset', Link: 'SuccessorLink' };
+const ofDeprecated: Fields = { Deprecation: 'Deprecation', Sunset: 'Sunset', Link: 'LifecycleLink' };
 
 const ofSuccess: Record<Operation['success']['kind'], Fields> = {
   resource: { ETag: 'ETag' },

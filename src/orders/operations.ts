@@ -59,6 +59,7 @@ export const orderOperations = [
       'Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change.',
     stability: 'beta',
     params: { orderId },
+    sampleParams: { orderId: 2 },
     body: OrderPatch,
     success: resource(Order, 'The order as it is now.'),
     errors: ['insufficient_stock', 'order_complete', 'conflict'],
@@ -79,6 +80,7 @@ export const orderOperations = [
       'Cancels an open order and returns its units to stock. A complete order cannot be cancelled.',
     stability: 'beta',
     params: { orderId },
+    sampleParams: { orderId: 2 },
     success: empty('The order is cancelled.'),
     errors: ['order_complete', 'conflict'],
     handle: (sql, { workspaceId, params, assertMayChange }) =>

@@ -34,6 +34,7 @@ export const OrderPatch = Type.Object(
   { petId, ...patchOf(terms) },
   {
     title: 'OrderPatch',
+    examples: [{ complete: true }],
     description:
       'Fields of an order to be changed. A `quantity` of null becomes 1 and a `shipDate` of null goes away. `petId` may be sent back as it is, but not changed.',
   },

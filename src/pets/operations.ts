@@ -51,7 +51,7 @@ export const petOperations = [
     id: 'getPet',
     tag: 'Pets',
     summary: 'Get a pet',
-    description: 'Answers one pet. Deprecated: ask `GET /pets?id=` instead, which answers several at once.',
+    description: 'Answers one pet. `GET /pets?id=` does the same, for several at once.',
     deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: '/pets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),

@@ -17,6 +17,7 @@ export type NewPet = Type.Static<typeof NewPet>;
 
 export const PetPatch = Type.Object(patchOf(fields), {
   title: 'PetPatch',
+  examples: [{ status: 'sold' }],
   description: 'Fields of a pet to be changed. A `status` of null becomes `available`.',
 });
 

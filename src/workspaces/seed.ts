@@ -68,6 +68,7 @@ const categories: {
       { name: 'Iggy', stock: 1 },
     ],
   },
+  { name: 'Amphibians', description: 'At home in water and on land. None here at the moment.', pets: [] },
 ];
 
 /** Orders in the order of their ids. Luna and Hazel are reserved to the last unit, Iggy is sold. */

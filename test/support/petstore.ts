@@ -40,6 +40,7 @@ export function temporaryFolder(t: TestContext): string {
 export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
+  enforceSunset?: boolean;
 }
 
 /** A petstore of its own for one test, over a real database in a folder of its own. */
@@ -65,7 +66,12 @@ export class Petstore {
     this.folder = folder;
     const log = createLogger('info', { write: (line) => this.log.push(line) });
     const clock = () => this.nowMs;
-    const config = { baseUrl, banRules: defaultBanRules, trustProxy: options.trustProxy ?? false };
+    const config = {
+      baseUrl,
+      banRules: defaultBanRules,
+      trustProxy: options.trustProxy ?? false,
+      enforceSunset: options.enforceSunset ?? false,
+    };
     this.limiter = new Limiter(db, clock, log);
     this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
   }

@@ -1,0 +1,62 @@
+// Shows the description with Scalar. What Scalar does not read from it by itself is derived from it here.
+
+const demoKey = document.querySelector('meta[name="demo-key"]').content;
+const description = await (await fetch('/v1/openapi.json')).json();
+const operations = Object.entries(description.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
+);
+
+leaveOptionalParametersOut();
+markLifecycle();
+hideTryItPanels();
+
+Scalar.createApiReference('#reference', {
+  content: description,
+  authentication: {
+    preferredSecurityScheme: 'bearerAuth',
+    securitySchemes: { bearerAuth: { token: demoKey }, apiKeyAuth: { value: demoKey } },
+  },
+  hiddenClients: true,
+  defaultOpenAllTags: true,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+});
+
+/** An example shows how a parameter looks. It is not to be sent unless somebody ticks it. */
+function leaveOptionalParametersOut() {
+  const parameters = [
+    ...Object.values(description.components.parameters),
+    ...operations.flatMap((operation) => operation.parameters),
+  ];
+  for (const parameter of parameters) {
+    if (parameter.$ref || parameter.required) continue;
+    const value = parameter.example ?? parameter.schema.example;
+    delete parameter.example;
+    parameter.examples = { example: { value, 'x-disabled': true } };
+  }
+}
+
+function markLifecycle() {
+  for (const { path, method, ...operation } of operations) {
+    const stability = operation['x-stability'];
+    const sunset = operation['x-sunset'];
+    description.paths[path][method.toLowerCase()]['x-badges'] = [
+      ...(stability ? [{ name: stability === 'beta' ? 'Beta' : 'Experimental', color: '#d97706' }] : []),
+      ...(sunset ? [{ name: `Sunset ${sunset}`, color: '#dc2626' }] : []),
+    ];
+  }
+}
+
+/** Scalar can hide the panel everywhere or nowhere, and an open panel has a list that leads to every operation. */
+function hideTryItPanels() {
+  const hidden = operations.filter((operation) => operation['x-hideTryItPanel']);
+  const rules = hidden.map(
+    ({ path, method }) => `section[id$="/${method}${path}"] .show-api-client-button { display: none; }`,
+  );
+  if (hidden.length > 0) rules.push('.scalar-client .scalar-sidebar-toggle { display: none; }');
+  document.head.append(Object.assign(document.createElement('style'), { textContent: rules.join('\n') }));
+}

@@ -1,0 +1,134 @@
+import { exampleOf, type Json } from '../openapi/schemas.ts';
+import { mediaTypesOf, type Operation } from '../operation.ts';
+
+/** A sample as reference viewers know it: `lang` decides on the colours, `label` is what people read. */
+export type CodeSample = { lang: string; label: string; source: string };
+
+/** What a sample sends. */
+interface SampleRequest {
+  method: string;
+  url: string;
+  body: Record<string, Json> | undefined;
+  mediaType: string;
+  /** Whether it can be repeated safely only with an Idempotency-Key. */
+  isCreation: boolean;
+  hasAnswer: boolean;
+}
+
+/**
+ * Programs that send an operation's example request: with cURL, with `fetch` in JavaScript and with `requests` in Python.
+ * They read the key from the environment variable PETSTORE_API_KEY, and obey Retry-After.
+ */
+export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
+  const request = sampleRequest(operation, baseUrl);
+  return [
+    { lang: 'Shell', label: 'cURL', source: curl(request) },
+    { lang: 'JavaScript', label: 'JavaScript', source: javaScript(request) },
+    { lang: 'Python', label: 'Python', source: python(request) },
+  ];
+}
+
+function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
+  const { method, params, body, success, sampleParams = {} } = operation;
+  const path = operation.path.replace(/{(\w+)}/g, (_, name) =>
+    String(sampleParams[name] ?? exampleOf(params[name] as (typeof params)[string])),
+  );
+  return {
+    method,
+    url: baseUrl + path,
+    body: body && (exampleOf(body, true) as Record<string, Json>),
+    mediaType: mediaTypesOf(operation)[0] as string,
+    isCreation: method === 'POST',
+    hasAnswer: success.schema !== undefined,
+  };
+}
+
+function curl({ method, url, body, mediaType, isCreation }: SampleRequest): string {
+  return [
+    'curl --include --fail-with-body --retry 3',
+    ...(method === 'GET' ? [] : [`--request ${method}`]),
+    '--header "Authorization: Bearer $PETSTORE_API_KEY"',
+    ...(body ? [`--header 'Content-Type: ${mediaType}'`] : []),
+    ...(isCreation ? ['--header "Idempotency-Key: $(date +%s)-$$"'] : []),
+    ...(body ? [`--data ${shellQuoted(JSON.stringify(body))}`] : []),
+    shellQuoted(url),
+  ].join(' \\\n  ');
+}
+
+function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: SampleRequest): string {
+  const lines = [
+    `const url = ${quoted(url)};`,
+    'const options = {',
+    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    '  headers: {',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one in the sample
+    '    Authorization: `Bearer ${process.env.PETSTORE_API_KEY}`,',
+    ...(body ? [`    'Content-Type': '${mediaType}',`] : []),
+    ...(isCreation ? ["    'Idempotency-Key': crypto.randomUUID(),"] : []),
+    '  },',
+    ...(body ? ['  body: JSON.stringify({', ...entries(body, (name) => name, quoted, '    '), '  }),'] : []),
+    '};',
+    '',
+    'let response = await fetch(url, options);',
+    'for (let retry = 0; response.status === 429 && retry < 3; retry++) {',
+    '  // Too many requests: come back when the answer says so.',
+    "  const seconds = Number(response.headers.get('Retry-After'));",
+    '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
+    '  response = await fetch(url, options);',
+    '}',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one in the sample
+    'if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);',
+    `console.log(response.status${hasAnswer ? ', await response.json()' : ''});`,
+  ];
+  return lines.join('\n');
+}
+
+function python({ method, url, body, mediaType, isCreation, hasAnswer }: SampleRequest): string {
+  const lines = [
+    'import os',
+    'import time',
+    ...(isCreation ? ['import uuid'] : []),
+    '',
+    'import requests',
+    '',
+    `url = ${quoted(url)}`,
+    'options = {',
+    '    "headers": {',
+    '        "Authorization": f"Bearer {os.environ[\'PETSTORE_API_KEY\']}",',
+    ...(body ? [`        "Content-Type": "${mediaType}",`] : []),
+    ...(isCreation ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
+    '    },',
+    ...(body ? ['    "json": {', ...entries(body, quoted, pythonLiteral, '        '), '    },'] : []),
+    '    "timeout": 10,',
+    '}',
+    '',
+    `response = requests.${method.toLowerCase()}(url, **options)`,
+    'for _ in range(3):',
+    '    if response.status_code != 429:',
+    '        break',
+    '    # Too many requests: come back when the answer says so.',
+    '    time.sleep(int(response.headers["Retry-After"]))',
+    `    response = requests.${method.toLowerCase()}(url, **options)`,
+    'response.raise_for_status()',
+    `print(response.status_code${hasAnswer ? ', response.json()' : ''})`,
+  ];
+  return lines.join('\n');
+}
+
+/** The properties of an object, a line each. */
+function entries(
+  object: Record<string, Json>,
+  nameOf: (name: string) => string,
+  literalOf: (value: Json) => string,
+  indent: string,
+): string[] {
+  return Object.entries(object).map(([name, value]) => `${indent}${nameOf(name)}: ${literalOf(value)},`);
+}
+
+/** A value as JavaScript writes it, and a string as Python does too. */
+const quoted = (value: Json) => JSON.stringify(value);
+
+const pythonLiteral = (value: Json) =>
+  value === true ? 'True' : value === false ? 'False' : value === null ? 'None' : quoted(value);
+
+const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
