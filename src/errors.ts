@@ -16,6 +16,7 @@ export const errorCodes = {
   conflict: [409, 'The state of the resource, or a request under way, does not allow it.'],
   insufficient_stock: [409, 'The pet has too few units in stock.'],
   order_complete: [409, 'The order is complete and closed.'],
+  gone: [410, 'The operation was sunset and is no longer served.'],
   precondition_failed: [412, 'The resource is not what If-Match says.'],
   payload_too_large: [413, 'The body exceeds 64 KiB.'],
   unsupported_media_type: [415, 'The Content-Type is not one that the operation takes.'],
