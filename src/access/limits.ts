@@ -68,7 +68,8 @@ export const defaultBanRules: BanRules = {
   memoryMs: dayMs,
 };
 
-const minStrikes = 10;
+/** Strikes that are borne in a minute at least, however small the plan. */
+export const minStrikes = 10;
 
 /** What applies to a caller. Without ban rules it is never banned. */
 export interface Terms {
