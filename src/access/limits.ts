@@ -68,6 +68,7 @@ export const defaultBanRules: BanRules = {
   memoryMs: dayMs,
 };
 
+/** Strikes that are borne in a minute at least, however small the plan. */
 export const minStrikes = 10;
 
 /** What applies to a caller. Without ban rules it is never banned. */

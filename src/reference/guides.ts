@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { dayMs, defaultBanRules, minStrikes } from '../access/limits.ts';
+import { plans } from '../access/plans.ts';
+
+/** A text about the whole API, in CommonMark. */
+export type Guide = {
+  name: string;
+  description: string;
+};
+
+/** In the order in which they are shown, each in the file of its name. */
+const names = ['Getting started', 'Authentication', 'Rate limits', 'Errors', 'Events', 'Versioning'];
+
+/** The guides, for callers who find the API at `baseUrl`. */
+export function guides(baseUrl: string): Guide[] {
+  const values = { ...facts, base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
+  return names.map((name) => ({ name, description: fill(textOf(name), values) }));
+}
+
+const textOf = (name: string) =>
+  readFileSync(
+    new URL(`guides/${name.toLowerCase().replaceAll(' ', '-')}.md`, import.meta.url),
+    'utf8',
+  ).trimEnd();
+
+/** Puts values in the place of their `{names}`; throws for a name that has none. `${name}` and `{petId}` stay. */
+function fill(text: string, values: Record<string, string>): string {
+  return text.replaceAll(/(?<!\$)\{([a-z_]+)\}/g, (token, name) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`A guide names ${token}, which stands for nothing.`);
+    return value;
+  });
+}
+
+const number = (value: number) => value.toLocaleString('en-US');
+
+/** What the guides tell of the limits, from where it is decided. */
+const facts = {
+  plans: planTable(),
+  free_pace_seconds: number(Math.ceil(dayMs / 1000 / plans.free.perDay)),
+  ban_min_strikes: number(minStrikes),
+  ban_first_seconds: number(defaultBanRules.firstMs / 1000),
+  ban_growth: number(defaultBanRules.growth),
+  ban_longest_minutes: number(defaultBanRules.longestMs / 60_000),
+  ban_memory_hours: number(defaultBanRules.memoryMs / 3_600_000),
+};
+
+function planTable(): string {
+  const rows = Object.entries(plans).map(([plan, quota]) => [
+    plan.charAt(0).toUpperCase() + plan.slice(1),
+    quota ? number(quota.perMinute) : 'set for each key',
+    quota ? number(quota.perDay) : 'set for each key',
+  ]);
+  return [['Plan', 'Requests per minute', 'Requests per day'], ['---', '---', '---'], ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
+}
