@@ -4,6 +4,7 @@ import { dayMs } from './access/limits.ts';
 import { ApiError } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import type { Operation } from './operation.ts';
+import { referenceUrl } from './reference/serve.ts';
 
 /** Callers whose use of deprecated operations is remembered for a day. Beyond that some may be told of twice. */
 const maxTold = 100_000;
@@ -11,7 +12,7 @@ const maxTold = 100_000;
 /** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for callers who find the API at `baseUrl`. */
 export function lifecycleHeaders({ deprecated }: Operation, baseUrl: string) {
   if (!deprecated) return undefined;
-  const policy = new URL('/reference#tag/versioning', baseUrl);
+  const policy = `${referenceUrl(baseUrl)}#tag/versioning`;
   return {
     deprecation: `@${Date.parse(deprecated.since) / 1000}`,
     sunset: new Date(deprecated.sunset).toUTCString(),

@@ -8,6 +8,7 @@ import type { Database } from './db/database.ts';
 import { openStorage } from './db/open.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import { createLogger } from './log.ts';
+import { referenceUrl } from './reference/serve.ts';
 import { prepareDemo } from './workspaces/demo.ts';
 
 const sweepEveryMs = 60 * 60 * 1000;
@@ -83,7 +84,7 @@ function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {
 Petstore is ready.
 
   API          ${baseUrl}
-  Reference    ${new URL('/reference', baseUrl)}
+  Reference    ${referenceUrl(baseUrl)}
   Description  ${baseUrl}/openapi.json
   Demo key     ${demoKey}
                (Free plan, kept in ${join(dataDir, 'demo.key')})

@@ -99,17 +99,6 @@ test('the description marks what is deprecated, beta, experimental, and not to b
   ]);
 });
 
-test('a deprecated operation says so in its answers', async (t) => {
-  const store = await startPetstore(t);
-  for (const path of ['/pets/1', '/pets/4711']) {
-    const { headers } = await store.call('GET', path);
-    assert.equal(headers.deprecation, '@1764892800');
-    assert.equal(headers.sunset, 'Thu, 05 Dec 2030 00:00:00 GMT');
-    assert.match(headers.link as string, /^<http:\/\/localhost:8080\/v1\/pets>; rel="successor-version"/);
-  }
-  assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
-});
-
 test('printing the description touches no data folder', (t) => {
   const folder = temporaryFolder(t);
   assert.equal(petstore(['openapi'], { PETSTORE_DATA_DIR: `${folder}/none` }).status, 0);

@@ -193,9 +193,9 @@ function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
 /** Answers to requests that are not read far enough to tell what they ask for. */
 const unreadStatuses = [408, 431];
 
-/** One response component for each error status, with an example for each of its codes. */
+/** One response component for each error status, with an example for each of its codes. Deprecated operations tell more. */
 function errorResponses(operations: readonly Operation[], schemas: Schemas): JsonObject {
-  const codes = [...new Set(operations.flatMap((operation) => operation.errors))];
+  const codes = [...new Set(operations.flatMap(({ deprecated, errors }) => (deprecated ? [] : errors)))];
   return Object.fromEntries(
     statusesOf(codes).map((status) => [nameOf(status), describeError(status, codes, schemas)]),
   );

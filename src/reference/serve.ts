@@ -5,6 +5,9 @@ import { serveDocument } from '../http/document.ts';
 
 const folder = new URL('./page/', import.meta.url);
 
+/** Where people find the reference when callers find the API at `baseUrl`, behind a proxy with a prefix too. */
+export const referenceUrl = (baseUrl: string) => baseUrl.replace(/v1$/, 'reference');
+
 /** What makes up the page, by path. */
 const files = {
   '/reference/page.js': 'text/javascript; charset=utf-8',
@@ -21,7 +24,7 @@ export const referencePaths = ['/', '/reference', '/reference/scalar.js', ...Obj
  */
 export function serveReference(app: FastifyInstance, baseUrl: string, demoKey: string | undefined): void {
   const contentSecurityPolicy = policy(new URL(baseUrl).origin);
-  app.get('/', async (_request, reply) => reply.redirect('/reference'));
+  app.get('/', async (_request, reply) => reply.redirect('reference'));
   app.get('/reference', async (request, reply) => {
     const isForDemo = demoKey !== undefined && isLoopback(new URL(baseUrl).hostname) && isLocal(request);
     const page = await readFile(new URL('index.html', folder), 'utf8');

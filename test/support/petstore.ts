@@ -41,6 +41,8 @@ export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
   enforceSunset?: boolean;
+  baseUrl?: string;
+  demoKey?: string;
 }
 
 /** A petstore of its own for one test, over a real database in a folder of its own. */
@@ -67,13 +69,13 @@ export class Petstore {
     const log = createLogger('info', { write: (line) => this.log.push(line) });
     const clock = () => this.nowMs;
     const config = {
-      baseUrl,
+      baseUrl: options.baseUrl ?? baseUrl,
       banRules: defaultBanRules,
       trustProxy: options.trustProxy ?? false,
       enforceSunset: options.enforceSunset ?? false,
     };
     this.limiter = new Limiter(db, clock, log);
-    this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
+    this.app = buildApp({ config, db, limiter: this.limiter, log, clock, demoKey: options.demoKey });
   }
 
   /** A further workspace and a key to it. */
@@ -128,8 +130,8 @@ export class Petstore {
   }
 
   /** The address at which the service listens on a real socket. */
-  async listen(): Promise<string> {
-    return this.app.listen({ port: 0, host: '127.0.0.1' });
+  async listen(port = 0): Promise<string> {
+    return this.app.listen({ port, host: '127.0.0.1' });
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 // Shows the description with Scalar. What Scalar does not read from it by itself is derived from it here.
 
 const demoKey = document.querySelector('meta[name="demo-key"]').content;
-const description = await (await fetch('/v1/openapi.json')).json();
+const description = await (await fetch('v1/openapi.json')).json();
 const operations = Object.entries(description.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
 );

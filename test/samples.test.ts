@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { operations } from '../src/operations.ts';
+import type { CodeSample } from '../src/reference/samples.ts';
+import { type Petstore, startPetstore, temporaryFolder } from './support/petstore.ts';
+import { freePort } from './support/service.ts';
+
+const run = promisify(execFile);
+const atOnce = 3;
+
+/** How a sample is run, from its file, by its label. */
+const runners: Record<string, { file: string; command: string | undefined }> = {
+  cURL: { file: 'sample.sh', command: works('curl', ['--version']) && 'bash' },
+  JavaScript: { file: 'sample.mjs', command: process.execPath },
+  Python: {
+    file: 'sample.py',
+    command:
+      works('python3', ['-c', 'import requests']) ?? works('/usr/bin/python3', ['-c', 'import requests']),
+  },
+};
+
+function works(command: string, args: string[]): string | undefined {
+  return spawnSync(command, args).status === 0 ? command : undefined;
+}
+
+interface Sample extends CodeSample {
+  id: string;
+  /** The status that the operation documents for its success. */
+  status: string;
+}
+
+async function servedSamples(store: Petstore): Promise<Sample[]> {
+  const { body } = await store.send('GET', '/v1/openapi.json', { key: null });
+  type Described = { operationId: string; responses: object; 'x-codeSamples': CodeSample[] };
+  const operations = Object.values<Record<string, Described>>(body.paths).flatMap(Object.values<Described>);
+  return operations.flatMap((operation) => {
+    const status = Object.keys(operation.responses).find((status) => status.startsWith('2')) as string;
+    return operation['x-codeSamples'].map((sample) => ({ ...sample, id: operation.operationId, status }));
+  });
+}
+
+/** Starts a store whose description names the address at which it really listens. */
+async function startListening(t: Parameters<typeof startPetstore>[0]): Promise<Petstore> {
+  const port = await freePort();
+  const store = await startPetstore(t, { seed: false, baseUrl: `http://127.0.0.1:${port}/v1` });
+  await store.listen(port);
+  return store;
+}
+
+/** What a sample prints. */
+async function outputOf(folder: string, { id, label, source }: Sample, key: string): Promise<string> {
+  const { file, command } = runners[label] as { file: string; command: string };
+  const path = join(folder, `${id}-${file}`);
+  writeFileSync(path, source);
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PETSTORE_API_KEY: key };
+  const { stdout } = await run(command, [path], { env, timeout: 20_000 });
+  return stdout;
+}
+
+test('every operation has a sample in cURL, JavaScript and Python', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const byOperation = Map.groupBy(await servedSamples(store), ({ id }) => id);
+  assert.equal(byOperation.size, operations.length);
+  for (const [id, samples] of byOperation) {
+    assert.deepEqual(
+      samples.map(({ label }) => label),
+      ['cURL', 'JavaScript', 'Python'],
+      id,
+    );
+  }
+});
+
+for (const [label, { command }] of Object.entries(runners)) {
+  const skip = !command && !process.env.CI && `${label} cannot be run here`;
+  test(`every ${label} sample gets the status that its operation documents`, { skip }, async (t) => {
+    const store = await startListening(t);
+    const folder = temporaryFolder(t);
+    const samples = (await servedSamples(store)).filter((sample) => sample.label === label);
+    const next = samples.values();
+    const work = async () => {
+      for (const sample of next) {
+        const { key } = await store.addWorkspace(sample.id, true);
+        const output = await outputOf(folder, sample, key);
+        const status = /^(?:HTTP\/1\.1 )?(\d{3})\b/.exec(output)?.[1];
+        assert.equal(status, sample.status, `${sample.id}\n${sample.source}\n${output}`);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  });
+}
+
+for (const label of ['JavaScript', 'Python']) {
+  const skip = !runners[label]?.command && !process.env.CI && `${label} cannot be run here`;
+  test(`a ${label} sample that gets 429 comes back when it is told to, and succeeds`, { skip }, async (t) => {
+    const store = await startListening(t);
+    store.nowMs = Date.parse('2026-06-01T12:00:59Z');
+    const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 10 });
+    assert.equal((await store.call('GET', '/pets', { key })).status, 200);
+    const statuses: number[] = [];
+    store.app.server.on('request', (_request, response) =>
+      response.on('finish', () => {
+        statuses.push(response.statusCode);
+        store.nowMs += 1_000;
+      }),
+    );
+    const samples = await servedSamples(store);
+    const sample = samples.find((sample) => sample.label === label && sample.id === 'listPets') as Sample;
+    const startedMs = performance.now();
+    assert.match(await outputOf(temporaryFolder(t), sample, key), /^200\b/);
+    assert.deepEqual(statuses, [429, 200]);
+    assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
+  });
+}
