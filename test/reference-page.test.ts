@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { chromium, type Locator, type Page } from 'playwright-core';
+import { operations } from '../src/operations.ts';
+import { temporaryFolder } from './support/petstore.ts';
+import { startService } from './support/service.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const skip =
+  !existsSync(executablePath) && !process.env.CI && `no browser at ${executablePath}; CHROMIUM can name one`;
+const timeout = 120_000;
+
+/** Keeps the browser from looking anything up by itself. */
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+interface Visit {
+  page: Page;
+  origin: string;
+  demoKey: string;
+  /** Every address that the page asked for. */
+  requests: string[];
+  /** What the console shows, but for what Scalar says of its version. */
+  complaints: string[];
+}
+
+/** Opens the reference of a demonstration that has just been started. */
+async function openReference(t: TestContext): Promise<Visit> {
+  const dataDir = join(temporaryFolder(t), 'data');
+  const service = await startService(t, dataDir);
+  const browser = await chromium.launch({ executablePath, args });
+  t.after(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+  page.setDefaultTimeout(20_000);
+  const origin = service.origin.replace('127.0.0.1', 'localhost');
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('console', (message) => message.type() !== 'info' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(`${origin}/reference`);
+  await page.getByRole('heading', { name: 'Petstore', level: 1 }).waitFor();
+  const demoKey = readFileSync(join(dataDir, 'demo.key'), 'utf8').trim();
+  return { page, origin, demoKey, requests, complaints };
+}
+
+/** Goes to an operation as a reader does, by the list at the side, and answers its part of the page. */
+async function goTo(page: Page, id: string): Promise<Locator> {
+  const operation = operations.find((operation) => operation.id === id);
+  assert.ok(operation, id);
+  const { tag, method, path } = operation;
+  const anchor = `tag/${tag.toLowerCase()}/${method}${path}`;
+  await page.locator(`aside a[href$="#${anchor}"]`).click();
+  const section = page.locator(`section[id$="/${anchor}"]`);
+  await section.getByRole('heading', { name: operation.summary }).waitFor();
+  return section;
+}
+
+const sendButton = (section: Locator) => section.getByRole('button', { name: 'Test Request' });
+
+test('the reference shows every operation and guide, sends real requests, and asks nobody else', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { page, origin, demoKey, requests, complaints } = await openReference(t);
+
+  await t.test('every guide can be read', async () => {
+    for (const name of [
+      'Getting started',
+      'Authentication',
+      'Rate limits',
+      'Errors',
+      'Events',
+      'Versioning',
+    ]) {
+      await page.locator('aside').getByRole('link', { name, exact: true }).click();
+      await page.locator('main').getByRole('heading', { name, exact: true }).waitFor();
+    }
+    const plans = page.getByRole('table').filter({ hasText: 'Enterprise' });
+    assert.match(await plans.innerText(), /Pro\s+300\s+10,000/);
+  });
+
+  await t.test(
+    'every operation is there with its samples, and can be sent unless the description says not',
+    async () => {
+      for (const operation of operations) {
+        const section = await goTo(page, operation.id);
+        await section.getByText('PETSTORE_API_KEY').first().waitFor();
+        const buttons = await sendButton(section).filter({ visible: true }).count();
+        assert.equal(buttons, operation.hideTryItPanel ? 0 : 1, operation.id);
+      }
+    },
+  );
+
+  await t.test('deprecation, sunset and stability are visible', async () => {
+    for (const operation of operations) {
+      const section = await goTo(page, operation.id);
+      const { deprecated, stability } = operation;
+      const isShown = (mark: string) => section.getByText(mark, { exact: true }).first().isVisible();
+      assert.equal(await isShown('Deprecated'), deprecated !== undefined, operation.id);
+      assert.equal(await isShown('Sunset 2030-12-05'), deprecated !== undefined, operation.id);
+      assert.equal(await isShown('Beta'), stability === 'beta', operation.id);
+      assert.equal(await isShown('Experimental'), stability === 'experimental', operation.id);
+    }
+  });
+
+  await t.test('a request is sent with the demonstration key, and the answer shows the limits', async () => {
+    const sent = page.waitForRequest(`${origin}/v1/categories/1`);
+    await sendButton(await goTo(page, 'getCategory')).click();
+    const dialog = page.getByRole('dialog', { name: 'API Client' });
+    await dialog.getByRole('button', { name: 'Send', exact: false }).first().click();
+    assert.equal((await sent).headers().authorization, `Bearer ${demoKey}`);
+    await dialog.getByText('200 OK').waitFor();
+    await dialog.getByText('"Dogs"').waitFor();
+    await dialog.getByRole('button', { name: 'Response Headers' }).click();
+    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+      await dialog.getByText(name, { exact: false }).first().waitFor();
+    }
+    assert.match(await dialog.innerText(), /x-ratelimit-remaining\s+59\b/i);
+    // The panel would lead to every operation.
+    assert.equal(await dialog.locator('.scalar-sidebar-toggle').filter({ visible: true }).count(), 0);
+  });
+
+  assert.deepEqual([...new Set(requests.map((url) => new URL(url).origin))], [origin]);
+  assert.deepEqual(complaints, []);
+});
