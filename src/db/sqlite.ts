@@ -13,7 +13,7 @@ const lockWaitMs = 5_000;
 /** How long a read waits. In WAL mode it does so only while a crash is being recovered from. */
 const readerLockWaitMs = 1_000;
 /** Writes that share one transaction and one fsync, at most. */
-const maxGroupSize = 256;
+const defaultGroupSize = 256;
 /** Statements with fragments that stay prepared on a connection. */
 const maxStatements = 500;
 
@@ -28,7 +28,10 @@ interface PendingWrite {
  * writes and one reads, so that readers see committed rows only (WAL). Throws StorageUnavailableError, or a plain
  * Error with one clear line where the database is newer than this code.
  */
-export async function openSqlite(dataDir: string): Promise<Database> {
+export async function openSqlite(
+  dataDir: string,
+  { maxGroupSize = defaultGroupSize } = {},
+): Promise<Database> {
   const path = join(dataDir, 'petstore.db');
   const writer = openWriter(dataDir, path);
   try {
@@ -41,7 +44,7 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     const reader = attempt(
       () => new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs }),
     );
-    return new SqliteDatabase(writer, reader);
+    return new SqliteDatabase(writer, reader, maxGroupSize);
   } catch (error) {
     writer.close();
     throw error;
@@ -62,13 +65,15 @@ function openWriter(dataDir: string, path: string): DatabaseSync {
 class SqliteDatabase implements Database {
   readonly read: Sql;
   readonly counts: StorageCounts = { reads: 0, writes: 0, commits: 0, failures: 0 };
+  readonly #maxGroupSize: number;
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #sql: Sql;
   #queue: PendingWrite[] = [];
   #draining: Promise<void> | undefined;
 
-  constructor(writer: DatabaseSync, reader: DatabaseSync) {
+  constructor(writer: DatabaseSync, reader: DatabaseSync, maxGroupSize: number) {
+    this.#maxGroupSize = maxGroupSize;
     this.#writer = writer;
     this.#reader = reader;
     this.#sql = sqlOn(writer);
@@ -98,7 +103,7 @@ class SqliteDatabase implements Database {
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
       await nextTurn();
-      const group = this.#queue.splice(0, maxGroupSize);
+      const group = this.#queue.splice(0, this.#maxGroupSize);
       try {
         const settle = await this.#commit(group);
         this.counts.commits++;

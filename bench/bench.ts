@@ -1,0 +1,125 @@
+/**
+ * The whole request path beside a bare server and beside other servers, in one run: `npm run bench`. Servers are pinned to
+ * one core and the load to another where the machine allows it. With `--check` the run fails when a bar is missed.
+ */
+import { parseArgs } from 'node:util';
+import { compare, holdAtLeast, introduce, type Measured, rateOf } from './comparison.ts';
+import type { LoadRequest } from './load.ts';
+import { type Server, Servers } from './servers.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    check: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+  },
+});
+const effort = { rounds: Number(options.rounds), seconds: Number(options.seconds), check: options.check };
+const connections = 64;
+
+const load = ({ origin }: Server, ...requests: LoadRequest[]) => ({ origin, requests, connections });
+
+async function compareAll(servers: Servers): Promise<void> {
+  const { key, dataDir } = await servers.prepareData('quiet');
+  const other = {
+    logging: await servers.prepareData('logging'),
+    ungrouped: await servers.prepareData('ungrouped'),
+  };
+  const service = await servers.startService(dataDir);
+  const logging = await servers.startService(other.logging.dataDir, 'info');
+  const ungrouped = await servers.startKind('ungrouped', other.ungrouped.dataDir);
+
+  const getPet = get('/v1/pets/1', key);
+  const peers = await servers.startPeers();
+  await compare(
+    'One pet by id',
+    [
+      {
+        name: 'node:http, same bytes and headers',
+        ...load(await servers.startBare(service, getPet), getPet),
+      },
+      { name: 'Petstore: key, limits, SQLite', ...load(service, getPet), bar: 0.65, p99Bar: 3 },
+      {
+        name: 'Petstore, with a log line for each request',
+        ...load(logging, get('/v1/pets/1', other.logging.key)),
+      },
+      {
+        name: 'Fastify and node:sqlite, without keys and limits',
+        ...load(await servers.startKind('plain', `${dataDir}/petstore.db`), getPet),
+      },
+      ...peers.map(({ name, ...server }) => ({ name, ...load(server, get('/pets/1', key)) })),
+    ],
+    effort,
+  );
+
+  const listPets = get('/v1/pets?limit=20', key);
+  await compare(
+    'A page of 20 pets',
+    [
+      {
+        name: 'node:http, same bytes and headers',
+        ...load(await servers.startBare(service, listPets), listPets),
+      },
+      { name: 'Petstore', ...load(service, listPets), bar: 0.4, p99Bar: 3 },
+    ],
+    effort,
+  );
+
+  const createPet = post('/v1/pets', key);
+  const createUngrouped = post('/v1/pets', other.ungrouped.key);
+  const [, grouped, , single] = await compare(
+    'A new pet, on disk before the answer',
+    [
+      {
+        name: 'node:http, same bytes and headers',
+        ...load(await servers.startBare(service, createPet), createPet),
+      },
+      { name: 'Petstore, 64 connections', ...load(service, createPet), bar: 0.35, p99Bar: 3 },
+      { name: 'Petstore, 1 connection', ...load(service, createPet), connections: 1 },
+      { name: 'One transaction each, 64 connections', ...load(ungrouped, createUngrouped) },
+      { name: 'One transaction each, 1 connection', ...load(ungrouped, createUngrouped), connections: 1 },
+    ],
+    effort,
+  );
+  holdAtLeast(
+    'Grouped writes against one transaction each, 64 connections',
+    rateOf(grouped as Measured) / rateOf(single as Measured),
+    8,
+    effort,
+  );
+
+  const reads = (key: string) => [
+    ...Array(4).fill(get('/v1/pets/1', key)),
+    ...Array(3).fill(get('/v1/pets?limit=20', key)),
+    ...Array(2).fill(get('/v1/inventory/1', key)),
+  ];
+  await compare(
+    'Nine reads to a write',
+    [
+      { name: 'Petstore', ...load(service, ...reads(key), createPet) },
+      { name: 'One transaction each', ...load(ungrouped, ...reads(other.ungrouped.key), createUngrouped) },
+    ],
+    effort,
+  );
+}
+
+function get(path: string, key: string): LoadRequest {
+  return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } };
+}
+
+function post(path: string, key: string): LoadRequest {
+  return {
+    method: 'POST',
+    path,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"name":"Bella","categoryId":1}',
+  };
+}
+
+introduce(effort);
+const servers = new Servers();
+try {
+  await compareAll(servers);
+} finally {
+  servers.stop();
+}

@@ -1,0 +1,84 @@
+import { availableParallelism, cpus } from 'node:os';
+import { generator, type Load, type Result, send } from './load.ts';
+
+/** A load whose results are compared with those of others. */
+export interface Target extends Load {
+  name: string;
+  /** Least share of the first target's rate. */
+  bar?: number;
+  /** Most times the first target's p99. */
+  p99Bar?: number;
+}
+
+export type Measured = Target & { results: Result[] };
+
+/** How long is measured, and whether a missed bar fails the run. */
+export interface Effort {
+  rounds: number;
+  seconds: number;
+  check: boolean;
+}
+
+const warmUpSeconds = 2;
+
+/** Tells where and how is measured. */
+export function introduce({ rounds, seconds }: Effort): void {
+  const today = new Date().toISOString().slice(0, 10);
+  console.log(`${today}, Node.js ${process.version}, ${cpus()[0]?.model}, ${availableParallelism()} cores.`);
+  console.log(`${generator}, medians of ${rounds} rounds of ${seconds} s, in turn.`);
+}
+
+/** Measures targets in turn, prints their table, and holds them against their bars. */
+export async function compare(title: string, targets: Target[], effort: Effort): Promise<Measured[]> {
+  const measured: Measured[] = targets.map((target) => ({ ...target, results: [] }));
+  for (const target of measured) await send(target, warmUpSeconds);
+  for (let round = 0; round < effort.rounds; round++) {
+    for (const target of measured) target.results.push(await send(target, effort.seconds));
+  }
+  console.log(`\n### ${title}\n\n${tableOf(measured)}`);
+  const [first] = measured as [Measured];
+  for (const target of measured) {
+    const { name, bar, p99Bar } = target;
+    if (bar) holdAtLeast(name, rateOf(target) / rateOf(first), bar, effort);
+    if (p99Bar) holdAtMost(`p99 of ${name}`, p99Of(target) / p99Of(first), p99Bar, effort);
+  }
+  return measured;
+}
+
+export const holdAtLeast = (what: string, value: number, bar: number, effort: Effort) =>
+  hold(what, value, `at least ${bar}`, value >= bar, effort);
+
+export const holdAtMost = (what: string, value: number, bar: number, effort: Effort) =>
+  hold(what, value, `at most ${bar}`, value <= bar, effort);
+
+function hold(what: string, value: number, bar: string, isMet: boolean, { check }: Effort): void {
+  console.log(`\n${isMet ? 'Met' : 'MISSED'}: ${what}: ${value.toFixed(2)}, ${bar}`);
+  if (!isMet && check) process.exitCode = 1;
+}
+
+/** Answers a second. */
+export const rateOf = ({ results }: Measured) => median(results.map(({ perSecond }) => perSecond));
+const p50Of = ({ results }: Measured) => median(results.map(({ p50Ms }) => p50Ms));
+const p99Of = ({ results }: Measured) => median(results.map(({ p99Ms }) => p99Ms));
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+
+function tableOf(measured: Measured[]): string {
+  const [first] = measured as [Measured];
+  const rows = measured.map((target) => {
+    const rates = target.results.map(({ perSecond }) => perSecond);
+    return [
+      target.name,
+      whole(rateOf(target)),
+      `${whole(Math.min(...rates))}–${whole(Math.max(...rates))}`,
+      p50Of(target).toFixed(2),
+      p99Of(target).toFixed(2),
+      (rateOf(target) / rateOf(first)).toFixed(2),
+    ];
+  });
+  const head = ['', 'Requests/s', 'Spread', 'p50 ms', 'p99 ms', 'Ratio'];
+  const lines = [head, head.map((_, i) => (i === 0 ? '---' : '--:')), ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString('en-US');

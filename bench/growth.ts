@@ -1,0 +1,126 @@
+/**
+ * What growth costs: the same requests on a workspace of 1,000 pets and on one of 10,000,000, measured in turn:
+ * `npm run bench:growth`. `--pets N` takes another size, `--check` fails the run when a bar is missed.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { writeCursor } from '../src/http/page.ts';
+import { compare, holdAtLeast, holdAtMost, introduce } from './comparison.ts';
+import type { LoadRequest } from './load.ts';
+import { type Server, Servers, workspace } from './servers.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    check: { type: 'boolean', default: false },
+    pets: { type: 'string', default: '10000000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+  },
+});
+const effort = { rounds: Number(options.rounds), seconds: Number(options.seconds), check: options.check };
+const fewPets = 1_000;
+const manyPets = Number(options.pets);
+const connections = 16;
+
+/** A cost of 1.3 times is this share of the rate. */
+const bar = 1 / 1.3;
+const leastSeededPerSecond = 50_000;
+const mostGrownMiB = 50;
+const mostStartSeconds = 1;
+
+interface Store extends Server {
+  key: string;
+  pets: number;
+}
+
+async function compareAll(servers: Servers): Promise<void> {
+  const few = await startStore(servers, 'few', fewPets);
+  const many = await startStore(servers, 'many', manyPets);
+  const atStart = residentMiB(many) - residentMiB(few);
+
+  for (const [title, request] of [
+    ['One pet by id', (pets: number) => `/v1/pets/${Math.ceil(pets / 2)}`],
+    ['The first page', () => '/v1/pets?limit=20'],
+    ['A page from the middle', (pets: number) => `/v1/pets?limit=20&cursor=${middleOf(pets)}`],
+    [
+      'A page of a status from the middle',
+      (pets: number) => `/v1/pets?status=available&limit=20&cursor=${middleOf(pets)}`,
+    ],
+    ['The first page of a status', () => '/v1/pets?status=available&limit=20'],
+    ['The first page of a category', () => '/v1/pets?categoryId=3&limit=20'],
+    ['The first page of a status in a category', () => '/v1/pets?categoryId=3&status=sold&limit=20'],
+    ['Three pets by their ids', (pets: number) => `/v1/pets?id=1&id=${Math.ceil(pets / 2)}&id=${pets}`],
+    ['The first page of the inventory, by status', () => '/v1/inventory?status=pending&limit=20'],
+  ] as const) {
+    await compareStores(title, few, many, ({ pets, key }) => get(request(pets), key));
+  }
+  await compareStores('A new pet', few, many, ({ key }) => ({
+    ...get('/v1/pets', key),
+    method: 'POST',
+    headers: { ...get('', key).headers, 'content-type': 'application/json' },
+    body: '{"name":"Bella","categoryId":1}',
+  }));
+
+  const grown = Math.max(atStart, residentMiB(many) - residentMiB(few));
+  holdAtMost('MiB of resident memory more', grown, mostGrownMiB, effort);
+}
+
+async function compareStores(
+  title: string,
+  few: Store,
+  many: Store,
+  requestOf: (store: Store) => LoadRequest,
+): Promise<void> {
+  const load = (store: Store) => ({
+    name: `${store.pets.toLocaleString('en-US')} pets`,
+    origin: store.origin,
+    requests: [requestOf(store)],
+    connections,
+  });
+  await compare(title, [load(few), { ...load(many), bar }], effort);
+}
+
+/** A workspace with so many pets, seeded by the command that everybody uses, and the service on it. */
+async function startStore(servers: Servers, name: string, pets: number): Promise<Store> {
+  const { key, dataDir } = await servers.prepareData(name);
+  const seededAtMs = performance.now();
+  const { status } = spawnSync(
+    process.execPath,
+    ['bin/petstore.js', 'seed', '--workspace', workspace, '--pets', String(pets)],
+    {
+      cwd: new URL('..', import.meta.url),
+      env: { ...process.env, PETSTORE_DATA_DIR: dataDir },
+      stdio: 'inherit',
+    },
+  );
+  if (status !== 0) throw new Error('Seeding failed.');
+  const perSecond = (pets * 1000) / (performance.now() - seededAtMs);
+  if (pets === manyPets) holdAtLeast('Pets seeded a second', perSecond, leastSeededPerSecond, effort);
+  const startedAtMs = performance.now();
+  const server = await servers.startService(dataDir);
+  const startSeconds = (performance.now() - startedAtMs) / 1000;
+  if (pets === manyPets) holdAtMost('Seconds from start to ready', startSeconds, mostStartSeconds, effort);
+  return { ...server, key, pets };
+}
+
+/** The cursor half way through all pets. */
+const middleOf = (pets: number) => writeCursor('listPets', Math.ceil(pets / 2));
+
+function get(path: string, key: string): LoadRequest {
+  return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } };
+}
+
+/** Memory that a process holds (proc(5), VmRSS). */
+function residentMiB({ child }: Server): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) / 1024;
+}
+
+introduce(effort);
+const servers = new Servers();
+try {
+  await compareAll(servers);
+} finally {
+  servers.stop();
+}

@@ -1,0 +1,53 @@
+/** The servers that the benchmark compares, each in a process of its own: `server.ts KIND PORT ARGUMENT`. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
+import fastify from 'fastify';
+import { Limiter } from '../src/access/limiter.ts';
+import { defaultBanRules } from '../src/access/limits.ts';
+import { buildApp } from '../src/app.ts';
+import { openSqlite } from '../src/db/sqlite.ts';
+import { createLogger } from '../src/log.ts';
+
+const [kind, port, argument] = process.argv.slice(2) as [keyof typeof kinds, string, string];
+const address = { host: '127.0.0.1', port: Number(port) };
+
+const kinds = {
+  /** Node.js alone: answers every request with the same bytes and header fields. The argument is JSON of both. */
+  async bare() {
+    const { status, headers, body } = JSON.parse(argument);
+    const server = createServer((request, response) => {
+      const answer = () => response.writeHead(status, headers).end(body);
+      if (request.method === 'POST') request.on('end', answer).resume();
+      else answer();
+    });
+    await once(server.listen(address), 'listening');
+  },
+
+  /** What a few lines with the same parts give: no keys, no limits, no checks. The argument is the database. */
+  async plain() {
+    const database = new DatabaseSync(argument, { readOnly: true });
+    const find = database.prepare(
+      'select id, name, category_id as categoryId, status from pets where workspace_id = 1 and id = ?',
+    );
+    const app = fastify();
+    app.get('/v1/pets/:petId', async (request) => find.get((request.params as { petId: string }).petId));
+    await app.listen(address);
+  },
+
+  /** This service with one transaction for each write. The argument is its data folder. */
+  async ungrouped() {
+    const db = await openSqlite(argument, { maxGroupSize: 1 });
+    const log = createLogger('warn', process.stdout);
+    const config = {
+      baseUrl: `http://127.0.0.1:${port}/v1`,
+      banRules: defaultBanRules,
+      trustProxy: false,
+      enforceSunset: false,
+    };
+    const limiter = new Limiter(db, Date.now, log);
+    await buildApp({ config, db, limiter, log, clock: Date.now }).listen(address);
+  },
+};
+
+await kinds[kind]();

@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey } from '../src/access/keys.ts';
+import { openSqlite } from '../src/db/sqlite.ts';
+import { seedWorkspace } from '../src/workspaces/seed.ts';
+import { createWorkspace } from '../src/workspaces/store.ts';
+import { type LoadRequest, onCore } from './load.ts';
+
+export const workspace = 'bench';
+
+const core = 0;
+const startTimeoutMs = 30_000;
+const root = new URL('..', import.meta.url).pathname;
+
+/** A server in a process of its own. */
+export interface Server {
+  origin: string;
+  child: ChildProcess;
+}
+
+/** The servers of a run, and the folder with their data. `stop` ends and removes all of it. */
+export class Servers {
+  readonly folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+  readonly #children: ChildProcess[] = [];
+  #port = 18_080;
+
+  stop(): void {
+    for (const child of this.#children) child.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true });
+  }
+
+  /** A data folder with the demonstration data and a key that no load uses up. */
+  async prepareData(name: string): Promise<{ key: string; dataDir: string }> {
+    const dataDir = join(this.folder, name);
+    const db = await openSqlite(dataDir);
+    const key = await db.write(async (sql) => {
+      const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
+      await seedWorkspace(sql, workspaceId);
+      const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
+      return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
+    });
+    await db.close();
+    return { key, dataDir };
+  }
+
+  /** The service as it is run. */
+  startService(dataDir: string, logLevel = 'warn'): Promise<Server> {
+    const port = this.#port++;
+    const env = {
+      ...process.env,
+      PORT: String(port),
+      PETSTORE_DATA_DIR: dataDir,
+      PETSTORE_DEMO: 'off',
+      LOG_LEVEL: logLevel,
+    };
+    return this.#start(['bin/petstore.js', 'serve'], port, '/readyz', env);
+  }
+
+  /** A bare server that answers as another server answered a request. */
+  async startBare({ origin }: Server, { method, path, headers, body }: LoadRequest): Promise<Server> {
+    const answer = await fetch(origin + path, { method, headers, ...(body && { body }) });
+    const ofConnection = ['connection', 'keep-alive', 'date'];
+    const fields = Object.fromEntries([...answer.headers].filter(([name]) => !ofConnection.includes(name)));
+    const text = await answer.text();
+    return this.startKind('bare', JSON.stringify({ status: answer.status, headers: fields, body: text }));
+  }
+
+  /** One of the servers of `server.ts`. */
+  startKind(kind: string, argument: string): Promise<Server> {
+    const port = this.#port++;
+    return this.#start(['bench/server.ts', kind, String(port), argument], port, '/v1/pets/1');
+  }
+
+  /** Other servers that answer one pet at `/pets/1`, as far as `npm ci --prefix bench/peers` has installed them. */
+  async startPeers(): Promise<(Server & { name: string })[]> {
+    const file = join(this.folder, 'pets.json');
+    const pet = { id: 1, name: 'Bella', categoryId: 1, status: 'available' };
+    writeFileSync(file, JSON.stringify({ pets: [pet] }));
+    const peers = [
+      { name: 'Prism mock', program: 'prism', args: ['mock', 'openapi.json', '--verboseLevel', 'error'] },
+      { name: 'json-server', program: 'json-server', args: [file, '--quiet'] },
+    ];
+    const started: (Server & { name: string })[] = [];
+    for (const { name, program, args } of peers) {
+      const path = join(root, 'bench/peers/node_modules/.bin', program);
+      if (!existsSync(path)) {
+        console.log(`${name} is left out: "npm ci --prefix bench/peers" installs it.`);
+        continue;
+      }
+      const port = this.#port++;
+      started.push({
+        name,
+        ...(await this.#start([path, ...args, '--port', String(port)], port, '/pets/1')),
+      });
+    }
+    return started;
+  }
+
+  /** Starts a program on the core of servers and waits until it answers. */
+  async #start(words: string[], port: number, path: string, env = process.env): Promise<Server> {
+    const [command, ...args] = [...onCore(core), process.execPath, ...words] as [string, ...string[]];
+    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    this.#children.push(child);
+    const origin = `http://127.0.0.1:${port}`;
+    for (const deadlineMs = Date.now() + startTimeoutMs; Date.now() < deadlineMs; await sleep(10)) {
+      if (child.exitCode !== null) break;
+      const answer = await fetch(origin + path).catch(() => undefined);
+      if (answer && answer.status < 500) return { origin, child };
+    }
+    throw new Error(`${words.join(' ')} does not answer.`);
+  }
+}
