@@ -1,15 +1,25 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './port.ts';
+import { databaseUrlOf } from './storage.ts';
 
 const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const startTimeoutMs = 20_000;
 
 type Environment = Record<string, string>;
 
-const environment = (env: Environment) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
+/** The storage is that of the folder, unless the test says otherwise. */
+function environment(env: Environment) {
+  const databaseUrl = databaseUrlOf(env.PETSTORE_DATA_DIR ?? '');
+  return {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    ...env,
+  };
+}
 
 /** Runs a command of the command line to its end. */
 export function petstore(args: string[], env: Environment = {}) {
@@ -70,12 +80,4 @@ async function ready(origin: string, child: ChildProcess, output: () => string):
     if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, type ClientConfig, DatabaseError } from 'pg';
+import { StorageUnavailableError } from '../errors.ts';
+import { type Migration, pendingMigrations } from './migrations.ts';
+import { attempt, isRace } from './postgres-errors.ts';
+import type { Row } from './sql.ts';
+
+/** How long one migration may take, and how long others wait for it. */
+const patienceMs = 120_000;
+const maxAttempts = 20;
+
+type Query = (text: string, values?: number[]) => Promise<Row[]>;
+
+/**
+ * Brings the tables up to date. Of several that start at once, one does it while the others wait for the row that holds
+ * the version. Where nothing is to be done, reading that row is all. Throws StorageUnavailableError that names
+ * DATABASE_URL, or a plain Error where the database is newer than this code.
+ */
+export async function migratePostgres(settings: ClientConfig): Promise<void> {
+  const pending = pendingMigrations('postgres');
+  try {
+    await withClient(settings, async (query) => {
+      if (pending(await readVersion(query)).length > 0) await migrate(query, pending);
+    });
+  } catch (error) {
+    if (!(error instanceof DatabaseError || error instanceof StorageUnavailableError)) throw error;
+    throw new StorageUnavailableError(`DATABASE_URL cannot be used: ${error.message}`, { cause: error });
+  }
+}
+
+async function withClient(settings: ClientConfig, work: (query: Query) => Promise<void>): Promise<void> {
+  const patient = { ...settings, pipeline: false, query_timeout: patienceMs, lock_timeout: patienceMs };
+  const client = await attempt(async () => {
+    const client = new Client(patient);
+    // What breaks the connection fails the statement under way, too.
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  });
+  try {
+    await work((text, values = []) =>
+      attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows),
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+/** Applies what is pending in one transaction. Engines tell in several ways that another does the same. */
+async function migrate(query: Query, pending: (version: number) => Migration[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await query(
+        'create table if not exists schema_version (id bigint primary key, version bigint not null)',
+      );
+      await query('insert into schema_version (id, version) values (1, 0) on conflict (id) do nothing');
+      await query('begin');
+      const [row] = await query('update schema_version set version = version where id = 1 returning version');
+      for (const { version, sql } of pending(Number(row?.[0]))) {
+        await query(sql);
+        await query('update schema_version set version = $1 where id = 1', [version]);
+      }
+      await query('commit');
+      return;
+    } catch (error) {
+      await query('rollback');
+      if (!(isRace(error) || isDatabaseError(error, existsAlready)) || tries === maxAttempts) throw error;
+      await sleep(Math.random() * 50 * tries);
+    }
+  }
+}
+
+async function readVersion(query: Query): Promise<number> {
+  try {
+    const [row] = await query('select version from schema_version');
+    return Number(row?.[0] ?? 0);
+  } catch (error) {
+    if (isDatabaseError(error, undefinedTable)) return 0;
+    throw error;
+  }
+}
+
+const undefinedTable = '42P01';
+const existsAlready = '42P07';
+
+const isDatabaseError = (error: unknown, code: string) =>
+  error instanceof DatabaseError && error.code === code;
