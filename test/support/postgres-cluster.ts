@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,8 +47,14 @@ export class PostgresCluster {
       for (const path of [folder, passwordFile]) chownSync(path, idOf('-u'), idOf('-g'));
     }
     const cluster = new PostgresCluster(folder, await freePort());
-    cluster.#run('initdb', ['--no-sync', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '-U', account]);
-    cluster.start();
+    await cluster.#run('initdb', [
+      '--no-sync',
+      '--auth=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '-U',
+      account,
+    ]);
+    await cluster.start();
     return cluster;
   }
 
@@ -56,33 +63,29 @@ export class PostgresCluster {
     return `postgres://${account}:${password}@127.0.0.1:${this.port}/postgres`;
   }
 
-  start(): void {
+  async start(): Promise<void> {
     const options = `-c port=${this.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200`;
-    this.#run('pg_ctl', ['start', '--wait', '--silent', '-o', options, '-l', join(this.#folder, 'log')]);
+    await this.#run('pg_ctl', ['start', '--wait', '-o', options, '-l', join(this.#folder, 'log')]);
   }
 
   /** `immediate` is a crash: nothing is written any more, and the next start recovers. */
-  stop(mode: 'fast' | 'immediate'): void {
-    this.#run('pg_ctl', ['stop', '--wait', '--silent', '-m', mode]);
+  async stop(mode: 'fast' | 'immediate'): Promise<void> {
+    await this.#run('pg_ctl', ['stop', '--wait', '-m', mode]);
   }
 
-  remove(): void {
-    this.stop('immediate');
+  async remove(): Promise<void> {
+    await this.stop('immediate');
     rmSync(this.#folder, { recursive: true });
   }
 
-  #run(program: string, args: string[]): void {
+  async #run(program: string, args: string[]): Promise<void> {
     const command = [join(postgresPrograms() as string, program), '-D', join(this.#folder, 'data'), ...args];
     const asAccount = process.getuid?.() === 0 ? ['runuser', '-u', account, '--', ...command] : command;
     const [file, ...rest] = asAccount as [string, ...string[]];
     // The server keeps what it inherits, so that a pipe would stay open as long as it runs.
-    const stdio = ['ignore', 'ignore', program === 'initdb' ? 'pipe' : 'ignore'] as const;
-    const { status, stderr } = spawnSync(file, rest, {
-      cwd: this.#folder,
-      encoding: 'utf8',
-      stdio: [...stdio],
-    });
-    if (status !== 0) throw new Error(`${program} failed: ${stderr ?? `see ${this.#folder}/log`}`);
+    const child = spawn(file, rest, { cwd: this.#folder, stdio: 'ignore' });
+    const [code] = await once(child, 'exit');
+    if (code !== 0) throw new Error(`${program} ended with ${code} in ${this.#folder}.`);
   }
 }
 

@@ -41,9 +41,9 @@ export interface Service {
 }
 
 /** Creates a key to the demonstration that no test uses up. */
-export function ampleKey(dataDir: string): string {
+export function ampleKey(dataDir: string, env: Environment = {}): string {
   const args = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000', '--json'];
-  return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir }).stdout).key;
+  return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir, ...env }).stdout).key;
 }
 
 /** Starts the service on a free port and waits until it is ready. */

@@ -15,6 +15,6 @@ if (reason) {
     const env = { ...process.env, PETSTORE_TEST_DATABASE_URL: cluster.url };
     process.exitCode = spawnSync(command, args, { env, stdio: 'inherit' }).status ?? 1;
   } finally {
-    cluster.remove();
+    await cluster.remove();
   }
 }
