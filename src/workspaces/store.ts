@@ -16,8 +16,9 @@ export interface Workspace {
 const kinds = ['categories', 'pets', 'orders'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What a workspace holds, in an order in which it can be removed. */
-const contentTables = [fragment`idempotency_keys`, fragment`orders`, fragment`pets`, fragment`categories`];
+/** What a workspace holds, in an order in which it can be removed: first what nothing refers to. */
+const leafTables = [fragment`idempotency_keys`, fragment`orders`, fragment`pets`];
+const contentTables = [...leafTables, fragment`categories`];
 
 /** What lets callers into a workspace. */
 const accessTables = [fragment`limit_accounts`, fragment`api_keys`];
@@ -67,9 +68,10 @@ export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Kind
 
 /** Removes everything in a workspace but its keys and their limits, and starts its ids from 1 again. */
 export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  await deleteRows(sql, workspaceId, contentTables);
+  // Rows are locked in the order in which requests lock them: pets, sequences, categories. Once the sequences are, nobody
+  // adds a row, and what other connections added until then is removed too.
+  await deleteRows(sql, workspaceId, leafTables);
   await sql`update sequences set last_id = 0 where workspace_id = ${workspaceId}`;
-  // Nobody can take an id any more. What came in until then, on other connections, goes too.
   await deleteRows(sql, workspaceId, contentTables);
 }
 
