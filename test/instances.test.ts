@@ -29,11 +29,14 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
   after(() => cluster.remove());
 
   test('five instances that start at once on an empty database migrate it once', async (t) => {
-    const url = await emptyDatabase(cluster);
-    const databases = await Promise.all(Array.from({ length: 5 }, () => open(t, url)));
-    for (const db of databases) assert.deepEqual(await db.read`select count(*) from workspaces`, [[0]]);
-    const { read } = databases[0] as Database;
-    assert.equal((await read`select id from schema_version`).length, 1);
+    for (let round = 0; round < 5; round++) {
+      const url = await emptyDatabase(cluster);
+      const databases = await Promise.all(Array.from({ length: 5 }, () => open(t, url)));
+      for (const db of databases) {
+        assert.deepEqual(await db.read`select count(*) from workspaces`, [[0]]);
+        assert.equal((await db.read`select id from schema_version`).length, 1);
+      }
+    }
   });
 
   test('a demonstration that five instances prepare at once is seeded once', async (t) => {

@@ -64,7 +64,7 @@ async function migrate(query: Query, pending: (version: number) => Migration[]):
       return;
     } catch (error) {
       await query('rollback');
-      if (!(isRace(error) || isDatabaseError(error, existsAlready)) || tries === maxAttempts) throw error;
+      if (!(isRace(error) || hasCode(error, existsAlready)) || tries === maxAttempts) throw error;
       await sleep(Math.random() * 50 * tries);
     }
   }
@@ -75,13 +75,14 @@ async function readVersion(query: Query): Promise<number> {
     const [row] = await query('select version from schema_version');
     return Number(row?.[0] ?? 0);
   } catch (error) {
-    if (isDatabaseError(error, undefinedTable)) return 0;
+    if (hasCode(error, undefinedTable)) return 0;
     throw error;
   }
 }
 
-const undefinedTable = '42P01';
-const existsAlready = '42P07';
+const undefinedTable = ['42P01'];
+/** A table, or the type of its rows. */
+const existsAlready = ['42P07', '42710'];
 
-const isDatabaseError = (error: unknown, code: string) =>
-  error instanceof DatabaseError && error.code === code;
+const hasCode = (error: unknown, codes: string[]) =>
+  error instanceof DatabaseError && codes.includes(error.code ?? '');

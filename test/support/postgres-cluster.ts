@@ -74,7 +74,8 @@ export class PostgresCluster {
   }
 
   async remove(): Promise<void> {
-    await this.stop('immediate');
+    // A test that failed may have left it stopped.
+    await this.stop('immediate').catch(() => {});
     rmSync(this.#folder, { recursive: true });
   }
 
