@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { generateKey } from '../src/access/key.ts';
 import { assertError, assertLimitHeaders } from './support/description.ts';
 import { fetchChecked, type Petstore, startPetstore } from './support/petstore.ts';
 
@@ -169,6 +170,16 @@ test('a broken chunk in a body gets 400, and the service goes on', async (t) => 
   assertError('broken chunk', answer);
   assert.equal(answer.headers['x-ratelimit-limit'], '1000000', 'it stays charged to its key');
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
+});
+
+test('a broken chunk under an unknown key gets 401 and nothing more', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${generateKey()}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
+  assert.equal(answer.status, 401);
+  assertError('broken chunk', answer);
+  assertLimitHeaders('broken chunk', answer);
 });
 
 test('a body far over 64 KiB gets 413 that the client can read, with a length and in chunks', async (t) => {

@@ -92,6 +92,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     ]);
     for (const { status } of answers) assert.equal(status, 503);
     assert.ok(performance.now() - startedMs < patienceMs);
+    await assert.rejects(openPostgres(url, 1_000), /DATABASE_URL cannot be used: timeout/);
     proxy.resume();
     while ((await instance.send('GET', '/readyz', { key: null })).status !== 200) await sleep(20);
     assert.equal((await instance.call('POST', '/store/orders', { body: {} })).body.id, 9);

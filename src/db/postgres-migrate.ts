@@ -19,26 +19,26 @@ type Query = (text: string, values?: number[]) => Promise<Row[]>;
 export async function migratePostgres(settings: ClientConfig): Promise<void> {
   const pending = pendingMigrations('postgres');
   try {
-    await withClient(settings, async (query) => {
-      if (pending(await readVersion(query)).length > 0) await migrate(query, pending);
-    });
+    const version = await withClient(settings, readVersion);
+    if (pending(version).length === 0) return;
+    const patient = { ...settings, query_timeout: patienceMs, lock_timeout: patienceMs };
+    await withClient(patient, (query) => migrate(query, pending));
   } catch (error) {
     if (!(error instanceof DatabaseError || error instanceof StorageUnavailableError)) throw error;
     throw new StorageUnavailableError(`DATABASE_URL cannot be used: ${error.message}`, { cause: error });
   }
 }
 
-async function withClient(settings: ClientConfig, work: (query: Query) => Promise<void>): Promise<void> {
-  const patient = { ...settings, pipeline: false, query_timeout: patienceMs, lock_timeout: patienceMs };
+async function withClient<T>(settings: ClientConfig, work: (query: Query) => Promise<T>): Promise<T> {
   const client = await attempt(async () => {
-    const client = new Client(patient);
+    const client = new Client({ ...settings, pipeline: false });
     // What breaks the connection fails the statement under way, too.
     client.on('error', () => {});
     await client.connect();
     return client;
   });
   try {
-    await work((text, values = []) =>
+    return await work((text, values = []) =>
       attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows),
     );
   } finally {
