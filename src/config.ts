@@ -7,6 +7,8 @@ export interface Config {
   port: number;
   host: string;
   dataDir: string;
+  /** Where PostgreSQL is, with its password. Undefined: SQLite in `dataDir`. */
+  databaseUrl: string | undefined;
   /** Where callers find the API, without a slash at the end: it ends in `/v1`. */
   baseUrl: string;
   /** Whether the start sets up the demonstration: a seeded workspace and a key to it. */
@@ -36,6 +38,7 @@ export function readConfig(env: Environment): Readonly<Config> {
     port,
     host: read('HOST', '127.0.0.1'),
     dataDir: read('PETSTORE_DATA_DIR', './data'),
+    databaseUrl: readDatabaseUrl(read('DATABASE_URL', '')),
     baseUrl: readBaseUrl(read('PETSTORE_BASE_URL', `http://localhost:${port}/v1`)),
     demo: readSwitch(read, 'PETSTORE_DEMO', 'on'),
     trustProxy: readTrustProxy(read('TRUST_PROXY', 'off')),
@@ -52,12 +55,19 @@ export function readConfig(env: Environment): Readonly<Config> {
   });
 }
 
-/** Names that will mean something; to ignore them would be to lie about where data and counts go. */
+/** A name that will mean something; to ignore it would be to lie about where counts go. */
 function refuseUnsupported(env: Environment): void {
-  for (const name of ['DATABASE_URL', 'VALKEY_URL']) {
-    if (env[name]?.trim())
-      throw new ConfigError(`${name} is not supported yet: this version stores in SQLite.`);
-  }
+  if (env.VALKEY_URL?.trim()) throw new ConfigError('VALKEY_URL is not supported yet.');
+}
+
+/** The address may hold a password, so a wrong one is not repeated. */
+function readDatabaseUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  const { protocol } = URL.canParse(text) ? new URL(text) : {};
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return text;
+  throw new ConfigError(
+    'DATABASE_URL must be an address such as postgres://user:password@localhost:5432/petstore, or absent for SQLite.',
+  );
 }
 
 function readPort(text: string): number {

@@ -3,7 +3,10 @@ import { type DestinationStream, pino } from 'pino';
 import { keysInText } from './access/key.ts';
 import type { LogLevel } from './config.ts';
 
-/** A logger that writes JSON lines. Nothing that looks like an API key gets through, wherever in a line it stands. */
+/** The password in an address such as DATABASE_URL. */
+const passwordsInText = /(:\/\/[^\s/:@"]*):[^\s/@"]*@/g;
+
+/** A logger that writes JSON lines. No API key and no password of an address gets through, wherever in a line it stands. */
 export function createLogger(level: LogLevel, stream: DestinationStream): FastifyBaseLogger {
   return pino(
     {
@@ -11,7 +14,9 @@ export function createLogger(level: LogLevel, stream: DestinationStream): Fastif
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: (line) => line.replace(keysInText, 'pet_***') },
+      hooks: {
+        streamWrite: (line) => line.replace(keysInText, 'pet_***').replace(passwordsInText, '$1:***@'),
+      },
     },
     stream,
   );

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSqlite } from '../src/db/sqlite.ts';
 import { remaining, times } from './support/limits.ts';
-import {
-  fetchChecked,
-  type JsonAnswer,
-  Petstore,
-  startPetstore,
-  temporaryFolder,
-} from './support/petstore.ts';
+import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from './support/petstore.ts';
 import { petstore, startService } from './support/service.ts';
+import { openTestStorage, temporaryStorage } from './support/storage.ts';
 
 test('a key that keeps sending after 429 is banned: 60 s, then twice as long, at most an hour', async (t) => {
   const store = await startPetstore(t);
@@ -74,7 +68,7 @@ test('a ban survives a restart', async (t) => {
   const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   await times(12, () => store.call('GET', '/pets/1', { key }));
   await store.close();
-  const restarted = new Petstore(await openSqlite(store.folder), store.folder);
+  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
   t.after(() => restarted.close());
   restarted.nowMs += 59_999;
   assert.equal((await restarted.call('GET', '/pets/1', { key })).status, 403);
@@ -83,7 +77,7 @@ test('a ban survives a restart', async (t) => {
 });
 
 test('keys show tells use, strikes and ban; keys unban and keys plan reach a running server within a second', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);
   const quota = ['--per-minute', '2', '--per-day', '100'];

@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { fetchChecked, temporaryFolder } from './support/petstore.ts';
-import { ampleKey, freePort, petstore, startService } from './support/service.ts';
+import { fetchChecked } from './support/petstore.ts';
+import { freePort } from './support/port.ts';
+import { ampleKey, petstore, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
 
 test('the demonstration starts on an empty folder and prints a curl line that answers 200 with a pet', async (t) => {
-  const folder = join(temporaryFolder(t), 'data');
+  const folder = join(await temporaryStorage(t), 'data');
   const service = await startService(t, folder);
   const key = readFileSync(keyFile(folder), 'utf8').trim();
   assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600);
@@ -27,7 +29,7 @@ test('the demonstration starts on an empty folder and prints a curl line that an
 });
 
 test('a later start finds what was there and prints the same key; a lost key is replaced', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const first = await startService(t, folder);
   const key = readFileSync(keyFile(folder), 'utf8').trim();
   await fetchChecked(first.origin, 'POST', '/categories', { key, body: { name: 'Dragons' } });
@@ -44,7 +46,7 @@ test('a later start finds what was there and prints the same key; a lost key is 
 });
 
 test('without the demonstration nothing is seeded, no key is made, and only JSON is printed', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { PETSTORE_DEMO: 'off' });
   assert.throws(() => statSync(keyFile(folder)));
   assert.deepEqual(
@@ -59,7 +61,7 @@ test('without the demonstration nothing is seeded, no key is made, and only JSON
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets requests in flight finish and ends with 0`, async (t) => {
-    const folder = temporaryFolder(t);
+    const folder = await temporaryStorage(t);
     const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
     const key = ampleKey(folder);
     const inFlight = Array.from({ length: 50 }, (_, i) =>
@@ -80,7 +82,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test('a connection that is kept alive does not delay the stop', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const { port } = new URL(service.origin);
   const body = '{"name":"Dragons"}';
@@ -103,7 +105,7 @@ test('the service that npm runs in a shell ends with the shell', { timeout: 60_0
   const env = {
     ...process.env,
     PORT: String(port),
-    PETSTORE_DATA_DIR: temporaryFolder(t),
+    PETSTORE_DATA_DIR: await temporaryStorage(t),
     npm_lifecycle_event: 'start',
   };
   const bin = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
@@ -134,7 +136,7 @@ test('a reader that has seen enough ends a command quietly', () => {
 });
 
 test('a running server sees a new key, and the end of one, within a second', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const env = { PETSTORE_DATA_DIR: folder };
   const created = JSON.parse(
@@ -152,8 +154,8 @@ test('a running server sees a new key, and the end of one, within a second', asy
   assert.ok(!JSON.stringify(shown).includes(created.key));
 });
 
-test('keys are created, listed, shown and re-planned', (t) => {
-  const env = { PETSTORE_DATA_DIR: temporaryFolder(t) };
+test('keys are created, listed, shown and re-planned', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   petstore(['workspaces', 'create', 'shop'], env);
   const create = (...args: string[]) =>
     JSON.parse(petstore(['keys', 'create', '--workspace', 'shop', '--json', ...args], env).stdout);
@@ -176,7 +178,7 @@ test('keys are created, listed, shown and re-planned', (t) => {
 });
 
 test('workspaces are created, listed, reset and deleted', async (t) => {
-  const env = { PETSTORE_DATA_DIR: temporaryFolder(t) };
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   const list = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
   assert.equal(
     JSON.parse(petstore(['workspaces', 'create', 'shop', '--seed', '--json'], env).stdout).name,
@@ -220,8 +222,8 @@ const wrongCalls: [string[], RegExp][] = [
 ];
 
 for (const [args, message] of wrongCalls) {
-  test(`the wrong call "petstore ${args.join(' ')}" exits with 2 and says what is wrong`, (t) => {
-    const { status, stdout, stderr } = petstore(args, { PETSTORE_DATA_DIR: temporaryFolder(t) });
+  test(`the wrong call "petstore ${args.join(' ')}" exits with 2 and says what is wrong`, async (t) => {
+    const { status, stdout, stderr } = petstore(args, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
     assert.equal(status, 2, stderr);
     assert.equal(stdout, '');
     assert.match(stderr, message);
@@ -229,8 +231,8 @@ for (const [args, message] of wrongCalls) {
   });
 }
 
-test('a command that fails exits with 1 after one line', (t) => {
-  const env = { PETSTORE_DATA_DIR: temporaryFolder(t) };
+test('a command that fails exits with 1 after one line', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   for (const args of [
     ['keys', 'show', 'key_x'],
     ['keys', 'revoke', 'key_x'],
@@ -260,15 +262,17 @@ const wrongSettings: [string, string][] = [
   ['TRUST_PROXY', 'loopback, 10.1'],
   ['PETSTORE_BAN_GROWTH', '0.5'],
   ['PETSTORE_BAN_FIRST_SECONDS', 'x'],
-  ['DATABASE_URL', 'postgres://x/y'],
+  ['DATABASE_URL', 'mysql://localhost/petstore'],
+  ['DATABASE_URL', 'localhost:5432'],
+  ['DATABASE_URL', 'postgres://user@127.0.0.1:1/petstore'],
   ['VALKEY_URL', 'redis://x'],
   ['PETSTORE_DATA_DIR', '/dev/null/data'],
 ];
 
 for (const [name, value] of wrongSettings) {
-  test(`${name}=${value} stops the start with one line that names it`, (t) => {
+  test(`${name}=${value} stops the start with one line that names it`, async (t) => {
     const { status, stdout, stderr } = petstore(['serve'], {
-      PETSTORE_DATA_DIR: temporaryFolder(t),
+      PETSTORE_DATA_DIR: await temporaryStorage(t),
       [name]: value,
     });
     assert.equal(status, 1);
@@ -279,9 +283,12 @@ for (const [name, value] of wrongSettings) {
 }
 
 test('a port in use stops the start with one line that names it', async (t) => {
-  const service = await startService(t, temporaryFolder(t));
+  const service = await startService(t, await temporaryStorage(t));
   const port = new URL(service.origin).port;
-  const { status, stderr } = petstore(['serve'], { PORT: port, PETSTORE_DATA_DIR: temporaryFolder(t) });
+  const { status, stderr } = petstore(['serve'], {
+    PORT: port,
+    PETSTORE_DATA_DIR: await temporaryStorage(t),
+  });
   assert.equal(status, 1);
   assert.match(stderr, new RegExp(`^petstore: PORT ${port}.* in use.*\n$`));
 });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fetchChecked, type JsonAnswer, temporaryFolder } from './support/petstore.ts';
+import { fetchChecked, type JsonAnswer } from './support/petstore.ts';
 import { ampleKey, type Service, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
 
 test('an answered write survives kill -9 at once after the answer', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   for (let round = 0; round < 3; round++) {
     const service = await startService(t, folder);
     const key = ampleKey(folder);
@@ -19,7 +20,7 @@ test('an answered write survives kill -9 at once after the answer', async (t) =>
 });
 
 test('kill -9 under load: what was answered is there, what was not is wholly there or wholly absent', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
   const key = ampleKey(folder);
   const stockBefore = (await fetchChecked(service.origin, 'GET', '/inventory/13', { key })).body.quantity;

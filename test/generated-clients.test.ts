@@ -4,8 +4,8 @@ import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from './support/petstore.ts';
 import { ampleKey, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const generators = fileAt('clients/node_modules');
@@ -24,7 +24,7 @@ const clients = [
 
 for (const { program, generate } of clients) {
   test(`a client generated from the description checks types and works: ${program}`, async (t) => {
-    const folder = temporaryFolder(t);
+    const folder = await temporaryStorage(t);
     const dataDir = join(folder, 'data');
     const { origin } = await startService(t, dataDir);
     const served = await fetch(`${origin}/v1/openapi.json`);

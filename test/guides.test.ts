@@ -11,8 +11,8 @@ import { plans } from '../src/access/plans.ts';
 import { errorCodes } from '../src/errors.ts';
 import { operations } from '../src/operations.ts';
 import { guides } from '../src/reference/guides.ts';
-import { temporaryFolder } from './support/petstore.ts';
 import { ampleKey, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
 
 const missing = ['curl', 'python3'].filter((program) => spawnSync(program, ['--version']).error);
 const skip = missing.length > 0 && !process.env.CI && `${missing.join(' and ')} not installed`;
@@ -109,9 +109,9 @@ async function output(language: string, code: string, env: Record<string, string
 }
 
 test('the examples of the guides run, and print what the guides show', { skip }, async (t) => {
-  const dataDir = join(temporaryFolder(t), 'data');
+  const dataDir = join(await temporaryStorage(t), 'data');
   const { origin } = await startService(t, dataDir);
-  const env = { PETSTORE_KEY: ampleKey(dataDir) };
+  const env = { PETSTORE_API_KEY: ampleKey(dataDir) };
   for (const { name, description } of guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`)) {
     let curls: string[] = [];
     let isShown = true;
@@ -162,7 +162,7 @@ const retries = (t: TestContext, statuses: number[], headers: Record<string, str
     ['javascript', 'python'].map(async (language) => {
       const { url, askedAtMs } = await stub(t, statuses, headers);
       const example = blocksOf(guide('Rate limits', url)).find((block) => block.language === language);
-      const printed = await output(language, example?.code as string, { PETSTORE_KEY: 'any' });
+      const printed = await output(language, example?.code as string, { PETSTORE_API_KEY: 'any' });
       return { status: Number(printed), askedAtMs };
     }),
   );

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openSqlite } from '../src/db/sqlite.ts';
 import { forgetOldKeys } from '../src/http/idempotency.ts';
 import { Petstore, startPetstore } from './support/petstore.ts';
+import { openTestStorage } from './support/storage.ts';
 
 const creations: [string, unknown, unknown][] = [
   ['/pets', { name: 'Zed', categoryId: 1 }, { name: 'Zoe', categoryId: 1 }],
@@ -58,7 +58,7 @@ test('a replay works after a restart', async (t) => {
   const request = { body: { petId: 1 }, headers: { 'idempotency-key': 'k' } };
   const first = await store.call('POST', '/store/orders', request);
   await store.close();
-  const restarted = new Petstore(await openSqlite(store.folder), store.folder);
+  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
   t.after(() => restarted.close());
   const again = await restarted.call('POST', '/store/orders', { ...request, key: store.key });
   assert.equal(again.text, first.text);

@@ -3,16 +3,10 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addressGroup } from '../src/access/address.ts';
 import { generateKey } from '../src/access/key.ts';
-import { openSqlite } from '../src/db/sqlite.ts';
 import { remaining, times } from './support/limits.ts';
-import {
-  fetchChecked,
-  type JsonAnswer,
-  Petstore,
-  startPetstore,
-  temporaryFolder,
-} from './support/petstore.ts';
+import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from './support/petstore.ts';
 import { petstore, startService } from './support/service.ts';
+import { openTestStorage, temporaryStorage } from './support/storage.ts';
 
 for (const [plan, perMinute] of [
   ['free', 60],
@@ -126,14 +120,14 @@ test('counts survive a restart', async (t) => {
   await times(7, () => store.call('GET', '/pets/1', { key }));
   await times(5, () => store.call('GET', '/pets/1', { key: null }));
   await store.close();
-  const restarted = new Petstore(await openSqlite(store.folder), store.folder);
+  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
   t.after(() => restarted.close());
   assert.equal(remaining(await restarted.call('GET', '/pets/1', { key })), 52);
   assert.equal(remaining(await restarted.call('GET', '/pets/1', { key: null })), 54);
 });
 
 test('a crash forgets at most the last second of counting', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);
   const quota = ['--per-minute', '1000', '--per-day', '2000'];
@@ -263,7 +257,7 @@ test('X-Forwarded-For is believed from a trusted proxy alone', async (t) => {
 });
 
 test('over a real socket and a real minute, a client that obeys Retry-After is admitted', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const quota = ['--per-minute', '2', '--per-day', '100'];
   const { key } = JSON.parse(

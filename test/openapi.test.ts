@@ -5,7 +5,8 @@ import { parse } from 'yaml';
 import { errorCodes } from '../src/errors.ts';
 import type { JsonObject } from '../src/openapi/schemas.ts';
 import { description, resolve, validator } from './support/description.ts';
-import { startPetstore, temporaryFolder } from './support/petstore.ts';
+import { temporaryFolder } from './support/folder.ts';
+import { startPetstore } from './support/petstore.ts';
 import { petstore } from './support/service.ts';
 
 test('openapi.json in the tree is what the code describes; "npm run -s openapi" renews it', () => {

@@ -3,15 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { temporaryFolder } from './support/petstore.ts';
 import { startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const skip = !hasCurl && !process.env.CI && 'curl is not installed';
 
 test('every curl of the README, pasted in order, answers what the README shows', { skip }, async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = await temporaryStorage(t);
   const service = await startService(t, join(folder, 'data'));
   const blocks = [...readme.matchAll(/```(sh|json)\n([\s\S]*?)```/g)].map(([, kind, text]) => ({
     kind,

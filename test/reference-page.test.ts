@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { chromium, type Locator, type Page } from 'playwright-core';
 import { operations } from '../src/operations.ts';
-import { temporaryFolder } from './support/petstore.ts';
 import { startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const skip =
@@ -34,7 +34,7 @@ interface Visit {
 
 /** Opens the reference of a demonstration that has just been started. */
 async function openReference(t: TestContext): Promise<Visit> {
-  const dataDir = join(temporaryFolder(t), 'data');
+  const dataDir = join(await temporaryStorage(t), 'data');
   const service = await startService(t, dataDir);
   const browser = await chromium.launch({ executablePath, args });
   t.after(() => browser.close());

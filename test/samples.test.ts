@@ -6,8 +6,9 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { operations } from '../src/operations.ts';
 import type { CodeSample } from '../src/reference/samples.ts';
-import { type Petstore, startPetstore, temporaryFolder } from './support/petstore.ts';
-import { freePort } from './support/service.ts';
+import { temporaryFolder } from './support/folder.ts';
+import { type Petstore, startPetstore } from './support/petstore.ts';
+import { freePort } from './support/port.ts';
 
 const run = promisify(execFile);
 const atOnce = 3;

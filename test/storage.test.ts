@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
-import { startPetstore, temporaryFolder } from './support/petstore.ts';
+import { temporaryFolder } from './support/folder.ts';
+import { startPetstore } from './support/petstore.ts';
 import { petstore } from './support/service.ts';
+import { aboutSqlite, openTestStorage, temporaryStorage } from './support/storage.ts';
 
-test('a database that is newer than the code is refused with one clear line', async (t) => {
+test('a database that is newer than the code is refused with one clear line', {
+  skip: aboutSqlite,
+}, async (t) => {
   const folder = temporaryFolder(t);
   await (await openSqlite(folder)).close();
   const direct = new DatabaseSync(join(folder, 'petstore.db'));
@@ -19,7 +24,9 @@ test('a database that is newer than the code is refused with one clear line', as
   assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
 });
 
-test('several openings of a new folder at once bring it up to date once', async (t) => {
+test('several openings of a new folder at once bring it up to date once', {
+  skip: aboutSqlite,
+}, async (t) => {
   const folder = temporaryFolder(t);
   const databases = await Promise.all(Array.from({ length: 5 }, () => openSqlite(folder)));
   for (const db of databases) {
@@ -28,7 +35,9 @@ test('several openings of a new folder at once bring it up to date once', async 
   }
 });
 
-test('writes are on disk before they are answered: WAL, synchronous FULL', async (t) => {
+test('writes are on disk before they are answered: WAL, synchronous FULL', {
+  skip: aboutSqlite,
+}, async (t) => {
   const db = await openSqlite(temporaryFolder(t));
   t.after(() => db.close());
   await db.write(async (sql) => {
@@ -39,7 +48,7 @@ test('writes are on disk before they are answered: WAL, synchronous FULL', async
 });
 
 test('one refusal leaves the writes beside it alone, and nobody reads what is not committed', async (t) => {
-  const db = await openSqlite(temporaryFolder(t));
+  const db = await openTestStorage(await temporaryStorage(t));
   t.after(() => db.close());
   const insert = (name: string, fails: boolean) =>
     db.write(async (sql) => {
@@ -55,7 +64,9 @@ test('one refusal leaves the writes beside it alone, and nobody reads what is no
   assert.deepEqual(await db.read`select name from workspaces order by name`, [['a'], ['c'], ['d']]);
 });
 
-test('a full disk refuses the whole group with 503, keeps nothing of it, and reading goes on', async (t) => {
+test('a full disk refuses the whole group with 503, keeps nothing of it, and reading goes on', {
+  skip: aboutSqlite,
+}, async (t) => {
   const store = await startPetstore(t);
   await store.db.write((sql) => sql`pragma max_page_count = 1`);
   const before = await store.content();
@@ -76,7 +87,9 @@ test('a full disk refuses the whole group with 503, keeps nothing of it, and rea
   assert.deepEqual(await store.db.read`pragma integrity_check`, [['ok']]);
 });
 
-test('another process that holds the write lock delays a write without blocking reads', async (t) => {
+test('another process that holds the write lock delays a write without blocking reads', {
+  skip: aboutSqlite,
+}, async (t) => {
   const store = await startPetstore(t);
   const other = new DatabaseSync(join(store.folder, 'petstore.db'));
   t.after(() => other.close());
@@ -88,7 +101,7 @@ test('another process that holds the write lock delays a write without blocking 
   assert.equal((await write).status, 201);
 });
 
-test('a write lock that is never released gets 503 with Retry-After', async (t) => {
+test('a write lock that is never released gets 503 with Retry-After', { skip: aboutSqlite }, async (t) => {
   const store = await startPetstore(t);
   const other = new DatabaseSync(join(store.folder, 'petstore.db'));
   t.after(() => other.close());
@@ -101,17 +114,28 @@ test('a write lock that is never released gets 503 with Retry-After', async (t) 
   assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
 });
 
-test('a file that is no database stops the start with one clear line', async (t) => {
+test('a file that is no database stops the start with one clear line', { skip: aboutSqlite }, async (t) => {
   const folder = temporaryFolder(t);
-  const { writeFileSync } = await import('node:fs');
   writeFileSync(join(folder, 'petstore.db'), 'not a database at all, not a database at all'.repeat(100));
   await assert.rejects(openSqlite(folder), StorageUnavailableError);
 });
 
-test('a workspace that is deleted while a request on it is under way takes nothing more', async (t) => {
-  const store = await startPetstore(t);
-  assert.equal((await store.call('GET', '/pets/1')).status, 200);
-  petstore(['workspaces', 'delete', 'first'], { PETSTORE_DATA_DIR: store.folder });
-  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
-  assert.equal(answer.status, 401);
+test('the migrations of both engines make the same tables', () => {
+  const folder = new URL('../src/db/migrations/', import.meta.url);
+  const files = readdirSync(folder);
+  const migrations = (engine: string) => files.filter((file) => file.endsWith(`.${engine}.sql`)).sort();
+  const meaning = (file: string) =>
+    readFileSync(new URL(file, folder), 'utf8')
+      .replaceAll(/^ *--.*\n/gm, '')
+      .replaceAll('primary key autoincrement', 'generated by default as identity primary key')
+      .replaceAll(/\) strict(, without rowid)?;/g, ');')
+      .replaceAll(/\binteger\b/g, 'bigint');
+  assert.ok(files.length >= 4);
+  assert.deepEqual(
+    migrations('postgres').map((file) => file.replace('postgres', 'sqlite')),
+    migrations('sqlite'),
+  );
+  for (const file of migrations('postgres')) {
+    assert.equal(meaning(file), meaning(file.replace('postgres', 'sqlite')));
+  }
 });

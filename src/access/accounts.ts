@@ -12,10 +12,14 @@ export async function findAccount(sql: Sql, workspaceId: number, id: string): Pr
   return row && toAccount(row);
 }
 
-/** Stores accounts in place of what was stored of them. Each may stand once. */
+/**
+ * Stores accounts in place of what was stored of them. Each may stand once. Their order is the same everywhere, so that
+ * several instances do not lock each other out.
+ */
 export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Account })[]): Promise<void> {
-  for (let i = 0; i < accounts.length; i += rowsPerStatement) {
-    const rows = accounts.slice(i, i + rowsPerStatement).map(({ workspaceId, id, account: a }) => {
+  const ordered = accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  for (let i = 0; i < ordered.length; i += rowsPerStatement) {
+    const rows = ordered.slice(i, i + rowsPerStatement).map(({ workspaceId, id, account: a }) => {
       const windows = fragment`${a.minute}, ${a.minuteCount}, ${a.day}, ${a.dayCount}`;
       const bans = fragment`${a.strikes}, ${a.bans}, ${a.bannedAtMs}, ${a.bannedUntilMs}`;
       return fragment`(${workspaceId}, ${id}, ${windows}, ${bans})`;

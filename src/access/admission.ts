@@ -13,6 +13,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** The limit headers of its answer, once it was charged, if it has a body. */
     limitHeaders?: Record<string, string>;
+    /** Its admission, while something has to be waited for. */
+    admitting?: Promise<void>;
   }
 }
 
@@ -42,10 +44,12 @@ export function admit(
     return charge(admission, request, reply, undefined, failure);
   }
   if (!(found instanceof Promise)) return charge(admission, request, reply, found);
-  return found.then(
+  const admitting = found.then(
     (caller) => charge(admission, request, reply, caller),
     (failure) => charge(admission, request, reply, undefined, failure),
   );
+  request.raw.admitting = admitting;
+  return admitting;
 }
 
 /** Charges the caller or, where `failure` says that there is none, the address. */

@@ -5,7 +5,8 @@ const environment = `
 Environment:
   PORT               port to listen on (8080)
   HOST               address to listen on (127.0.0.1)
-  PETSTORE_DATA_DIR  folder of the database and of demo.key (./data)
+  DATABASE_URL       postgres://user:password@host:port/database; absent: SQLite
+  PETSTORE_DATA_DIR  folder of the SQLite database and of demo.key (./data)
   PETSTORE_BASE_URL  where callers find the API (http://localhost:PORT/v1)
   PETSTORE_DEMO      on: seed a workspace "demo" and create a key to it; off: neither (on)
   TRUST_PROXY        whose X-Forwarded-For to believe: off, on, or a list such as

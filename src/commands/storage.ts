@@ -2,9 +2,12 @@ import { readConfig } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
 
+/** Commands may count or remove a lot at once, which no caller waits for. */
+const deadlineMs = 120_000;
+
 /** Runs a command's work on the storage that the environment names, and closes it. */
 export async function withStorage<T>(work: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openStorage(readConfig(process.env));
+  const db = await openStorage(readConfig(process.env), deadlineMs);
   try {
     return await work(db);
   } finally {

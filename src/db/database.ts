@@ -6,6 +6,10 @@ export interface StorageCounts {
   writes: number;
   commits: number;
   failures: number;
+  /** Statements sent to the engine, those that begin and end transactions too. */
+  statements: number;
+  /** Transactions that ran again because they lost a race with another. */
+  reruns: number;
 }
 
 /** What the stores need of an engine. Failures of the engine itself are StorageUnavailableError. */

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { inDataDir } from '../data-dir.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { Database, StorageCounts } from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
@@ -52,19 +52,19 @@ export async function openSqlite(
 }
 
 function openWriter(dataDir: string, path: string): DatabaseSync {
-  try {
-    mkdirSync(dataDir, { recursive: true });
-    return new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
-  } catch (error) {
-    throw new StorageUnavailableError(
-      `PETSTORE_DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`,
-    );
-  }
+  return inDataDir(dataDir, () => new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs }));
 }
 
 class SqliteDatabase implements Database {
   readonly read: Sql;
-  readonly counts: StorageCounts = { reads: 0, writes: 0, commits: 0, failures: 0 };
+  readonly counts: StorageCounts = {
+    reads: 0,
+    writes: 0,
+    commits: 0,
+    failures: 0,
+    statements: 0,
+    reruns: 0,
+  };
   readonly #maxGroupSize: number;
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
@@ -76,8 +76,8 @@ class SqliteDatabase implements Database {
     this.#maxGroupSize = maxGroupSize;
     this.#writer = writer;
     this.#reader = reader;
-    this.#sql = sqlOn(writer);
-    const read = sqlOn(reader);
+    this.#sql = sqlOn(writer, this.counts);
+    const read = sqlOn(reader, this.counts);
     this.read = (template, ...values) => {
       this.counts.reads++;
       return read(template, ...values);
@@ -162,7 +162,7 @@ class SqliteDatabase implements Database {
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Statements on one connection, prepared once for each text. */
-function sqlOn(connection: DatabaseSync): Sql {
+function sqlOn(connection: DatabaseSync, counts: StorageCounts): Sql {
   const byTemplate = new WeakMap<TemplateStringsArray, StatementSync>();
   const byText = new LRUCache<string, StatementSync>({ max: maxStatements });
   const prepare = (text: string) => {
@@ -174,6 +174,7 @@ function sqlOn(connection: DatabaseSync): Sql {
     return statement;
   };
   const run = (template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Row[] => {
+    counts.statements++;
     const known = byTemplate.get(template);
     if (known) return known.all(...(values as SqlValue[])) as unknown as Row[];
     const flat = flatten(template, values, () => '?');

@@ -34,7 +34,15 @@ export async function answerBrokenRequest(
   }
   const requestId = requestIdOf({ headers: {} });
   // A request that came with the broken part of its body may still be looking for its caller.
-  if (pending && !pending.req.limitHeaders) await nextTurn();
+  if (pending && !pending.req.limitHeaders) {
+    await pending.req.admitting?.catch(() => {});
+    await nextTurn();
+    // It was refused, and the answer is on its way.
+    if (pending.headersSent) {
+      socket.destroySoon();
+      return;
+    }
+  }
   const charged = pending?.req.limitHeaders;
   const { headers: limits, refusal } = charged ? { headers: charged } : await admit(socket.remoteAddress);
   const apiError = refusal ?? refusalOf(error, requestId);

@@ -1,31 +1,35 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKey, findCaller } from '../access/keys.ts';
+import { inDataDir } from '../data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { seedWorkspace } from './seed.ts';
-import { createWorkspace, demoWorkspace, findWorkspace } from './store.ts';
+import { createWorkspace, demoWorkspace, lockWorkspace } from './store.ts';
 
 /**
  * Makes sure that the demonstration is there: a seeded workspace and a Free key, which is kept in `demo.key` in the data
- * folder, readable by its owner alone. What exists is left as it is. Answers the key.
+ * folder, readable by its owner alone. What exists is left as it is, and several instances may start at once. Answers the
+ * key.
  */
 export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {
   const file = join(dataDir, 'demo.key');
   return db.write(async (sql) => {
-    let workspace = await findWorkspace(sql, demoWorkspace);
+    let workspace = await lockWorkspace(sql, demoWorkspace);
     if (!workspace) {
       workspace = await createWorkspace(sql, demoWorkspace, nowMs);
       await seedWorkspace(sql, workspace.id);
     }
-    const kept = readKey(file);
+    const kept = inDataDir(dataDir, () => readKey(file));
     if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
     const { key } = await createKey(
       sql,
       { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
       nowMs,
     );
-    writeFileSync(file, `${key}\n`, { mode: 0o600 });
-    chmodSync(file, 0o600);
+    inDataDir(dataDir, () => {
+      writeFileSync(file, `${key}\n`, { mode: 0o600 });
+      chmodSync(file, 0o600);
+    });
     return key;
   });
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { fragment, type Sql } from '../db/sql.ts';
+import { type Fragment, fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 
 /** The workspace of the demonstration, which commands mean when they name none. */
@@ -16,14 +16,9 @@ export interface Workspace {
 const kinds = ['categories', 'pets', 'orders'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What a workspace holds, in an order in which it can be removed. */
-const contentTables = [
-  fragment`idempotency_keys`,
-  fragment`orders`,
-  fragment`pets`,
-  fragment`categories`,
-  fragment`sequences`,
-];
+/** What a workspace holds, in an order in which it can be removed: first what nothing refers to. */
+const leafTables = [fragment`idempotency_keys`, fragment`orders`, fragment`pets`];
+const contentTables = [...leafTables, fragment`categories`];
 
 /** What lets callers into a workspace. */
 const accessTables = [fragment`limit_accounts`, fragment`api_keys`];
@@ -41,7 +36,14 @@ export async function createWorkspace(sql: Sql, name: string, nowMs: number): Pr
 
 export async function findWorkspace(sql: Sql, name: string): Promise<Workspace | undefined> {
   const [row] = await sql`select id, name, created_at_ms from workspaces where name = ${name}`;
-  return row && { id: Number(row[0]), name: String(row[1]), createdAtMs: Number(row[2]) };
+  return row && toWorkspace(row);
+}
+
+/** The workspace of that name, which others that lock it wait for until the transaction ends. */
+export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace | undefined> {
+  const [row] = await sql`
+    update workspaces set created_at_ms = created_at_ms where name = ${name} returning id, name, created_at_ms`;
+  return row && toWorkspace(row);
 }
 
 /** Every workspace with its counts, in the order of creation. */
@@ -66,15 +68,17 @@ export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Kind
 
 /** Removes everything in a workspace but its keys and their limits, and starts its ids from 1 again. */
 export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  for (const table of contentTables) await sql`delete from ${table} where workspace_id = ${workspaceId}`;
-  await startSequences(sql, workspaceId);
+  // Rows are locked in the order in which requests lock them: pets, sequences, categories. Once the sequences are, nobody
+  // adds a row, and what other connections added until then is removed too.
+  await deleteRows(sql, workspaceId, leafTables);
+  await sql`update sequences set last_id = 0 where workspace_id = ${workspaceId}`;
+  await deleteRows(sql, workspaceId, contentTables);
 }
 
 /** Removes a workspace, what is in it, and its keys. */
 export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  for (const table of [...contentTables, ...accessTables]) {
-    await sql`delete from ${table} where workspace_id = ${workspaceId}`;
-  }
+  await clearWorkspace(sql, workspaceId);
+  await deleteRows(sql, workspaceId, [fragment`sequences`, ...accessTables]);
   await sql`delete from workspaces where id = ${workspaceId}`;
 }
 
@@ -97,6 +101,10 @@ export async function thinOut(db: Database, workspaceId: number): Promise<void> 
   }
 }
 
+async function deleteRows(sql: Sql, workspaceId: number, tables: Fragment[]): Promise<void> {
+  for (const table of tables) await sql`delete from ${table} where workspace_id = ${workspaceId}`;
+}
+
 async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
   for (const kind of kinds) {
     await sql`insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)`;
@@ -117,3 +125,9 @@ export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, cou
     });
   return Number(row[0]) - count + 1;
 }
+
+const toWorkspace = ([id, name, createdAtMs]: Row): Workspace => ({
+  id: Number(id),
+  name: String(name),
+  createdAtMs: Number(createdAtMs),
+});

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../../src/access/keys.ts';
@@ -9,11 +6,11 @@ import { defaultBanRules } from '../../src/access/limits.ts';
 import type { Plan, Quota } from '../../src/access/plans.ts';
 import { buildApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
-import { openSqlite } from '../../src/db/sqlite.ts';
 import { createLogger } from '../../src/log.ts';
 import { seedWorkspace } from '../../src/workspaces/seed.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
 import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
+import { openTestStorage, temporaryStorage } from './storage.ts';
 
 export interface CallOptions {
   key?: string | null;
@@ -30,13 +27,6 @@ export interface JsonAnswer extends Answer {
 /** More than any test asks for. */
 const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
-/** An empty folder that is removed when the test ends. */
-export function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
@@ -45,10 +35,10 @@ export interface Options {
   demoKey?: string;
 }
 
-/** A petstore of its own for one test, over a real database in a folder of its own. */
+/** A petstore of its own for one test, over a real database of its own. */
 export async function startPetstore(t: TestContext, options: Options = {}): Promise<Petstore> {
-  const folder = temporaryFolder(t);
-  const petstore = new Petstore(await openSqlite(folder), folder, options);
+  const folder = await temporaryStorage(t);
+  const petstore = new Petstore(await openTestStorage(folder), folder, options);
   t.after(() => petstore.close());
   petstore.key = (await petstore.addWorkspace('first', options.seed ?? true)).key;
   return petstore;

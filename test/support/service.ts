@@ -1,15 +1,25 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './port.ts';
+import { databaseUrlOf } from './storage.ts';
 
 const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const startTimeoutMs = 20_000;
 
 type Environment = Record<string, string>;
 
-const environment = (env: Environment) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
+/** The storage is that of the folder, unless the test says otherwise. */
+function environment(env: Environment) {
+  const databaseUrl = databaseUrlOf(env.PETSTORE_DATA_DIR ?? '');
+  return {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    ...env,
+  };
+}
 
 /** Runs a command of the command line to its end. */
 export function petstore(args: string[], env: Environment = {}) {
@@ -31,9 +41,9 @@ export interface Service {
 }
 
 /** Creates a key to the demonstration that no test uses up. */
-export function ampleKey(dataDir: string): string {
+export function ampleKey(dataDir: string, env: Environment = {}): string {
   const args = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000', '--json'];
-  return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir }).stdout).key;
+  return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir, ...env }).stdout).key;
 }
 
 /** Starts the service on a free port and waits until it is ready. */
@@ -70,12 +80,4 @@ async function ready(origin: string, child: ChildProcess, output: () => string):
     if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool, type PoolClient, type PoolConfig, type QueryArrayConfig } from 'pg';
+import { StorageUnavailableError } from '../errors.ts';
+import type { Database, StorageCounts } from './database.ts';
+import { attempt, isRace, toFinalError } from './postgres-errors.ts';
+import { migratePostgres } from './postgres-migrate.ts';
+import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
+
+/** How long to wait for a connection: for a new one, or for one of the pool to come free. */
+const connectMs = 3_000;
+/** How long the server lets a transaction hold its locks when the process behind it has gone silent. */
+const silenceMs = 10_000;
+const readers = 4;
+const writers = 8;
+/** Times that a transaction is tried before it gives way to those it races with. */
+const maxAttempts = 10;
+/** Statements with more values have as many texts as their lists have lengths; those are not kept prepared. */
+const maxPreparedValues = 16;
+
+/**
+ * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
+ * fails. Throws StorageUnavailableError that names DATABASE_URL, or a plain Error with one clear line where the database
+ * is newer than this code.
+ */
+export async function openPostgres(url: string, deadlineMs: number): Promise<Database> {
+  const settings: PoolConfig = {
+    connectionString: url,
+    application_name: 'petstore',
+    types: { getTypeParser: parserOf as never },
+    // A statement may follow another without waiting for its answer, as the first of a transaction does.
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: deadlineMs,
+    lock_timeout: Math.ceil(deadlineMs * 0.6),
+    idle_in_transaction_session_timeout: Math.max(silenceMs, deadlineMs),
+  };
+  await migratePostgres(settings);
+  return new PostgresDatabase(settings, deadlineMs);
+}
+
+type Statement = QueryArrayConfig<SqlValue[]>;
+
+/** The published types do not know that a query may have a timeout of its own. */
+interface TimedQuery extends Statement {
+  query_timeout: number;
+}
+
+class PostgresDatabase implements Database {
+  readonly read: Sql;
+  readonly counts: StorageCounts = {
+    reads: 0,
+    writes: 0,
+    commits: 0,
+    failures: 0,
+    statements: 0,
+    reruns: 0,
+  };
+  readonly #deadlineMs: number;
+  readonly #statements = new Statements();
+  // Writes may wait for each other's rows. Reads have connections of their own and never wait with them.
+  readonly #readers: Pool;
+  readonly #writers: Pool;
+  #closing: Promise<unknown> | undefined;
+
+  constructor(settings: PoolConfig, deadlineMs: number) {
+    this.#deadlineMs = deadlineMs;
+    this.#readers = openPool(settings, readers);
+    this.#writers = openPool(settings, writers);
+    this.read = async (template, ...values) => {
+      this.counts.reads++;
+      this.counts.statements++;
+      const statement = this.#statements.of(template, values);
+      try {
+        return (await attempt(() => this.#readers.query<Row>(statement))).rows;
+      } catch (error) {
+        throw this.#final(error);
+      }
+    };
+  }
+
+  /** Runs `work` again where it lost a race, with pauses that grow and differ, so that the next try meets nobody. */
+  async write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    this.counts.writes++;
+    const endMs = performance.now() + this.#deadlineMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#transaction(work, endMs);
+      } catch (error) {
+        if (!isRace(error) || attempt === maxAttempts || performance.now() >= endMs) {
+          throw this.#final(error);
+        }
+        this.counts.reruns++;
+        await sleep(Math.random() * Math.min(5 * 2 ** attempt, 200));
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.all([this.#readers.end(), this.#writers.end()]);
+    return this.#closing.then(() => undefined);
+  }
+
+  async #transaction<T>(work: (sql: Sql) => Promise<T>, endMs: number): Promise<T> {
+    const client = await attempt(() => this.#writers.connect());
+    const run = (statement: Statement) => {
+      this.counts.statements++;
+      const query: TimedQuery = {
+        ...statement,
+        query_timeout: Math.max(1, Math.ceil(endMs - performance.now())),
+      };
+      return attempt(() => client.query<Row>(query));
+    };
+    let begun: Promise<unknown> | undefined;
+    const begin = () => {
+      begun = run({ text: 'begin isolation level read committed', rowMode: 'array' });
+      return begun;
+    };
+    try {
+      const result = await work(async (template, ...values) => {
+        // Both are on their way before either is answered.
+        const [, { rows }] = await Promise.all([
+          begun ?? begin(),
+          run(this.#statements.of(template, values)),
+        ]);
+        return rows;
+      });
+      if (begun) await commit(run);
+      client.release();
+      this.counts.commits++;
+      return result;
+    } catch (error) {
+      if (begun) await rollBack(client);
+      else client.release();
+      throw error;
+    }
+  }
+
+  #final(error: unknown): unknown {
+    const final = toFinalError(error);
+    if (final instanceof StorageUnavailableError) this.counts.failures++;
+    return final;
+  }
+}
+
+/** A transaction that has failed inside answers `commit` with a rollback. */
+async function commit(run: (statement: Statement) => Promise<{ command: string }>): Promise<void> {
+  const { command } = await run({ text: 'commit', rowMode: 'array' });
+  if (command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back.');
+}
+
+/** Ends the transaction and gives the connection back; one that does not answer is closed, which ends it too. */
+async function rollBack(client: PoolClient): Promise<void> {
+  try {
+    const query: TimedQuery = { text: 'rollback', rowMode: 'array', query_timeout: connectMs };
+    await client.query(query);
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
+
+function openPool(settings: PoolConfig, max: number): Pool {
+  const pool = new Pool({ ...settings, max });
+  // A connection that breaks tells whoever uses it, and leaves the pool. An error without a listener ends the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** Statements with their text for the server, and the name under which each connection keeps it prepared. */
+class Statements {
+  readonly #byTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
+  readonly #names = new Map<string, string>();
+
+  of(template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Statement {
+    const known = this.#byTemplate.get(template);
+    if (known) return { ...known, values: values as SqlValue[], rowMode: 'array' };
+    const flat = flatten(template, values, (n) => `$${n}`);
+    if (flat.values.length > maxPreparedValues) return { ...flat, rowMode: 'array' };
+    const statement = { text: flat.text, name: this.#nameOf(flat.text) };
+    if (!values.some((value) => value instanceof Fragment)) this.#byTemplate.set(template, statement);
+    return { ...statement, values: flat.values, rowMode: 'array' };
+  }
+
+  #nameOf(text: string): string {
+    let name = this.#names.get(text);
+    if (!name) {
+      name = `petstore_${this.#names.size}`;
+      this.#names.set(text, name);
+    }
+    return name;
+  }
+}
+
+/** The object identifiers of int8, int2 and int4: https://www.postgresql.org/docs/current/datatype-oid.html */
+const integerTypes = [20, 21, 23];
+
+/** Integers are read as numbers, which hold all that the tables admit; the rest as text. */
+const parserOf = (typeId: number) => (integerTypes.includes(typeId) ? Number : String);

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../src/db/database.ts';
+import { requestDeadlineMs } from '../src/db/open.ts';
+import { openPostgres } from '../src/db/postgres.ts';
+import { StorageUnavailableError } from '../src/errors.ts';
+import { createLogger } from '../src/log.ts';
+import { allOrders, emptyDatabase, startInstances, withStatus } from './support/instances.ts';
+import { type JsonAnswer, Petstore } from './support/petstore.ts';
+import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
+import { petstore } from './support/service.ts';
+import { StallingProxy } from './support/stalling-proxy.ts';
+import { run } from './support/storage.ts';
+
+/** Long enough for any answer on a busy machine, and short of hanging. */
+const patienceMs = 3 * requestDeadlineMs;
+
+async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs): Promise<Database> {
+  const db = await openPostgres(url, deadlineMs);
+  t.after(() => db.close());
+  return db;
+}
+
+suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+  });
+  after(() => cluster.remove());
+
+  for (const mode of ['immediate', 'fast'] as const) {
+    test(`PostgreSQL stops (${mode}) and starts under load: 503 meanwhile, and nothing answered is lost`, {}, async (t) => {
+      const instances = await startInstances(t, await emptyDatabase(cluster));
+      const [first] = instances;
+      await first.call('PATCH', '/inventory/13', { body: { quantity: 1_000_000 } });
+      const answers: JsonAnswer[] = [];
+      let slowestMs = 0;
+      let isOver = false;
+      const client = async (instance: Petstore) => {
+        while (!isOver) {
+          const startedMs = performance.now();
+          const answer = await instance.call('POST', '/store/orders', { body: { petId: 13 } });
+          slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+          answers.push(answer);
+          if (answer.status !== 201) await sleep(20);
+        }
+      };
+      const clients = instances.flatMap((instance) => Array.from({ length: 8 }, () => client(instance)));
+      const ready = async () => (await first.send('GET', '/readyz', { key: null })).status;
+      while (answers.length < 100) await sleep(5);
+      await cluster.stop(mode);
+      assert.equal(await ready(), 503);
+      await sleep(700);
+      const before = answers.length;
+      await sleep(500);
+      assert.ok(answers.length > before, 'requests are answered while the storage is away');
+      assert.deepEqual([...new Set(answers.slice(before).map(({ status }) => status))], [503]);
+      await cluster.start();
+      while ((await ready()) !== 200) await sleep(20);
+      const accepted = withStatus(answers, 201).length;
+      while (withStatus(answers, 201).length < accepted + 100) await sleep(5);
+      isOver = true;
+      await Promise.all(clients);
+
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [201, 503]);
+      for (const { headers } of withStatus(answers, 503)) assert.ok(Number(headers['retry-after']) >= 1);
+      assert.ok(slowestMs < patienceMs, `${slowestMs} ms`);
+      const orders = await allOrders(first);
+      for (const { body } of withStatus(answers, 201)) assert.deepEqual(orders.get(body.id), body);
+      const stock = (await first.call('GET', '/inventory/13')).body.quantity;
+      const held = await first.db
+        .read`select count(*) from orders where workspace_id = 1 and pet_id = 13 and id > 8`;
+      assert.deepEqual(held, [[1_000_000 - stock]]);
+    });
+  }
+
+  test('a server that does not answer any more gets 503 in time, and service resumes', async (t) => {
+    const { port } = cluster;
+    const proxy = await StallingProxy.start(t, port);
+    const url = (await emptyDatabase(cluster)).replace(`:${port}/`, `:${proxy.port}/`);
+    const instance = new Petstore(await openPostgres(url, 1_000), url);
+    t.after(() => instance.close());
+    instance.key = (await instance.addWorkspace('first', true)).key;
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    proxy.stall();
+    const startedMs = performance.now();
+    const answers = await Promise.all([
+      instance.call('GET', '/pets/1'),
+      instance.call('POST', '/store/orders', { body: {} }),
+      instance.send('GET', '/readyz', { key: null }),
+    ]);
+    for (const { status } of answers) assert.equal(status, 503);
+    assert.ok(performance.now() - startedMs < patienceMs);
+    await assert.rejects(openPostgres(url, 1_000), /DATABASE_URL cannot be used: timeout/);
+    proxy.resume();
+    while ((await instance.send('GET', '/readyz', { key: null })).status !== 200) await sleep(20);
+    assert.equal((await instance.call('POST', '/store/orders', { body: {} })).body.id, 9);
+  });
+
+  test('a row that another connection keeps locked gets 503, reads go on, and so do writes afterwards', {}, async (t) => {
+    const url = await emptyDatabase(cluster);
+    const instance = new Petstore(await openPostgres(url, 1_000), url);
+    t.after(() => instance.close());
+    instance.key = (await instance.addWorkspace('first', true)).key;
+    const other = await open(t, url);
+    await other.write(async (sql) => {
+      await sql`update pets set stock = stock where workspace_id = 1 and id = 1`;
+      const answer = await instance.call('POST', '/store/orders', { body: { petId: 1 } });
+      assert.equal(answer.status, 503);
+      assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    });
+    assert.equal((await instance.call('POST', '/store/orders', { body: { petId: 1 } })).status, 201);
+  });
+
+  test('a database that may only be read refuses writes with 503 and answers reads', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const writable = new Petstore(await openPostgres(url, requestDeadlineMs), url);
+    t.after(() => writable.close());
+    const { key } = await writable.addWorkspace('first', true);
+    const readOnlyUrl = `${url}%20-cdefault_transaction_read_only%3Don`;
+    const instance = new Petstore(await openPostgres(readOnlyUrl, requestDeadlineMs), url);
+    t.after(() => instance.close());
+    instance.key = key;
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    assert.equal((await instance.call('POST', '/store/orders', { body: {} })).status, 503);
+  });
+
+  test('a server without a connection to spare gets 503', async (t) => {
+    const { url } = cluster;
+    await open(t, url);
+    await run(
+      url,
+      `create role guest login password 'open-sesame' connection limit 1`,
+      'grant select, update on all tables in schema public to guest',
+    );
+    const db = await open(t, url.replace('//postgres:', '//guest:'));
+    const results = await Promise.allSettled(
+      Array.from({ length: 4 }, () => db.read`select 1 from workspaces`),
+    );
+    assert.ok(results.some(({ status }) => status === 'fulfilled'));
+    const refused = results.filter((result) => result.status === 'rejected');
+    assert.ok(refused.length > 0);
+    for (const { reason } of refused) assert.ok(reason instanceof StorageUnavailableError, String(reason));
+  });
+
+  test('a database that is newer than the code is refused with one clear line', async (t) => {
+    const url = await emptyDatabase(cluster);
+    await open(t, url);
+    await run(url, 'update schema_version set version = 4711');
+    await assert.rejects(openPostgres(url, requestDeadlineMs), /version 4711.*newer Petstore/);
+  });
+
+  test('a transaction that swallowed a failure is not answered as if it were kept', async (t) => {
+    const db = await open(t, await emptyDatabase(cluster));
+    const write = db.write(async (sql) => {
+      await sql`insert into workspaces (name, created_at_ms) values ('a', 0)`;
+      await sql`select 1 / 0`.catch(() => {});
+    });
+    await assert.rejects(write, /rolled back/);
+    assert.deepEqual(await db.read`select name from workspaces`, []);
+  });
+
+  test('BEGIN travels with the first statement, and every statement is counted', async (t) => {
+    const db = await open(t, await emptyDatabase(cluster));
+    await db.write((sql) => sql`insert into workspaces (name, created_at_ms) values ('a', 0)`);
+    await db.read`select name from workspaces`;
+    assert.deepEqual(db.counts, { reads: 1, writes: 1, commits: 1, failures: 0, statements: 4, reruns: 0 });
+  });
+
+  test('what is wrong with DATABASE_URL is told in one line without its password', async () => {
+    const { url, port } = cluster;
+    const wrong = [
+      url.replace('open-sesame', 'hush-hush'),
+      `postgres://postgres:hush-hush@127.0.0.1:${port}/nowhere`,
+      url.replace('/postgres', '/nowhere'),
+      'postgres://postgres:hush-hush@127.0.0.1:1/postgres',
+      'postgres://postgres:hush-hush@localhost:1/postgres',
+      'postgres://postgres:hush-hush@no.such.host.invalid/postgres',
+      'postgres:hush-hush@localhost:5432/postgres',
+    ];
+    for (const databaseUrl of wrong) {
+      const { status, stdout, stderr } = petstore(['serve'], { DATABASE_URL: databaseUrl });
+      assert.equal(status, 1, stderr);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^petstore: DATABASE_URL .+\n$/);
+      assert.doesNotMatch(stderr, /hush|sesame/);
+    }
+  });
+
+  test('a log line does not carry the password of an address', () => {
+    let written = '';
+    createLogger('info', { write: (line) => (written += line) }).info(
+      'at postgres://me:hush-hush@localhost/x',
+    );
+    assert.match(written, /postgres:\/\/me:\*\*\*@localhost/);
+  });
+});

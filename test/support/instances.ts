@@ -1,0 +1,61 @@
+import type { TestContext } from 'node:test';
+import { requestDeadlineMs } from '../../src/db/open.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { type JsonAnswer, Petstore } from './petstore.ts';
+import type { PostgresCluster } from './postgres-cluster.ts';
+import { run, withSchema } from './storage.ts';
+
+let schemas = 0;
+
+/** The address of an empty schema. */
+export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
+  const schema = `test_${++schemas}`;
+  await run(url, `create schema ${schema}`);
+  return withSchema(url, schema);
+}
+
+/** Petstores with connections of their own over one database, which holds a seeded workspace. */
+export async function startInstances(
+  t: TestContext,
+  databaseUrl: string,
+): Promise<[Petstore, Petstore, Petstore]> {
+  const start = async () => {
+    const instance = new Petstore(await openPostgres(databaseUrl, requestDeadlineMs), '');
+    t.after(() => instance.close());
+    return instance;
+  };
+  const first = await start();
+  const instances: [Petstore, Petstore, Petstore] = [first, await start(), await start()];
+  const { key } = await first.addWorkspace('first', true);
+  for (const instance of instances) instance.key = key;
+  return instances;
+}
+
+/** What `send` answers for 0, 1, …, asked by `clients` at once that take turns among the instances. */
+export async function load(
+  instances: Petstore[],
+  { clients, requests }: { clients: number; requests: number },
+  send: (instance: Petstore, n: number) => Promise<JsonAnswer>,
+): Promise<JsonAnswer[]> {
+  const answers: JsonAnswer[] = [];
+  let next = 0;
+  const client = async (_: unknown, i: number) => {
+    while (next < requests) answers.push(await send(instances[i % instances.length] as Petstore, next++));
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return answers;
+}
+
+export const withStatus = (answers: JsonAnswer[], status: number) =>
+  answers.filter((answer) => answer.status === status);
+
+/** Every order of the first workspace by its id. */
+export async function allOrders(instance: Petstore): Promise<Map<number, { id: number }>> {
+  const orders = new Map<number, { id: number }>();
+  for (let path: string | undefined = '/store/orders?limit=100'; path; ) {
+    const page: JsonAnswer = await instance.call('GET', path);
+    for (const order of page.body) orders.set(order.id, order);
+    path = /\/v1(\S+)>; rel="next"/.exec(page.headers.link ?? '')?.[1];
+  }
+  return orders;
+}

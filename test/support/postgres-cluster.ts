@@ -1,0 +1,93 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './port.ts';
+
+/** Where Debian keeps PostgreSQL's programs, a folder for each version. */
+const debianFolder = '/usr/lib/postgresql';
+/** The account that Debian's package makes. PostgreSQL refuses to run as root. */
+const account = 'postgres';
+const password = 'open-sesame';
+
+/** The folder of PostgreSQL's programs, the newest, or undefined on a machine without them. */
+export function postgresPrograms(): string | undefined {
+  const versions = existsSync(debianFolder) ? readdirSync(debianFolder) : [];
+  return versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => join(debianFolder, version, 'bin'))
+    .find((folder) => existsSync(join(folder, 'pg_ctl')));
+}
+
+/** Why tests on PostgreSQL are left out here; never on a machine that checks changes. */
+export function whyNoPostgres(): string | false {
+  if (postgresPrograms()) return false;
+  const reason = `${debianFolder} has no PostgreSQL; install Debian's package postgresql to test on it`;
+  if (process.env.CI) throw new Error(reason);
+  return reason;
+}
+
+/** A PostgreSQL of its own in a temporary folder, on loopback. Commits are on disk as in production. */
+export class PostgresCluster {
+  readonly port: number;
+  readonly #folder: string;
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.port = port;
+  }
+
+  /** Makes a cluster and starts it. */
+  static async start(): Promise<PostgresCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'petstore-postgres-'));
+    const passwordFile = join(folder, 'password');
+    writeFileSync(passwordFile, password);
+    if (process.getuid?.() === 0) {
+      for (const path of [folder, passwordFile]) chownSync(path, idOf('-u'), idOf('-g'));
+    }
+    const cluster = new PostgresCluster(folder, await freePort());
+    await cluster.#run('initdb', [
+      '--no-sync',
+      '--auth=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '-U',
+      account,
+    ]);
+    await cluster.start();
+    return cluster;
+  }
+
+  /** The address of its first database. */
+  get url(): string {
+    return `postgres://${account}:${password}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  async start(): Promise<void> {
+    const options = `-c port=${this.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200`;
+    await this.#run('pg_ctl', ['start', '--wait', '-o', options, '-l', join(this.#folder, 'log')]);
+  }
+
+  /** `immediate` is a crash: nothing is written any more, and the next start recovers. */
+  async stop(mode: 'fast' | 'immediate'): Promise<void> {
+    await this.#run('pg_ctl', ['stop', '--wait', '-m', mode]);
+  }
+
+  async remove(): Promise<void> {
+    // A test that failed may have left it stopped.
+    await this.stop('immediate').catch(() => {});
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  async #run(program: string, args: string[]): Promise<void> {
+    const command = [join(postgresPrograms() as string, program), '-D', join(this.#folder, 'data'), ...args];
+    const asAccount = process.getuid?.() === 0 ? ['runuser', '-u', account, '--', ...command] : command;
+    const [file, ...rest] = asAccount as [string, ...string[]];
+    // The server keeps what it inherits, so that a pipe would stay open as long as it runs.
+    const child = spawn(file, rest, { cwd: this.#folder, stdio: 'ignore' });
+    const [code] = await once(child, 'exit');
+    if (code !== 0) throw new Error(`${program} ended with ${code} in ${this.#folder}.`);
+  }
+}
+
+const idOf = (option: '-u' | '-g') => Number(execFileSync('id', [option, account], { encoding: 'utf8' }));

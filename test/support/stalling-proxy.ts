@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** A way to a server that can stall: then connections stand, and nothing comes through. */
+export class StallingProxy {
+  #isStalled = false;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+
+  private constructor(targetPort: number) {
+    this.#server = createServer((near) => {
+      const far = connect(targetPort, '127.0.0.1');
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(from);
+        from.on('data', (bytes) => {
+          if (!this.#isStalled) to.write(bytes);
+        });
+        from.on('close', () => to.destroy()).on('error', () => {});
+      }
+    });
+  }
+
+  /** Listens until the test ends. */
+  static async start(t: TestContext, targetPort: number): Promise<StallingProxy> {
+    const proxy = new StallingProxy(targetPort);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    t.after(() => {
+      proxy.#server.close();
+      for (const socket of proxy.#sockets) socket.destroy();
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as { port: number }).port;
+  }
+
+  stall(): void {
+    this.#isStalled = true;
+  }
+
+  /** Lets new connections through. Those that lost something end. */
+  resume(): void {
+    this.#isStalled = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}

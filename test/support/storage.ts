@@ -1,0 +1,58 @@
+import { after, type TestContext } from 'node:test';
+import { Client } from 'pg';
+import type { Database } from '../../src/db/database.ts';
+import { openStorage } from '../../src/db/open.ts';
+import { temporaryFolder } from './folder.ts';
+
+/** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */
+const testDatabaseUrl = process.env.PETSTORE_TEST_DATABASE_URL;
+
+/** Why a test about SQLite's own files is left out, if it is. */
+export const aboutSqlite = testDatabaseUrl ? 'it is about the files of SQLite' : false;
+
+const schemas: string[] = [];
+after(async () => {
+  if (testDatabaseUrl)
+    await run(testDatabaseUrl, ...schemas.map((schema) => `drop schema "${schema}" cascade`));
+});
+
+/** An empty folder for a petstore's data, removed when the test ends; on PostgreSQL also an empty schema. */
+export async function temporaryStorage(t: TestContext): Promise<string> {
+  const folder = temporaryFolder(t);
+  const schema = schemaOf(folder);
+  if (testDatabaseUrl && schema) {
+    await run(testDatabaseUrl, `create schema "${schema}"`);
+    schemas.push(schema);
+  }
+  return folder;
+}
+
+/** The address of the database that belongs to a folder of temporaryStorage; undefined for SQLite. */
+export function databaseUrlOf(folder: string): string | undefined {
+  const schema = schemaOf(folder);
+  return testDatabaseUrl && schema && withSchema(testDatabaseUrl, schema);
+}
+
+/** Opens the storage that belongs to a folder of temporaryStorage. */
+export const openTestStorage = (folder: string): Promise<Database> =>
+  openStorage({ dataDir: folder, databaseUrl: databaseUrlOf(folder) });
+
+/** The address of a database in which names without a schema are in that one. */
+export function withSchema(databaseUrl: string, schema: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('options', `-csearch_path="${schema}"`);
+  return url.href;
+}
+
+const schemaOf = (folder: string) => /petstore-\w{6}/.exec(folder)?.[0];
+
+/** Runs statements on a connection of their own. */
+export async function run(databaseUrl: string, ...statements: string[]): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
