@@ -51,7 +51,7 @@ declare module 'fastify' {
 export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy } = config;
   const paths = new Paths(operations, documents);
-  const metrics = new Metrics(db.counts);
+  const metrics = new Metrics(db.counts, limiter.sharing);
   const admission = { identify: identifier(db), limiter, banRules, metrics };
 
   const app = fastify({

@@ -14,6 +14,10 @@ export interface Config {
   /** Proxies whose X-Forwarded-For is believed: addresses, networks and names of networks. False: none. */
   trustProxy: string[] | boolean;
   banRules: BanRules;
+  /** Where limits are shared: one server, or nodes of one cluster. None: limits are of this process alone. */
+  valkeyUrls: string[];
+  /** How long a request waits for Valkey. */
+  valkeyTimeoutMs: number;
   logLevel: LogLevel;
 }
 
@@ -45,16 +49,35 @@ export function readConfig(env: Environment): Readonly<Config> {
       memoryMs:
         readNumber(env, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
     },
+    valkeyUrls: readValkeyUrls(read('VALKEY_URL', '')),
+    valkeyTimeoutMs: readNumber(env, 'VALKEY_TIMEOUT_MS', 100, 1),
     logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
   });
 }
 
 /** Names that will mean something; to ignore them would be to lie about where data and counts go. */
 function refuseUnsupported(env: Environment): void {
-  for (const name of ['DATABASE_URL', 'VALKEY_URL']) {
+  for (const name of ['DATABASE_URL']) {
     if (env[name]?.trim())
       throw new ConfigError(`${name} is not supported yet: this version stores in SQLite.`);
   }
+}
+
+/** Addresses with a comma between them. The message does not repeat them, since they may hold a password. */
+function readValkeyUrls(text: string): string[] {
+  const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
+  if (!urls.every(isValkeyUrl)) {
+    throw new ConfigError(
+      'VALKEY_URL must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster with a comma between them.',
+    );
+  }
+  return urls;
+}
+
+function isValkeyUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^rediss?:$/.test(url.protocol) || !/^(\/\d*)?$/.test(url.pathname)) return false;
+  return url.hostname !== '' && !url.search && !url.hash;
 }
 
 function readPort(text: string): number {

@@ -261,7 +261,11 @@ const wrongSettings: [string, string][] = [
   ['PETSTORE_BAN_GROWTH', '0.5'],
   ['PETSTORE_BAN_FIRST_SECONDS', 'x'],
   ['DATABASE_URL', 'postgres://x/y'],
-  ['VALKEY_URL', 'redis://x'],
+  ['VALKEY_URL', 'valkey'],
+  ['VALKEY_URL', 'http://localhost'],
+  ['VALKEY_URL', 'redis://localhost/x'],
+  ['VALKEY_URL', 'redis://localhost, redis:'],
+  ['VALKEY_TIMEOUT_MS', '0'],
   ['PETSTORE_DATA_DIR', '/dev/null/data'],
 ];
 

@@ -100,7 +100,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
     body: { name: 'Dragons' },
     headers: { 'idempotency-key': 'k' },
   });
-  await store.limiter.save();
+  await store.local.save();
   const tables = (
     await store.db.read`
     select m.name from sqlite_schema m join pragma_table_info(m.name) c on c.name = 'workspace_id'

@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../../src/access/keys.ts';
-import { Limiter } from '../../src/access/limiter.ts';
+import type { Limiter } from '../../src/access/limiter.ts';
 import { defaultBanRules } from '../../src/access/limits.ts';
+import { LocalLimiter } from '../../src/access/local-limiter.ts';
 import type { Plan, Quota } from '../../src/access/plans.ts';
+import { SharedLimiter, type ShareOptions } from '../../src/access/shared-limiter.ts';
 import { buildApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
@@ -40,13 +42,20 @@ export function temporaryFolder(t: TestContext): string {
 export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
+  /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
+  valkey?: ShareOptions;
 }
+
+const valkeyOfRun = process.env.PETSTORE_TEST_VALKEY_URL;
+/** Much, since a test's machine may be busy. */
+const patienceMs = 5_000;
 
 /** A petstore of its own for one test, over a real database in a folder of its own. */
 export async function startPetstore(t: TestContext, options: Options = {}): Promise<Petstore> {
   const folder = temporaryFolder(t);
   const petstore = new Petstore(await openSqlite(folder), folder, options);
   t.after(() => petstore.close());
+  await petstore.ready;
   petstore.key = (await petstore.addWorkspace('first', options.seed ?? true)).key;
   return petstore;
 }
@@ -55,7 +64,10 @@ export class Petstore {
   readonly db: Database;
   readonly folder: string;
   readonly app: FastifyInstance;
+  readonly local: LocalLimiter;
   readonly limiter: Limiter;
+  /** When limits are shared, if they are to be. */
+  readonly ready: Promise<void>;
   readonly log: string[] = [];
   nowMs = Date.parse('2026-06-01T12:00:00Z');
   key = '';
@@ -66,7 +78,11 @@ export class Petstore {
     const log = createLogger('info', { write: (line) => this.log.push(line) });
     const clock = () => this.nowMs;
     const config = { baseUrl, banRules: defaultBanRules, trustProxy: options.trustProxy ?? false };
-    this.limiter = new Limiter(db, clock, log);
+    this.local = new LocalLimiter(db, clock, log);
+    const valkey = options.valkey ?? valkeyOf(folder, clock);
+    const shared = valkey && new SharedLimiter(this.local, valkey, log);
+    this.limiter = shared ?? this.local;
+    this.ready = shared?.start() ?? Promise.resolve();
     this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
   }
 
@@ -99,6 +115,7 @@ export class Petstore {
   /** Sends a request to any path and holds the answer against the description. */
   async send(method: string, url: string, options: CallOptions = {}): Promise<JsonAnswer> {
     const { headers, payload } = requestOf(options, this.key);
+    await this.ready;
     const response = await this.app.inject({ method, url, headers, payload } as InjectOptions);
     const answer = {
       status: response.statusCode,
@@ -123,6 +140,7 @@ export class Petstore {
 
   /** The address at which the service listens on a real socket. */
   async listen(): Promise<string> {
+    await this.ready;
     return this.app.listen({ port: 0, host: '127.0.0.1' });
   }
 
@@ -131,6 +149,12 @@ export class Petstore {
     await this.limiter.close();
     await this.db.close();
   }
+}
+
+/** Accounts of one test, those of addresses too, are kept from those of another. */
+function valkeyOf(folder: string, clock: () => number): ShareOptions | undefined {
+  if (!valkeyOfRun) return undefined;
+  return { urls: valkeyOfRun.split(','), timeoutMs: patienceMs, prefix: `${basename(folder)}:`, clock };
 }
 
 /** Headers and payload of a request. */
