@@ -9,7 +9,10 @@ const startTimeoutMs = 20_000;
 
 type Environment = Record<string, string>;
 
-const environment = (env: Environment) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
+/** Services share limits through the server that a run of the tests names, if it does. */
+const { PATH, HOME, PETSTORE_TEST_VALKEY_URL: VALKEY_URL = '' } = process.env;
+
+const environment = (env: Environment) => ({ PATH, HOME, VALKEY_URL, VALKEY_TIMEOUT_MS: '5000', ...env });
 
 /** Runs a command of the command line to its end. */
 export function petstore(args: string[], env: Environment = {}) {
