@@ -75,9 +75,13 @@ function readValkeyUrls(text: string): string[] {
 }
 
 function isValkeyUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^rediss?:$/.test(url.protocol) || !/^(\/\d*)?$/.test(url.pathname)) return false;
-  return url.hostname !== '' && !url.search && !url.hash;
+  try {
+    const { protocol, username, password, hostname, pathname, search, hash } = new URL(text);
+    decodeURIComponent(username + password);
+    return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && !search && !hash;
+  } catch {
+    return false;
+  }
 }
 
 function readPort(text: string): number {

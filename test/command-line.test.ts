@@ -264,6 +264,7 @@ const wrongSettings: [string, string][] = [
   ['VALKEY_URL', 'valkey'],
   ['VALKEY_URL', 'http://localhost'],
   ['VALKEY_URL', 'redis://localhost/x'],
+  ['VALKEY_URL', 'redis://:%@localhost'],
   ['VALKEY_URL', 'redis://localhost, redis:'],
   ['VALKEY_TIMEOUT_MS', '0'],
   ['PETSTORE_DATA_DIR', '/dev/null/data'],

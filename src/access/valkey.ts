@@ -30,19 +30,19 @@ async function connect<Client extends Valkey>(client: Client, withinMs: number):
   client.on('error', (error: Error) => {
     reason ??= error;
   });
-  const timer = setTimeout(() => {
-    reason ??= new Error(`no connection within ${withinMs} ms`);
-    client.disconnect();
-  }, withinMs);
   try {
-    await client.connect();
+    await within(withinMs, open(client));
     return client;
   } catch (error) {
     client.disconnect();
     throw reason ?? error;
-  } finally {
-    clearTimeout(timer);
   }
+}
+
+async function open(client: Valkey): Promise<void> {
+  await client.connect();
+  // A node would be connected to when it is first asked, so that this request might wait too long.
+  if (client instanceof Cluster) await Promise.all(client.nodes('master').map((node) => node.ping()));
 }
 
 function clusterOf(nodes: readonly URL[]): Cluster {
