@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'iovalkey';
 import { pardonKey } from '../src/access/keys.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { remaining, times } from './support/limits.ts';
+import { remaining, roomInMinute, times } from './support/limits.ts';
 import {
   fetchChecked,
   type JsonAnswer,
@@ -123,7 +123,7 @@ test('instances whose clocks differ share one window, by the clock of the server
   const { url } = await startValkey(t);
   const stores = await startInstances(t, 2, { urls: [url], timeoutMs: patienceMs });
   const { key } = await stores[0].addKey('free');
-  if (Date.now() % 60_000 > 50_000) await sleep(60_000 - (Date.now() % 60_000));
+  await roomInMinute(10_000);
   const minuteEndsAt = String(Math.ceil(Date.now() / 60_000) * 60);
   for (const [i, store] of stores.entries()) {
     store.nowMs += i * 45_000;
@@ -333,7 +333,7 @@ test(
     };
     const show = () => petstore(['keys', 'show', id, '--json'], env);
     // All in one minute, so that none of it is forgotten on the way.
-    if (Date.now() % 60_000 > 45_000) await sleep(60_000 - (Date.now() % 60_000));
+    await roomInMinute(15_000);
     assert.deepEqual(await statuses(6), [200, 200, 429, 429, 429, 429]);
     const used = JSON.parse(show().stdout);
     assert.deepEqual([used.minuteUsed, used.dayRemaining, used.strikes, used.bans], [2, 98, 4, 0]);

@@ -17,8 +17,8 @@ export const probeName = (name: string) => `petstore:probe:{${name}}`;
 
 /**
  * Decides on one request in Valkey, at once for all instances, and answers the decision and the account after it. Time is
- * that of the server's clock unless one is given. `onSend` is called at each round trip: one, but two where the server does not
- * know the script yet.
+ * that of the server's clock unless one is given. `onSend` is called at each round trip: one, or two where the server
+ * does not know the script yet.
  */
 export async function decideShared(
   valkey: Valkey,

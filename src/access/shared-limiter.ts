@@ -21,9 +21,9 @@ export interface ShareOptions {
 
 /**
  * Counts in Valkey, so that all instances share every account. At the first question that fails or is not answered in
- * time, the connection is given up and this instance goes on alone, from the accounts as it saw them last; so a Valkey that is
- * away costs no request after that any time. Meanwhile connections are tried in the background, and the first over
- * which a decision succeeds, in the very slot that failed, is shared over again.
+ * time, the connection is given up and this instance goes on alone, from the accounts as it saw them last, without any
+ * further waiting. Meanwhile connections are tried in the background, and sharing goes on over the first on which a
+ * decision succeeds in the very slot that failed.
  */
 export class SharedLimiter implements Limiter {
   readonly sharing: Sharing = { isShared: false, fallbacks: 0, roundTrips: 0 };

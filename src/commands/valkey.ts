@@ -25,8 +25,10 @@ export async function latestClockMs(): Promise<number> {
   const { valkeyUrls } = readConfig(process.env);
   const nowMs = Date.now();
   if (valkeyUrls.length === 0) return nowMs;
-  const [seconds = 0] = await withValkey(valkeyUrls, (valkey) => valkey.time()).catch(() => []);
-  return Math.max(nowMs, (Number(seconds) + 1) * 1000 - 1);
+  const [seconds = 0, microseconds = 0] = await withValkey(valkeyUrls, (valkey) => valkey.time()).catch(
+    () => [],
+  );
+  return Math.max(nowMs, Number(seconds) * 1000 + Math.ceil(Number(microseconds) / 1000));
 }
 
 async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {
