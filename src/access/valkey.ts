@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 
-/** A server, or a cluster. Its commands fail at once when the connection does; nothing is queued or sent again. */
+/** A server, or a cluster. What a connection cannot carry fails with it: none is opened again. */
 export type Valkey = Redis | Cluster;
 
 const destroyAfterMs = 100;
