@@ -14,8 +14,9 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { admit } from '../src/access/admission.ts';
 import { identifier } from '../src/access/identify.ts';
 import { createKey } from '../src/access/keys.ts';
-import { Limiter } from '../src/access/limiter.ts';
+
 import { defaultBanRules } from '../src/access/limits.ts';
+import { LocalLimiter } from '../src/access/local-limiter.ts';
 import { plans } from '../src/access/plans.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
@@ -44,7 +45,7 @@ const db = await openSqlite(folder);
 /** Answers rounds of a bare server and of one that admits, in turn, and tells the microseconds of each. */
 async function measureTurns(): Promise<void> {
   const key = await ampleKey(db);
-  const limiter = new Limiter(db, Date.now, console);
+  const limiter = new LocalLimiter(db, Date.now, console);
   const admission = {
     identify: identifier(db),
     limiter,
@@ -153,7 +154,7 @@ function quantile(values: number[], share: number): number {
 }
 
 async function measureMemory(db: Database): Promise<void> {
-  const limiter = new Limiter(db, Date.now, console);
+  const limiter = new LocalLimiter(db, Date.now, console);
   report('Memory before any caller');
   for (let i = 0; i < keys; i++) {
     await limiter.decide({ workspaceId: 1, id: `key_${i}` }, { quota: plans.pro, banRules: defaultBanRules });

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import fastify from 'fastify';
-import { Limiter } from '../src/access/limiter.ts';
 import { defaultBanRules } from '../src/access/limits.ts';
+import { LocalLimiter } from '../src/access/local-limiter.ts';
 import { buildApp } from '../src/app.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { createLogger } from '../src/log.ts';
@@ -45,7 +45,7 @@ const kinds = {
       trustProxy: false,
       enforceSunset: false,
     };
-    const limiter = new Limiter(db, Date.now, log);
+    const limiter = new LocalLimiter(db, Date.now, log);
     await buildApp({ config, db, limiter, log, clock: Date.now }).listen(address);
   },
 };

@@ -63,7 +63,7 @@ declare module 'fastify' {
 export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
-  const metrics = new Metrics(db.counts);
+  const metrics = new Metrics(db.counts, limiter.sharing);
   const deprecatedCalls = new DeprecatedCalls(metrics, log);
   const admission = { identify: identifier(db), limiter, banRules, metrics };
 

@@ -18,6 +18,10 @@ export interface Config {
   banRules: BanRules;
   /** Whether deprecated operations end at their sunset. */
   enforceSunset: boolean;
+  /** Where limits are shared: one server, or nodes of one cluster. None: limits are of this process alone. */
+  valkeyUrls: string[];
+  /** How long a request waits for Valkey. */
+  valkeyTimeoutMs: number;
   logLevel: LogLevel;
 }
 
@@ -32,7 +36,6 @@ type Environment = Record<string, string | undefined>;
 /** The configuration from environment variables; an empty variable counts as absent. Throws ConfigError. */
 export function readConfig(env: Environment): Readonly<Config> {
   const read = (name: string, fallback: string) => env[name]?.trim() || fallback;
-  refuseUnsupported(env);
   const port = readPort(read('PORT', '8080'));
   return Object.freeze({
     port,
@@ -51,13 +54,10 @@ export function readConfig(env: Environment): Readonly<Config> {
         readNumber(env, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
     },
     enforceSunset: readSwitch(read, 'PETSTORE_ENFORCE_SUNSET', 'off'),
+    valkeyUrls: readValkeyUrls(read('VALKEY_URL', '')),
+    valkeyTimeoutMs: readNumber(env, 'VALKEY_TIMEOUT_MS', 100, 1),
     logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
   });
-}
-
-/** A name that will mean something; to ignore it would be to lie about where counts go. */
-function refuseUnsupported(env: Environment): void {
-  if (env.VALKEY_URL?.trim()) throw new ConfigError('VALKEY_URL is not supported yet.');
 }
 
 /** The address may hold a password, so a wrong one is not repeated. */
@@ -68,6 +68,27 @@ function readDatabaseUrl(text: string): string | undefined {
   throw new ConfigError(
     'DATABASE_URL must be an address such as postgres://user:password@localhost:5432/petstore, or absent for SQLite.',
   );
+}
+
+/** Addresses with a comma between them. The message does not repeat them, since they may hold a password. */
+function readValkeyUrls(text: string): string[] {
+  const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
+  if (!urls.every(isValkeyUrl)) {
+    throw new ConfigError(
+      'VALKEY_URL must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster with a comma between them.',
+    );
+  }
+  return urls;
+}
+
+function isValkeyUrl(text: string): boolean {
+  try {
+    const { protocol, username, password, hostname, pathname, search, hash } = new URL(text);
+    decodeURIComponent(username + password);
+    return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && !search && !hash;
+  } catch {
+    return false;
+  }
 }
 
 function readPort(text: string): number {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Sharing } from './access/limiter.ts';
 import type { Decision } from './access/limits.ts';
 import { type Plan, planNames } from './access/plans.ts';
 import type { StorageCounts } from './db/database.ts';
@@ -25,8 +26,8 @@ export class Metrics {
     registers: [this.#registry],
   });
 
-  /** `storage` tells its counts when the metrics are asked for. */
-  constructor(storage: Readonly<StorageCounts>) {
+  /** `storage` tells its counts when the metrics are asked for, and so does `sharing`, where limits are to be shared. */
+  constructor(storage: Readonly<StorageCounts>, sharing?: Readonly<Sharing>) {
     collectDefaultMetrics({ register: this.#registry });
     this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
       for (const [operation, statuses] of this.#requests) {
@@ -61,6 +62,27 @@ export class Metrics {
     this.#publish('petstore_storage_operations_total', 'Work of the storage.', ['kind'], (count) => {
       for (const [kind, n] of Object.entries(storage)) count({ kind }, n);
     });
+    if (sharing) this.#publishSharing(sharing);
+  }
+
+  #publishSharing(sharing: Readonly<Sharing>): void {
+    new Gauge({
+      name: 'petstore_limits_shared',
+      help: 'Whether limits are shared through Valkey now (1), or this instance limits on its own (0).',
+      registers: [this.#registry],
+      collect() {
+        this.set(Number(sharing.isShared));
+      },
+    });
+    this.#publish(
+      'petstore_limits_fallbacks_total',
+      'Limit decisions made alone since Valkey was away.',
+      [],
+      (count) => count({}, sharing.fallbacks),
+    );
+    this.#publish('petstore_valkey_round_trips_total', 'Questions sent to Valkey.', [], (count) =>
+      count({}, sharing.roundTrips),
+    );
   }
 
   /** Counts an answer. `operation` is `none` where the request is for no operation, or could not be read. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { destination } from 'pino';
-import { Limiter } from './access/limiter.ts';
+import type { Limiter } from './access/limiter.ts';
+import { LocalLimiter } from './access/local-limiter.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -22,7 +23,7 @@ export async function serve(config: Config): Promise<void> {
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
-    const limiter = new Limiter(db, Date.now, log);
+    const limiter = await openLimiter(config, db, log);
     const app = buildApp({ config, db, limiter, log, clock: Date.now, demoKey });
     stopOnSignal(app, limiter, db);
     await listen(app, config);
@@ -37,6 +38,20 @@ export async function serve(config: Config): Promise<void> {
     await db.close();
     throw error;
   }
+}
+
+/** Limits in this process, or for all instances through Valkey if there is to be one. */
+async function openLimiter(
+  { valkeyUrls, valkeyTimeoutMs }: Config,
+  db: Database,
+  log: FastifyBaseLogger,
+): Promise<Limiter> {
+  const local = new LocalLimiter(db, Date.now, log);
+  if (valkeyUrls.length === 0) return local;
+  const { SharedLimiter } = await import('./access/shared-limiter.ts');
+  const shared = new SharedLimiter(local, { urls: valkeyUrls, timeoutMs: valkeyTimeoutMs }, log);
+  await shared.start();
+  return shared;
 }
 
 async function listen(app: FastifyInstance, { port, host }: Config): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { remaining, times } from './support/limits.ts';
+import { remaining, roomInMinute, times } from './support/limits.ts';
 import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from './support/petstore.ts';
 import { petstore, startService } from './support/service.ts';
 import { openTestStorage, temporaryStorage } from './support/storage.ts';
@@ -87,7 +87,7 @@ test('keys show tells use, strikes and ban; keys unban and keys plan reach a run
   const status = async () => (await fetchChecked(service.origin, 'GET', '/pets/1', { key })).status;
   const show = () => JSON.parse(petstore(['keys', 'show', id, '--json'], env).stdout);
   // All in one minute, so that none of it is forgotten on the way.
-  if (Date.now() % 60_000 > 50_000) await sleep(60_000 - (Date.now() % 60_000));
+  await roomInMinute(10_000);
   assert.deepEqual(await times(5, status), [200, 200, 429, 429, 429]);
   await sleep(1_000);
   const used = show();

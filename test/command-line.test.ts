@@ -265,7 +265,12 @@ const wrongSettings: [string, string][] = [
   ['DATABASE_URL', 'mysql://localhost/petstore'],
   ['DATABASE_URL', 'localhost:5432'],
   ['DATABASE_URL', 'postgres://user@127.0.0.1:1/petstore'],
-  ['VALKEY_URL', 'redis://x'],
+  ['VALKEY_URL', 'valkey'],
+  ['VALKEY_URL', 'http://localhost'],
+  ['VALKEY_URL', 'redis://localhost/x'],
+  ['VALKEY_URL', 'redis://:%@localhost'],
+  ['VALKEY_URL', 'redis://localhost, redis:'],
+  ['VALKEY_TIMEOUT_MS', '0'],
   ['PETSTORE_DATA_DIR', '/dev/null/data'],
 ];
 

@@ -102,7 +102,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
     body: { name: 'Dragons' },
     headers: { 'idempotency-key': 'k' },
   });
-  await store.limiter.save();
+  await store.local.save();
   const migrations = new URL('../src/db/migrations/', import.meta.url);
   const tables = readdirSync(migrations)
     .filter((file) => file.endsWith('.sqlite.sql'))

@@ -42,7 +42,8 @@ export async function forgetOldAccounts(sql: Sql, nowMs: number, memoryMs: numbe
     where day < ${Math.floor(nowMs / dayMs)} and banned_until_ms <= ${nowMs} and banned_at_ms <= ${nowMs - memoryMs}`;
 }
 
-const toAccount = (row: Row): Account => {
+/** The account that eight numbers in the order of the table's columns tell. */
+export const toAccount = (row: Row): Account => {
   const [minute, minuteCount, day, dayCount, strikes, bans, bannedAtMs, bannedUntilMs] = row.map(Number) as [
     number,
     number,

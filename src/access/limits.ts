@@ -126,9 +126,16 @@ export function decide(
 
   const isRemembered = current.bans > 0 && nowMs < current.bannedAtMs + banRules.memoryMs;
   const bans = isRemembered ? current.bans + 1 : 1;
-  const lengthMs = Math.ceil(Math.min(banRules.firstMs * banRules.growth ** (bans - 1), banRules.longestMs));
-  const banned = { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs: nowMs + lengthMs };
+  const bannedUntilMs = nowMs + banLengthMs(bans, banRules);
+  const banned = { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs };
   return answer('banned', banned, quota, clockMs, true);
+}
+
+/** Multiplies step by step, so that it is the same number in every language; powers are rounded differently. */
+function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): number {
+  let lengthMs = firstMs;
+  for (let ban = 2; ban <= bans && lengthMs < longestMs; ban++) lengthMs *= growth;
+  return Math.ceil(Math.min(lengthMs, longestMs));
 }
 
 /** How an account stands, as a decision that charges nothing. */
@@ -168,7 +175,8 @@ function answer(
   return { decision: describe(outcome, account, quota, nowMs, isNewBan), account };
 }
 
-function describe(
+/** The decision with an outcome on an account, as it stands after it. */
+export function describe(
   outcome: Decision['outcome'],
   account: Account,
   quota: Quota,

@@ -1,5 +1,4 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { findAccount } from '../access/accounts.ts';
 import {
   createKey,
   findKey,
@@ -15,6 +14,7 @@ import { readConfig } from '../config.ts';
 import { demoWorkspace } from '../workspaces/store.ts';
 import { isoTime, printFields, printRows } from './output.ts';
 import { withStorage } from './storage.ts';
+import { currentAccount, latestClockMs } from './valkey.ts';
 import { workspaceNamed } from './workspaces.ts';
 
 interface QuotaOptions {
@@ -71,7 +71,7 @@ export function keysCommand(): Command {
     .action(async (id, options) => {
       const fields = await withStorage(async ({ read }) => {
         const key = (await findKey(read, id)) ?? noSuchKey(id);
-        const account = await findAccount(read, key.workspaceId, id);
+        const account = await currentAccount(read, { workspaceId: key.workspaceId, id });
         return { ...keyFields(key), ...usageFields(account ?? newAccount, key, Date.now()) };
       });
       printFields(fields, options.json);
@@ -106,7 +106,8 @@ export function keysCommand(): Command {
     )
     .argument('<id>', 'id of the key')
     .action(async (id) => {
-      const isKnown = await withStorage((db) => db.write((sql) => pardonKey(sql, id, Date.now())));
+      const nowMs = await latestClockMs();
+      const isKnown = await withStorage((db) => db.write((sql) => pardonKey(sql, id, nowMs)));
       console.log(isKnown ? `Key ${id} is not banned.` : noSuchKey(id));
     });
 
@@ -145,7 +146,7 @@ function enterpriseQuota(
 
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
 
-/** What a key has used, as a running server saved it last, at most a second ago. */
+/** What a key has used. */
 function usageFields(account: Account, { plan, quota, pardonedAtMs }: StoredKey, nowMs: number) {
   const { memoryMs } = readConfig(process.env).banRules;
   const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = turn(

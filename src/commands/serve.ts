@@ -11,6 +11,9 @@ Environment:
   PETSTORE_DEMO      on: seed a workspace "demo" and create a key to it; off: neither (on)
   TRUST_PROXY        whose X-Forwarded-For to believe: off, on, or a list such as
                      loopback,10.0.0.0/8 (off)
+  VALKEY_URL         redis[s]://[user:password@]host[:port], or nodes of a cluster with commas
+                     between them, for instances that share limits (none)
+  VALKEY_TIMEOUT_MS  how long a request waits for Valkey (100)
   PETSTORE_ENFORCE_SUNSET
                      on: deprecated operations answer 410 from their sunset on (off)
   LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)

@@ -1,9 +1,12 @@
+import { basename } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../../src/access/keys.ts';
-import { Limiter } from '../../src/access/limiter.ts';
+import type { Limiter } from '../../src/access/limiter.ts';
 import { defaultBanRules } from '../../src/access/limits.ts';
+import { LocalLimiter } from '../../src/access/local-limiter.ts';
 import type { Plan, Quota } from '../../src/access/plans.ts';
+import { SharedLimiter, type ShareOptions } from '../../src/access/shared-limiter.ts';
 import { buildApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createLogger } from '../../src/log.ts';
@@ -33,13 +36,20 @@ export interface Options {
   enforceSunset?: boolean;
   baseUrl?: string;
   demoKey?: string;
+  /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
+  valkey?: ShareOptions;
 }
+
+const valkeyOfRun = process.env.PETSTORE_TEST_VALKEY_URL;
+/** Much, since a test's machine may be busy. */
+const patienceMs = 5_000;
 
 /** A petstore of its own for one test, over a real database of its own. */
 export async function startPetstore(t: TestContext, options: Options = {}): Promise<Petstore> {
   const folder = await temporaryStorage(t);
   const petstore = new Petstore(await openTestStorage(folder), folder, options);
   t.after(() => petstore.close());
+  await petstore.ready;
   petstore.key = (await petstore.addWorkspace('first', options.seed ?? true)).key;
   return petstore;
 }
@@ -48,7 +58,10 @@ export class Petstore {
   readonly db: Database;
   readonly folder: string;
   readonly app: FastifyInstance;
+  readonly local: LocalLimiter;
   readonly limiter: Limiter;
+  /** When limits are shared, if they are to be. */
+  readonly ready: Promise<void>;
   readonly log: string[] = [];
   nowMs = Date.parse('2026-06-01T12:00:00Z');
   key = '';
@@ -64,7 +77,11 @@ export class Petstore {
       trustProxy: options.trustProxy ?? false,
       enforceSunset: options.enforceSunset ?? false,
     };
-    this.limiter = new Limiter(db, clock, log);
+    this.local = new LocalLimiter(db, clock, log);
+    const valkey = options.valkey ?? valkeyOf(folder, clock);
+    const shared = valkey && new SharedLimiter(this.local, valkey, log);
+    this.limiter = shared ?? this.local;
+    this.ready = shared?.start() ?? Promise.resolve();
     this.app = buildApp({ config, db, limiter: this.limiter, log, clock, demoKey: options.demoKey });
   }
 
@@ -97,6 +114,7 @@ export class Petstore {
   /** Sends a request to any path and holds the answer against the description. */
   async send(method: string, url: string, options: CallOptions = {}): Promise<JsonAnswer> {
     const { headers, payload } = requestOf(options, this.key);
+    await this.ready;
     const response = await this.app.inject({ method, url, headers, payload } as InjectOptions);
     const answer = {
       status: response.statusCode,
@@ -121,6 +139,7 @@ export class Petstore {
 
   /** The address at which the service listens on a real socket. */
   async listen(port = 0): Promise<string> {
+    await this.ready;
     return this.app.listen({ port, host: '127.0.0.1' });
   }
 
@@ -129,6 +148,12 @@ export class Petstore {
     await this.limiter.close();
     await this.db.close();
   }
+}
+
+/** Accounts of one test, those of addresses too, are kept from those of another. */
+function valkeyOf(folder: string, clock: () => number): ShareOptions | undefined {
+  if (!valkeyOfRun) return undefined;
+  return { urls: valkeyOfRun.split(','), timeoutMs: patienceMs, prefix: `${basename(folder)}:`, clock };
 }
 
 /** Headers and payload of a request. */

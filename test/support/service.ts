@@ -10,12 +10,16 @@ const startTimeoutMs = 20_000;
 
 type Environment = Record<string, string>;
 
-/** The storage is that of the folder, unless the test says otherwise. */
+const { PATH, HOME, PETSTORE_TEST_VALKEY_URL: VALKEY_URL = '' } = process.env;
+
+/** Storage is that of the folder, and limits are shared as the run of the tests says, unless the test says otherwise. */
 function environment(env: Environment) {
   const databaseUrl = databaseUrlOf(env.PETSTORE_DATA_DIR ?? '');
   return {
-    PATH: process.env.PATH,
-    HOME: process.env.HOME,
+    PATH,
+    HOME,
+    VALKEY_URL,
+    VALKEY_TIMEOUT_MS: '5000',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
     ...env,
   };

@@ -1,0 +1,63 @@
+-- `decide` of limits.ts, whose comments explain it, on an account that instances share. A test holds both equal.
+--
+-- KEYS: the account.
+-- ARGV: perMinute, perDay, pardonedAtMs, the time or nothing for the clock of this server, and where there are ban
+--       rules: strikesFactor, firstMs, longestMs, growth, memoryMs.
+-- Answers the outcome, whether a ban began (1), the time, and the eight numbers of the account.
+
+local minute_ms, day_ms, min_strikes = 60000, 86400000, 10
+-- Beyond the time when an account tells nothing any more, for the case that a clock is set back.
+local keep_ms = 3600000
+
+local per_minute, per_day, pardoned_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local clock = tonumber(ARGV[4])
+local strikes_factor, first_ms, longest_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local growth, memory_ms = tonumber(ARGV[8]), tonumber(ARGV[9])
+
+if not clock then
+  local time = redis.call('TIME')
+  clock = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until = 0, 0, 0, 0, 0, 0, 0, 0
+local stored = redis.call('GET', KEYS[1])
+if stored then
+  local numbers = {}
+  for digits in string.gmatch(stored, '%d+') do numbers[#numbers + 1] = tonumber(digits) end
+  if numbers[1] * minute_ms <= clock + day_ms then
+    minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until = unpack(numbers)
+  end
+end
+
+local now = math.max(clock, minute * minute_ms)
+local this_minute, this_day = math.floor(now / minute_ms), math.floor(now / day_ms)
+if minute ~= this_minute then minute, minute_count, strikes = this_minute, 0, 0 end
+if day ~= this_day then day, day_count = this_day, 0 end
+if banned_at ~= 0 and banned_at <= pardoned_at then bans, banned_at, banned_until = 0, 0, 0 end
+
+local outcome, is_new_ban = 'banned', 0
+if now >= banned_until then
+  if minute_count < per_minute and day_count < per_day then
+    outcome, minute_count, day_count = 'admitted', minute_count + 1, day_count + 1
+  else
+    outcome, strikes = 'limited', strikes + 1
+    if strikes_factor and strikes > math.max(per_minute * strikes_factor, min_strikes) then
+      local is_remembered = bans > 0 and now < banned_at + memory_ms
+      outcome, is_new_ban, strikes, bans, banned_at = 'banned', 1, 0, is_remembered and bans + 1 or 1, now
+      local length_ms = first_ms
+      for _ = 2, bans do
+        if length_ms >= longest_ms then break end
+        length_ms = length_ms * growth
+      end
+      banned_until = now + math.ceil(math.min(length_ms, longest_ms))
+    end
+  end
+end
+
+local account = { minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until }
+local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', unpack(account))
+if text ~= stored then
+  local tells_until = math.max((day + 1) * day_ms, banned_until, banned_at + (memory_ms or 0))
+  redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', math.ceil(tells_until - now) + keep_ms))
+end
+return { outcome, is_new_ban, clock, unpack(account) }

@@ -1,0 +1,135 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../db/database.ts';
+import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
+import type { Limiter, Subject } from './limiter.ts';
+import { type Account, type Decision, decide, look, newAccount, type Terms } from './limits.ts';
+
+/** Accounts that are kept at hand. The others wait in storage. */
+const maxAccounts = 100_000;
+const saveEveryMs = 500;
+/** Changed accounts that are saved without waiting for the next turn; more at once would hold up requests. */
+const maxUnsaved = 4_000;
+/** Changed accounts that are kept while they cannot be saved. Of addresses, those beyond are not. */
+const maxUnsavable = 100_000;
+
+interface Entry extends Subject {
+  account: Account;
+}
+
+/**
+ * Counts in this process and saves what changed twice a second, so that a restart forgets nothing and a crash at most
+ * the last second. One timer serves all accounts. An account that is not at hand is read from storage once.
+ */
+export class LocalLimiter implements Limiter {
+  readonly #db: Database;
+  readonly #clock: () => number;
+  readonly #entries = new LRUCache<string, Entry>({ max: maxAccounts });
+  /** Entries whose account differs from the stored one, also those that have left `#entries`. */
+  readonly #unsaved = new Map<string, Entry>();
+  readonly #loading = new Map<string, Promise<Entry>>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
+  #saving: Promise<void> | undefined;
+  #isFailing = false;
+
+  constructor(db: Database, clock: () => number, log: Pick<FastifyBaseLogger, 'warn' | 'info'>) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#log = log;
+    this.#timer = setInterval(() => this.save(), saveEveryMs).unref();
+  }
+
+  /** Decides at once if the account is at hand. */
+  decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+    const entry = this.#atHand(subject);
+    if (entry) return this.#charge(entry, terms);
+    return this.#load(subject).then(
+      (entry) => this.#charge(entry, terms),
+      // Without storage there is nothing to count on, and the request will fail.
+      () => this.look(subject, terms),
+    );
+  }
+
+  #charge(entry: Entry, terms: Terms): Decision {
+    const { decision, account } = decide(entry.account, terms, this.#clock());
+    if (account !== entry.account) {
+      entry.account = account;
+      this.#remember(entry);
+    }
+    return decision;
+  }
+
+  #remember(entry: Entry): void {
+    if (this.#unsaved.size >= maxUnsaved && !this.#isFailing) this.save();
+    if (this.#unsaved.size >= maxUnsavable && entry.workspaceId === 0) return;
+    this.#unsaved.set(entry.id, entry);
+  }
+
+  /** Does not ask the storage. */
+  look(subject: Subject, terms: Terms): Decision {
+    return look(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
+  }
+
+  /** Goes on from an account that was decided on elsewhere. It is saved once it is charged here. */
+  adopt({ workspaceId, id }: Subject, account: Account): void {
+    const entry = this.#atHand({ id });
+    if (entry) entry.account = account;
+    else this.#entries.set(id, { workspaceId, id, account });
+  }
+
+  #atHand({ id }: Pick<Subject, 'id'>): Entry | undefined {
+    return this.#entries.get(id) ?? this.#unsaved.get(id);
+  }
+
+  #load(subject: Subject): Promise<Entry> {
+    let loading = this.#loading.get(subject.id);
+    if (!loading) {
+      loading = this.#read(subject).finally(() => this.#loading.delete(subject.id));
+      this.#loading.set(subject.id, loading);
+    }
+    return loading;
+  }
+
+  async #read({ workspaceId, id }: Subject): Promise<Entry> {
+    const account = await findAccount(this.#db.read, workspaceId, id);
+    const entry = { workspaceId, id, account: account ?? newAccount };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  /** Saves what has changed. What cannot be saved now is tried again at the next turn. */
+  save(): Promise<void> {
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
+  async #saveAll(): Promise<void> {
+    const batch = [...this.#unsaved.values()].map((entry) => ({ entry, saved: entry.account }));
+    if (batch.length === 0) return;
+    const rows = batch.map(({ entry: { workspaceId, id }, saved }) => ({ workspaceId, id, account: saved }));
+    try {
+      await this.#db.write((sql) => saveAccounts(sql, rows));
+      if (this.#isFailing) this.#log.info('limit accounts are saved again');
+      this.#isFailing = false;
+    } catch (err) {
+      if (!this.#isFailing)
+        this.#log.warn({ err }, 'limit accounts cannot be saved; trying again twice a second');
+      this.#isFailing = true;
+      return;
+    }
+    for (const { entry, saved } of batch) if (entry.account === saved) this.#unsaved.delete(entry.id);
+  }
+
+  forgetOld(memoryMs: number): Promise<void> {
+    return this.#db.write((sql) => forgetOldAccounts(sql, this.#clock(), memoryMs));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#saving;
+    await this.save();
+  }
+}

@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { toAccount } from './accounts.ts';
+import type { Subject } from './limiter.ts';
+import { type Account, type Decision, describe, type Terms } from './limits.ts';
+import type { Valkey } from './valkey.ts';
+
+const script = readFileSync(new URL('./limits.lua', import.meta.url), 'utf8');
+const scriptSha1 = hash('sha1', script);
+
+/** Names accounts in Valkey, all that is kept of one under one name, so that a cluster keeps it in one slot. */
+export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
+  `${prefix}account:${workspaceId}:${id}`;
+
+/** Names an account that is nobody's, in the slot of another. */
+export const probeName = (name: string) => `petstore:probe:{${name}}`;
+
+/**
+ * Decides on one request in Valkey, at once for all instances, and answers the decision and the account after it. Time is
+ * that of the server's clock unless one is given. `onSend` is called at each round trip: one, or two where the server
+ * does not know the script yet.
+ */
+export async function decideShared(
+  valkey: Valkey,
+  name: string,
+  terms: Terms,
+  onSend: () => void,
+  clockMs?: number,
+): Promise<{ decision: Decision; account: Account }> {
+  const { quota, banRules: rules, pardonedAtMs = 0 } = terms;
+  const args = [quota.perMinute, quota.perDay, pardonedAtMs, clockMs ?? ''];
+  if (rules) args.push(rules.strikesFactor, rules.firstMs, rules.longestMs, rules.growth, rules.memoryMs);
+  onSend();
+  const answer = await valkey.evalsha(scriptSha1, 1, name, ...args).catch((error: Error) => {
+    if (!error.message.startsWith('NOSCRIPT')) throw error;
+    onSend();
+    return valkey.eval(script, 1, name, ...args);
+  });
+  const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], number, number, ...number[]];
+  const account = toAccount(numbers);
+  return { decision: describe(outcome, account, quota, nowMs, isNewBan === 1), account };
+}
+
+/** The account as it was after the last decision on it. */
+export async function findSharedAccount(valkey: Valkey, subject: Subject): Promise<Account | undefined> {
+  const text = await valkey.get(accountName(subject));
+  return text === null ? undefined : toAccount(text.split(' '));
+}

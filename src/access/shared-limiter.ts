@@ -1,0 +1,131 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Limiter, Sharing, Subject } from './limiter.ts';
+import type { Decision, Terms } from './limits.ts';
+import type { LocalLimiter } from './local-limiter.ts';
+import { plans } from './plans.ts';
+import { accountName, decideShared, probeName } from './shared-accounts.ts';
+import { connectValkey, type Valkey, within } from './valkey.ts';
+
+const connectWithinMs = 1_000;
+const probeEveryMs = 500;
+
+export interface ShareOptions {
+  urls: readonly string[];
+  /** How long a request waits for Valkey before this instance goes on alone. */
+  timeoutMs: number;
+  /** What the names of accounts begin with. */
+  prefix?: string;
+  /** Milliseconds since 1970. Without it the clock of Valkey counts, so that all instances share one. */
+  clock?: () => number;
+}
+
+/**
+ * Counts in Valkey, so that all instances share every account. At the first question that fails or is not answered in
+ * time, the connection is given up and this instance goes on alone, from the accounts as it saw them last, without any
+ * further waiting. Meanwhile connections are tried in the background, and sharing goes on over the first on which a
+ * decision succeeds in the very slot that failed.
+ */
+export class SharedLimiter implements Limiter {
+  readonly sharing: Sharing = { isShared: false, fallbacks: 0, roundTrips: 0 };
+  readonly #local: LocalLimiter;
+  readonly #options: ShareOptions;
+  readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
+  #valkey: Valkey | undefined;
+  #probeName = probeName('start');
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(local: LocalLimiter, options: ShareOptions, log: Pick<FastifyBaseLogger, 'warn' | 'info'>) {
+    this.#local = local;
+    this.#options = options;
+    this.#log = log;
+  }
+
+  /** Begins to share, or alone if Valkey does not answer. */
+  async start(): Promise<void> {
+    await this.#share().catch((error: Error) => this.#goAlone(error));
+  }
+
+  decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+    return this.#valkey ? this.#ask(this.#valkey, subject, terms) : this.#decideAlone(subject, terms);
+  }
+
+  async #ask(valkey: Valkey, subject: Subject, terms: Terms): Promise<Decision> {
+    const name = accountName(subject, this.#options.prefix);
+    try {
+      const { decision, account } = await this.#decideIn(valkey, name, terms);
+      this.#local.adopt(subject, account);
+      return decision;
+    } catch (error) {
+      if (this.#valkey === valkey) this.#probeName = probeName(name);
+      this.#giveUp(valkey, error as Error);
+      return this.#decideAlone(subject, terms);
+    }
+  }
+
+  #decideAlone(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+    this.sharing.fallbacks++;
+    return this.#local.decide(subject, terms);
+  }
+
+  #decideIn(valkey: Valkey, name: string, terms: Terms) {
+    const { timeoutMs, clock } = this.#options;
+    const onSend = () => {
+      this.sharing.roundTrips++;
+    };
+    return within(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.()));
+  }
+
+  look(subject: Subject, terms: Terms): Decision {
+    return this.#local.look(subject, terms);
+  }
+
+  /** Accounts in Valkey expire by themselves. */
+  forgetOld(memoryMs: number): Promise<void> {
+    return this.#local.forgetOld(memoryMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    const valkey = this.#valkey;
+    this.#valkey = undefined;
+    valkey?.disconnect();
+    await this.#local.close();
+  }
+
+  /** Connects, and shares if a decision succeeds. */
+  async #share(): Promise<void> {
+    const valkey = await connectValkey(this.#options.urls, connectWithinMs);
+    valkey.once('end', () => this.#giveUp(valkey, new Error('the connection ended')));
+    try {
+      await this.#decideIn(valkey, this.#probeName, { quota: plans.free });
+      if (this.#isClosed) throw new Error('closed meanwhile');
+    } catch (error) {
+      valkey.disconnect();
+      throw error;
+    }
+    this.#valkey = valkey;
+    this.sharing.isShared = true;
+    this.#log.info('limits are shared through Valkey');
+  }
+
+  #giveUp(valkey: Valkey, reason: Error): void {
+    if (this.#valkey !== valkey) return;
+    this.#valkey = undefined;
+    valkey.disconnect();
+    this.#goAlone(reason);
+  }
+
+  #goAlone({ message }: Error): void {
+    this.sharing.isShared = false;
+    // The error itself is not logged: it may carry the command that failed, and AUTH has the password in it.
+    this.#log.warn({ reason: message }, 'Valkey is away: this instance limits on its own until it is back');
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed) return;
+    this.#retry = setTimeout(() => this.#share().catch(() => this.#retryLater()), probeEveryMs).unref();
+  }
+}

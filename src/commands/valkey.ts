@@ -1,0 +1,42 @@
+import { findAccount } from '../access/accounts.ts';
+import type { Subject } from '../access/limiter.ts';
+import type { Account } from '../access/limits.ts';
+import type { Valkey } from '../access/valkey.ts';
+import { readConfig } from '../config.ts';
+import type { Sql } from '../db/sql.ts';
+
+const connectWithinMs = 2_000;
+
+/**
+ * The account of a key: from Valkey where instances share it, and otherwise as a running server saved it last, at most a
+ * second ago. Throws if Valkey cannot be reached.
+ */
+export async function currentAccount(sql: Sql, subject: Subject): Promise<Account | undefined> {
+  const { valkeyUrls } = readConfig(process.env);
+  if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
+  const { findSharedAccount } = await import('../access/shared-accounts.ts');
+  return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
+    throw new Error(`Valkey cannot be reached, and only it knows what is used: ${error.message}`);
+  });
+}
+
+/** The time by the later of the clocks that bans may have begun by. A Valkey that is away is not waited for long. */
+export async function latestClockMs(): Promise<number> {
+  const { valkeyUrls } = readConfig(process.env);
+  const nowMs = Date.now();
+  if (valkeyUrls.length === 0) return nowMs;
+  const [seconds = 0, microseconds = 0] = await withValkey(valkeyUrls, (valkey) => valkey.time()).catch(
+    () => [],
+  );
+  return Math.max(nowMs, Number(seconds) * 1000 + Math.ceil(Number(microseconds) / 1000));
+}
+
+async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {
+  const { connectValkey, within } = await import('../access/valkey.ts');
+  const valkey = await connectValkey(urls, connectWithinMs);
+  try {
+    return await within(connectWithinMs, work(valkey));
+  } finally {
+    valkey.disconnect();
+  }
+}
