@@ -94,7 +94,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     const ids = answers.map(({ body }) => body.id).sort((a, b) => a - b);
     assert.deepEqual(
       ids,
-      Array.from({ length: 120 }, (_, i) => 7 + i),
+      Array.from({ length: 120 }, (_, i) => 8 + i),
     );
   });
 
