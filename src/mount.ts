@@ -52,7 +52,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
     schema: success.schema ? { response: { [success.status]: success.schema } } : {},
     config: { operation, lifecycle: lifecycleHeaders(operation, services.baseUrl) },
     handler: async (request, reply) => {
-      const preconditions = isConditional ? preconditionsOf(request.headers) : none;
+      const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
       const input = readInput(request, preconditions);
       const handle: Handle = async (sql) =>
         toOutcome(operation, services.baseUrl, request, await operation.handle(sql, input));
