@@ -56,7 +56,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
     config: { operation, lifecycle: lifecycleHeaders(operation, services.baseUrl) },
     handler: async (request, reply) => {
       if (services.enforceSunset) assertNotSunset(operation, services.clock());
-      const preconditions = isConditional ? preconditionsOf(request.headers) : none;
+      const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
       const input = readInput(request, preconditions);
       const handle: Handle = async (sql) =>
         toOutcome(operation, services.baseUrl, request, await operation.handle(sql, input));

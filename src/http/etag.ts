@@ -28,13 +28,13 @@ export interface Preconditions {
   ifNoneMatch: '*' | string[] | undefined;
 }
 
-export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
+/** If-Match is read for a change alone: a reader is not asked for it and may send what it likes. */
+export function preconditionsOf(headers: IncomingHttpHeaders, isChange: boolean): Preconditions {
+  const read = (field: string, value: string | undefined) =>
+    value === undefined ? undefined : parseEntityTags(field, value);
   return {
-    ifMatch: headers['if-match'] === undefined ? undefined : parseEntityTags('If-Match', headers['if-match']),
-    ifNoneMatch:
-      headers['if-none-match'] === undefined
-        ? undefined
-        : parseEntityTags('If-None-Match', headers['if-none-match']),
+    ifMatch: isChange ? read('If-Match', headers['if-match']) : undefined,
+    ifNoneMatch: read('If-None-Match', headers['if-none-match']),
   };
 }
 

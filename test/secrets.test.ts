@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startPetstore } from './support/petstore.ts';
+
+test('no key is written anywhere: not to the log, not to an error, not to the database', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = store;
+  const asJson = { 'content-type': 'application/json' };
+  const requests: [string, string, Parameters<typeof store.call>[2]][] = [
+    ['GET', '/pets/1', {}],
+    ['GET', '/pets/1', { key: null, headers: { 'x-api-key': key } }],
+    ['GET', `/pets/${key}`, {}],
+    ['GET', `/${key}`, {}],
+    ['GET', `/pets?api_key=${key}`, { key: null }],
+    ['GET', `/pets?${key}=1`, {}],
+    ['GET', `/pets?cursor=${key}`, {}],
+    ['GET', `/pets?x=%E0%${key}`, {}],
+    ['GET', `/pets/%E0%${key}`, {}],
+    ['GET', '/pets/1', { headers: { 'x-request-id': `my-${key}` } }],
+    [
+      'GET',
+      '/pets/1',
+      { headers: { 'if-none-match': key, referer: key, 'user-agent': key, cookie: `k=${key}` } },
+    ],
+    ['GET', '/pets/1', { key: null, headers: { authorization: `Basic ${key}` } }],
+    ['POST', '/pets', { body: { name: 5, [key]: 1 } }],
+    ['POST', '/pets', { body: `{"a":"${key}"` }],
+    ['POST', '/pets', { body: `{"${key}":1,"${key}":2}` }],
+    ['POST', '/pets', { body: key, headers: asJson }],
+    ['POST', '/pets', { body: '{}', headers: { 'content-type': key } }],
+    ['PATCH', `/pets/1?${key}`, { body: { status: key } }],
+    ['DELETE', `/${key}/${key}`, {}],
+  ];
+  const errors: string[] = [];
+  for (const [method, path, options] of requests) {
+    const answer = await store.call(method, path, options);
+    if (answer.status >= 400) errors.push(answer.text);
+  }
+  await store.db.write((sql) => sql`alter table pets rename column name to label`);
+  errors.push((await store.call('GET', `/pets/1`, { headers: { 'x-request-id': key } })).text);
+  await store.local.save();
+  const secret = key.slice('pet_'.length);
+  assert.ok(errors.length >= 15 && store.log.length >= requests.length);
+  assert.ok(!errors.join('').includes(secret), 'errors');
+  assert.ok(!store.log.join('').includes(secret), 'log');
+  assert.ok(!(await store.send('GET', '/metrics', { key: null })).text.includes(secret), 'metrics');
+  for (const file of readdirSync(store.folder)) {
+    assert.ok(!readFileSync(join(store.folder, file)).includes(secret), file);
+  }
+});
+
+test('a name that objects have by nature is a name like any other, and changes no object', async (t) => {
+  const store = await startPetstore(t);
+  for (const body of [
+    '{"__proto__":{"name":"Evil","categoryId":1}}',
+    '{"constructor":{"prototype":{"name":"Evil"}},"categoryId":1}',
+  ]) {
+    assert.equal((await store.call('POST', '/pets', { body })).status, 400);
+  }
+  const patch = '{"__proto__":{"status":"sold"},"constructor":1,"toString":2}';
+  const patched = await store.call('PATCH', '/pets/1', { body: patch });
+  assert.deepEqual(patched.body, { id: 1, name: 'Bella', categoryId: 1, status: 'available' });
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    assert.equal((await store.call('GET', `/pets?${name}=1`)).status, 400, name);
+  }
+  assert.equal(({} as { name?: string }).name, undefined);
+});
+
+test('nothing that a caller sends becomes a header field of its own', async (t) => {
+  const store = await startPetstore(t);
+  const evil = '%0d%0aX-Evil:%201';
+  for (const path of [
+    `/pets?limit=1&status=available${evil}`,
+    `/pets/1${evil}`,
+    `/${evil}`,
+    `/pets?cursor=${evil}`,
+  ]) {
+    assert.ok(!('x-evil' in (await store.call('GET', path)).headers), path);
+  }
+  const page = await store.call('GET', '/pets?status=available&limit=1');
+  assert.match(page.headers.link as string, /^<[^<>\s]+>; rel="next"$/);
+  const headers = { 'x-request-id': 'walk\r\nX-Evil: 1' };
+  const answer = await store.call('GET', '/pets/1', { headers });
+  assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/);
+});
+
+test('no pattern takes long on text that was made for it', async (t) => {
+  const store = await startPetstore(t);
+  const spaces = ' '.repeat(60_000);
+  const startMs = performance.now();
+  await store.call('POST', '/categories', { body: { name: `${spaces}\u0000` } });
+  await store.call('POST', '/store/orders', {
+    body: { shipDate: `2026-01-01T00:00:00.${'1'.repeat(50_000)}` },
+  });
+  await store.call('POST', '/pets', { body: `{"a":"${'\\\\'.repeat(30_000)}` });
+  await store.call('POST', '/pets', { body: `{"a":${'"\\"'.repeat(15_000)}` });
+  for (const value of [
+    ',\t '.repeat(5_000),
+    '"a",'.repeat(3_500),
+    `"${'!'.repeat(14_000)}`,
+    `${'"a" '.repeat(3_000)}x`,
+  ]) {
+    await store.call('DELETE', '/pets/1', { headers: { 'if-match': value } });
+    await store.call('POST', '/pets', { body: {}, headers: { 'idempotency-key': value } });
+  }
+  // A pattern that backtracks without bound would take minutes.
+  assert.ok(performance.now() - startMs < 10_000);
+});
