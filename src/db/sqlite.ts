@@ -7,6 +7,7 @@ import { StorageUnavailableError } from '../errors.ts';
 import type { Database, StorageCounts } from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
+import { TurnSnapshot } from './sqlite-snapshot.ts';
 
 /** How long a transaction waits for another process, such as the command line, to finish its own. */
 const lockWaitMs = 5_000;
@@ -68,6 +69,7 @@ class SqliteDatabase implements Database {
   readonly #maxGroupSize: number;
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
+  readonly #snapshot: TurnSnapshot;
   readonly #sql: Sql;
   #queue: PendingWrite[] = [];
   #draining: Promise<void> | undefined;
@@ -77,9 +79,11 @@ class SqliteDatabase implements Database {
     this.#writer = writer;
     this.#reader = reader;
     this.#sql = sqlOn(writer, this.counts);
+    this.#snapshot = new TurnSnapshot(reader);
     const read = sqlOn(reader, this.counts);
     this.read = (template, ...values) => {
       this.counts.reads++;
+      this.#snapshot.hold();
       return read(template, ...values);
     };
   }
@@ -104,6 +108,8 @@ class SqliteDatabase implements Database {
     while (this.#queue.length > 0) {
       await nextTurn();
       const group = this.#queue.splice(0, this.#maxGroupSize);
+      // An open snapshot would keep the log from being taken up again.
+      this.#snapshot.end();
       try {
         const settle = await this.#commit(group);
         this.counts.commits++;
@@ -138,6 +144,7 @@ class SqliteDatabase implements Database {
         await this.#sql`release one_write`;
       }
       await this.#sql`commit`;
+      this.#snapshot.end();
       return settle;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec('rollback');
