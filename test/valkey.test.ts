@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -10,7 +9,7 @@ import { remaining, roomInMinute, times } from './support/limits.ts';
 import { fetchChecked, type JsonAnswer, type Options, Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { petstore, startService } from './support/service.ts';
-import { aboutSqlite, openTestStorage, temporaryStorage } from './support/storage.ts';
+import { openTestStorage, temporaryStorage } from './support/storage.ts';
 import { needsValkey, startCluster, startValkey, until } from './support/valkey.ts';
 
 /** For what must not fail however busy the machine is. */
@@ -82,23 +81,6 @@ for (const [name, start] of [
       for (const store of stores) assert.equal((await metrics(store)).fallbacks, 0);
     },
   );
-
-  // Limits do not know the storage, so that these run with one.
-  const skip = needsValkey.skip || aboutSqlite;
-  test(`over ${name}, the tests of limits and bans hold too`, { ...needsValkey, skip }, async (t) => {
-    const url = (await start(t))[0]?.url;
-    const files = ['limits', 'bans'].map((file) => new URL(`${file}.test.ts`, import.meta.url).pathname);
-    // One is about saving accounts, which these are not, and one takes a minute.
-    const except = ['--test-skip-pattern', 'cannot be saved|real minute'];
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const run = spawn(process.execPath, ['--test', ...except, ...files], {
-      env: { ...env, PETSTORE_TEST_VALKEY_URL: url },
-    });
-    let output = '';
-    run.stdout.on('data', (chunk) => (output += chunk));
-    const [code] = await once(run, 'exit');
-    assert.equal(code, 0, output);
-  });
 }
 
 test('a ban on one instance holds on all, and a pardon reaches all', needsValkey, async (t) => {
