@@ -7,6 +7,7 @@ import { createKey } from '../src/access/keys.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { seedWorkspace } from '../src/workspaces/seed.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
+import { freePort } from '../test/support/port.ts';
 import { type LoadRequest, onCore } from './load.ts';
 
 export const workspace = 'bench';
@@ -25,7 +26,6 @@ export interface Server {
 export class Servers {
   readonly folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   readonly #children: ChildProcess[] = [];
-  #port = 18_080;
 
   stop(): void {
     for (const child of this.#children) child.kill('SIGKILL');
@@ -47,8 +47,8 @@ export class Servers {
   }
 
   /** The service as it is run. */
-  startService(dataDir: string, logLevel = 'warn'): Promise<Server> {
-    const port = this.#port++;
+  async startService(dataDir: string, logLevel = 'warn'): Promise<Server> {
+    const port = await freePort();
     const env = {
       ...process.env,
       PORT: String(port),
@@ -69,8 +69,8 @@ export class Servers {
   }
 
   /** One of the servers of `server.ts`. */
-  startKind(kind: string, argument: string): Promise<Server> {
-    const port = this.#port++;
+  async startKind(kind: string, argument: string): Promise<Server> {
+    const port = await freePort();
     return this.#start(['bench/server.ts', kind, String(port), argument], port, '/v1/pets/1');
   }
 
@@ -90,7 +90,7 @@ export class Servers {
         console.log(`${name} is left out: "npm ci --prefix bench/peers" installs it.`);
         continue;
       }
-      const port = this.#port++;
+      const port = await freePort();
       started.push({
         name,
         ...(await this.#start([path, ...args, '--port', String(port)], port, '/pets/1')),
