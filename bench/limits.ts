@@ -50,7 +50,7 @@ async function measureTurns(): Promise<void> {
     identify: identifier(db),
     limiter,
     banRules: defaultBanRules,
-    metrics: new Metrics(db.counts),
+    metrics: new Metrics(db.counts, { uses: new Map() }),
   };
   const bare = await connect(key, () => undefined);
   const admitting = await connect(key, (request, reply) => admit(admission, request, reply));

@@ -63,8 +63,8 @@ declare module 'fastify' {
 export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
-  const metrics = new Metrics(db.counts, limiter.sharing);
-  const deprecatedCalls = new DeprecatedCalls(metrics, log);
+  const deprecatedCalls = new DeprecatedCalls(log, clock);
+  const metrics = new Metrics(db.counts, deprecatedCalls, limiter.sharing);
   const admission = { identify: identifier(db), limiter, banRules, metrics };
 
   const app = fastify({
@@ -133,7 +133,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   app.addHook('onResponse', (request, reply, done) => {
     const { operation, caller } = request;
     metrics.countRequest(operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
-    if (operation?.deprecated && caller) deprecatedCalls.note(operation, caller, clock());
+    if (operation?.deprecated && caller) deprecatedCalls.note(operation, caller);
     done();
   });
   return app;

@@ -2,11 +2,10 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Caller } from './access/keys.ts';
 import { dayMs } from './access/limits.ts';
 import { ApiError } from './errors.ts';
-import type { Metrics } from './metrics.ts';
 import type { Operation } from './operation.ts';
-import { referenceUrl } from './reference/serve.ts';
+import { referenceUrl } from './reference/url.ts';
 
-/** Callers whose use of deprecated operations is remembered for a day. Beyond that some may be told of twice. */
+/** Keys that are told of in a day for each operation, at most. */
 const maxTold = 100_000;
 
 /** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for callers who find the API at `baseUrl`. */
@@ -29,35 +28,49 @@ export function assertNotSunset({ deprecated }: Operation, nowMs: number): void 
   if (!deprecated || nowMs < Date.parse(deprecated.sunset)) return;
   throw new ApiError(
     'gone',
-    `This operation is no longer served since ${deprecated.sunset}. Use ${deprecated.successor} instead.`,
+    `This operation is no longer served since ${deprecated.sunset}. Use GET ${deprecated.successor} instead.`,
   );
+}
+
+/** Calls of a deprecated operation since the start, and the keys that called it today (UTC). */
+export interface DeprecatedUse {
+  calls: number;
+  callers: ReadonlySet<string>;
 }
 
 /** Tells the operator who still calls deprecated operations: one log line a day for each key, and numbers. */
 export class DeprecatedCalls {
-  readonly #metrics: Metrics;
   readonly #log: Pick<FastifyBaseLogger, 'info'>;
-  readonly #told = new Set<string>();
+  readonly #clock: () => number;
+  readonly #uses = new Map<string, DeprecatedUse & { callers: Set<string> }>();
   #day = 0;
 
-  constructor(metrics: Metrics, log: Pick<FastifyBaseLogger, 'info'>) {
-    this.#metrics = metrics;
+  constructor(log: Pick<FastifyBaseLogger, 'info'>, clock: () => number) {
     this.#log = log;
+    this.#clock = clock;
   }
 
-  /** Notes a call of an operation by the holder of a key. */
-  note({ id: operation }: Operation, { keyId, workspaceId }: Caller, nowMs: number): void {
-    const day = Math.floor(nowMs / dayMs);
-    if (day !== this.#day || this.#told.size >= maxTold) {
-      this.#day = day;
-      this.#told.clear();
-      this.#metrics.forgetDeprecatedCallers();
-    }
-    const call = `${operation} ${keyId}`;
-    const isFirst = !this.#told.has(call);
-    this.#metrics.countDeprecatedCall(operation, isFirst);
-    if (!isFirst) return;
-    this.#told.add(call);
+  /** Notes an admitted call of an operation. */
+  note({ id: operation }: Operation, { keyId, workspaceId }: Caller): void {
+    this.#turnDay();
+    const use = this.#uses.get(operation) ?? { calls: 0, callers: new Set() };
+    this.#uses.set(operation, use);
+    use.calls++;
+    if (use.callers.has(keyId) || use.callers.size >= maxTold) return;
+    use.callers.add(keyId);
     this.#log.info({ operation, keyId, workspaceId }, 'a deprecated operation is still called');
+  }
+
+  /** The use of each operation by its id. */
+  get uses(): ReadonlyMap<string, DeprecatedUse> {
+    this.#turnDay();
+    return this.#uses;
+  }
+
+  #turnDay(): void {
+    const day = Math.floor(this.#clock() / dayMs);
+    if (day === this.#day) return;
+    this.#day = day;
+    for (const { callers } of this.#uses.values()) callers.clear();
   }
 }

@@ -3,6 +3,7 @@ import type { Sharing } from './access/limiter.ts';
 import type { Decision } from './access/limits.ts';
 import { type Plan, planNames } from './access/plans.ts';
 import type { StorageCounts } from './db/database.ts';
+import type { DeprecatedCalls } from './lifecycle.ts';
 
 const latencyBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
@@ -16,7 +17,6 @@ export class Metrics {
   readonly #requests = new Map<string, Map<number, number>>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
-  readonly #deprecated = new Map<string, { calls: number; callers: number }>();
   readonly #registry = new Registry();
   readonly #latency = new Histogram({
     name: 'petstore_request_duration_seconds',
@@ -27,7 +27,11 @@ export class Metrics {
   });
 
   /** `storage` tells its counts when the metrics are asked for, and so does `sharing`, where limits are to be shared. */
-  constructor(storage: Readonly<StorageCounts>, sharing?: Readonly<Sharing>) {
+  constructor(
+    storage: Readonly<StorageCounts>,
+    deprecated: Pick<DeprecatedCalls, 'uses'>,
+    sharing?: Readonly<Sharing>,
+  ) {
     collectDefaultMetrics({ register: this.#registry });
     this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
       for (const [operation, statuses] of this.#requests) {
@@ -44,10 +48,10 @@ export class Metrics {
     });
     this.#publish(
       'petstore_deprecated_requests_total',
-      'Calls of deprecated operations with a valid key.',
+      'Admitted calls of deprecated operations.',
       ['operation'],
       (count) => {
-        for (const [operation, { calls }] of this.#deprecated) count({ operation }, calls);
+        for (const [operation, { calls }] of deprecated.uses) count({ operation }, calls);
       },
     );
     this.#publish(
@@ -55,7 +59,7 @@ export class Metrics {
       'Keys that called a deprecated operation today (UTC). The log names them.',
       ['operation'],
       (count) => {
-        for (const [operation, { callers }] of this.#deprecated) count({ operation }, callers);
+        for (const [operation, { callers }] of deprecated.uses) count({ operation }, callers.size);
       },
       Gauge,
     );
@@ -100,17 +104,6 @@ export class Metrics {
   countDecision(account: Account, { outcome, isNewBan }: Decision): void {
     this.#decisions[account][outcome]++;
     if (isNewBan) this.#bans[account]++;
-  }
-
-  /** Counts a call of a deprecated operation, and whether it is the caller's first of the day. */
-  countDeprecatedCall(operation: string, isFirst: boolean): void {
-    const { calls, callers } = this.#deprecated.get(operation) ?? { calls: 0, callers: 0 };
-    this.#deprecated.set(operation, { calls: calls + 1, callers: callers + (isFirst ? 1 : 0) });
-  }
-
-  /** Starts counting callers of deprecated operations anew. */
-  forgetDeprecatedCallers(): void {
-    for (const counts of this.#deprecated.values()) counts.callers = 0;
   }
 
   get contentType(): string {

@@ -9,7 +9,7 @@ import type { Database } from './db/database.ts';
 import { openStorage } from './db/open.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import { createLogger } from './log.ts';
-import { referenceUrl } from './reference/serve.ts';
+import { referenceUrl } from './reference/url.ts';
 import { prepareDemo } from './workspaces/demo.ts';
 
 const sweepEveryMs = 60 * 60 * 1000;

@@ -19,6 +19,22 @@ test('a deprecated operation tells since when, until when, and where to go, what
   assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
 });
 
+test('so do the answers to those who have it already, have no key, or have no room left', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
+  const { headers } = await store.call('GET', '/pets/1');
+  const known = { 'if-none-match': headers.etag as string };
+  const answers = [
+    await store.call('GET', '/pets/1', { headers: known }),
+    await store.call('HEAD', '/pets/1'),
+    await store.call('GET', '/pets/1', { key: null }),
+  ];
+  for (let i = 0; i < 13; i++) answers.push(await store.call('GET', '/pets/1', { key }));
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [304, 200, 401, 429, 403]);
+  for (const { status, headers } of answers)
+    assert.ok(headers.deprecation && headers.sunset && headers.link, `${status}`);
+});
+
 test('a deprecated operation is served after its sunset unless that is enforced', async (t) => {
   const store = await startPetstore(t);
   store.nowMs = Date.parse(sunset) + 1;
@@ -32,7 +48,7 @@ test('with an enforced sunset it answers 410 from that very moment on, and names
   store.nowMs = Date.parse(sunset);
   const { status, body, headers } = await store.call('GET', '/pets/1');
   assert.deepEqual([status, body.code], [410, 'gone']);
-  assert.match(body.message, /2030-12-05.*\/pets\b/);
+  assert.match(body.message, /2030-12-05.*GET \/pets\b/);
   assert.ok(headers.sunset);
   assert.equal((await store.call('GET', '/pets?id=1')).body[0].name, 'Bella');
   assert.equal((await store.call('PUT', '/pets/1', { body: { name: 'B', categoryId: 1 } })).status, 200);
@@ -58,6 +74,7 @@ test('the operator sees once a day which keys still call it, and how many there 
   assert.equal(await metric('petstore_deprecated_requests_total'), 4);
   assert.equal(await metric('petstore_deprecated_callers'), 2);
   store.nowMs += 24 * 60 * 60 * 1000;
+  assert.equal(await metric('petstore_deprecated_callers'), 0);
   await store.call('GET', '/pets/1', { key });
   assert.equal(told().length, 3);
   assert.equal(await metric('petstore_deprecated_requests_total'), 5);

@@ -118,8 +118,24 @@ test('the reference shows every operation and guide, sends real requests, and as
       await dialog.getByText(name, { exact: false }).first().waitFor();
     }
     assert.match(await dialog.innerText(), /x-ratelimit-remaining\s+59\b/i);
-    // The panel would lead to every operation.
+    // A list in the panel would lead to the operations that offer no way to send.
+    await page.keyboard.press('Control+b');
+    assert.equal(await dialog.getByRole('link', { name: 'List orders' }).count(), 0);
+    assert.equal(await dialog.getByText('List orders').count(), 0);
     assert.equal(await dialog.locator('.scalar-sidebar-toggle').filter({ visible: true }).count(), 0);
+    await page.keyboard.press('Escape');
+  });
+
+  await t.test('on a phone nothing is wider than the screen, and a pet can be added', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${origin}/reference#tag/pets/POST/pets`);
+    await page.reload();
+    const section = page.locator('section[id$="/tag/pets/POST/pets"]');
+    await sendButton(section).click();
+    const dialog = page.getByRole('dialog', { name: 'API Client' });
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
+    await dialog.getByRole('button', { name: 'Send', exact: false }).first().click();
+    await dialog.getByText('201 Created').waitFor();
   });
 
   assert.deepEqual([...new Set(requests.map((url) => new URL(url).origin))], [origin]);

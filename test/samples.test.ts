@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import type { Quota } from '../src/access/plans.ts';
 import { operations } from '../src/operations.ts';
 import type { CodeSample } from '../src/reference/samples.ts';
 import { temporaryFolder } from './support/folder.ts';
@@ -45,7 +46,7 @@ async function servedSamples(store: Petstore): Promise<Sample[]> {
 }
 
 /** Starts a store whose description names the address at which it really listens. */
-async function startListening(t: Parameters<typeof startPetstore>[0]): Promise<Petstore> {
+async function startListening(t: TestContext): Promise<Petstore> {
   const port = await freePort();
   const store = await startPetstore(t, { seed: false, baseUrl: `http://127.0.0.1:${port}/v1` });
   await store.listen(port);
@@ -94,25 +95,38 @@ for (const [label, { command }] of Object.entries(runners)) {
   });
 }
 
-for (const label of ['JavaScript', 'Python']) {
-  const skip = !runners[label]?.command && !process.env.CI && `${label} cannot be run here`;
+/** A store and a sample, with a key that has no room left until its window ends. */
+async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
+  const store = await startListening(t);
+  store.nowMs = Date.parse('2026-06-01T12:00:59Z');
+  const { key } = await store.addKey('enterprise', quota);
+  assert.equal((await store.call('GET', '/pets', { key })).status, 200);
+  const statuses: number[] = [];
+  store.app.server.on('request', (_request, response) =>
+    response.on('finish', () => {
+      statuses.push(response.statusCode);
+      store.nowMs += 1_000;
+    }),
+  );
+  const samples = await servedSamples(store);
+  const sample = samples.find((sample) => sample.label === label && sample.id === 'listPets') as Sample;
+  return { sample, key, statuses };
+}
+
+for (const [label, { command }] of Object.entries(runners)) {
+  const skip = !command && !process.env.CI && `${label} cannot be run here`;
+
   test(`a ${label} sample that gets 429 comes back when it is told to, and succeeds`, { skip }, async (t) => {
-    const store = await startListening(t);
-    store.nowMs = Date.parse('2026-06-01T12:00:59Z');
-    const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 10 });
-    assert.equal((await store.call('GET', '/pets', { key })).status, 200);
-    const statuses: number[] = [];
-    store.app.server.on('request', (_request, response) =>
-      response.on('finish', () => {
-        statuses.push(response.statusCode);
-        store.nowMs += 1_000;
-      }),
-    );
-    const samples = await servedSamples(store);
-    const sample = samples.find((sample) => sample.label === label && sample.id === 'listPets') as Sample;
+    const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
     const startedMs = performance.now();
-    assert.match(await outputOf(temporaryFolder(t), sample, key), /^200\b/);
+    assert.match(await outputOf(temporaryFolder(t), sample, key), /\b200\b/);
     assert.deepEqual(statuses, [429, 200]);
     assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
+  });
+
+  test(`a ${label} sample does not wait for tomorrow`, { skip }, async (t) => {
+    const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
+    await assert.rejects(outputOf(temporaryFolder(t), sample, key));
+    assert.deepEqual(statuses, [429]);
   });
 }

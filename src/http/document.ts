@@ -19,8 +19,11 @@ export interface TextDocument {
 export function serveDocument(app: FastifyInstance, { path, mediaType, text, headers }: TextDocument): void {
   let forms: ReturnType<typeof formsOf> | undefined;
   app.get(path, async (request, reply) => {
-    forms ??= formsOf(await text());
-    const { plain, gzipped } = await forms;
+    forms ??= formsOf(text);
+    const { plain, gzipped } = await forms.catch((error) => {
+      forms = undefined;
+      throw error;
+    });
     const isGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(String(request.headers['accept-encoding']));
     const { etag, bytes } = isGzip ? gzipped : plain;
     reply.headers({ etag, 'cache-control': 'no-cache', vary: 'Accept-Encoding', ...headers });
@@ -33,7 +36,8 @@ export function serveDocument(app: FastifyInstance, { path, mediaType, text, hea
   });
 }
 
-async function formsOf(text: string) {
+async function formsOf(read: TextDocument['text']) {
+  const text = await read();
   const tag = hash('sha1', text, 'base64url');
   const bytes = Buffer.from(text);
   return {

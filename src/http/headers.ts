@@ -2,13 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * What every answer carries. Any web page may read it, since callers are known by their key alone and never by a cookie.
- * It belongs to the key it was given to, so a cache must ask again before it uses one.
+ * Any web page may read an answer, since callers are known by their key alone and never by a cookie.
  */
-export const commonHeaders = {
+export const corsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
+};
+
+/** What every answer carries. It belongs to the key it was given to, so a cache must ask again before it uses one. */
+export const commonHeaders = {
+  ...corsHeaders,
   'cache-control': 'private, no-cache',
   'x-content-type-options': 'nosniff',
 };

@@ -15,6 +15,10 @@ export interface Page<Item> {
 
 export const defaultLimit = 20;
 
+/** An opaque cursor after `id` in the list of one operation. */
+export const writeCursor = (operationId: string, id: number) =>
+  Buffer.from(`${operationId}:${id}`).toString('base64url');
+
 export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({
@@ -29,6 +33,7 @@ export const pageQuery = {
   cursor: Type.Optional(
     Type.String({
       description: 'Where to go on: the `cursor` of the link that the previous page gave with `rel="next"`.',
+      examples: [writeCursor('listPets', 20)],
     }),
   ),
 };
@@ -41,10 +46,6 @@ export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => I
   const items = rows.slice(0, limit).map(toItem);
   return rows.length > limit ? { items, next: Number(rows[limit - 1]?.[0]) } : { items };
 }
-
-/** An opaque cursor after `id` in the list of one operation. */
-export const writeCursor = (operationId: string, id: number) =>
-  Buffer.from(`${operationId}:${id}`).toString('base64url');
 
 /** The id that a cursor of this operation stands for, or undefined where it is not one. */
 export function readCursor(operationId: string, cursor: string): number | undefined {

@@ -6,14 +6,18 @@ import { guides } from '../reference/guides.ts';
 import { codeSamples } from '../reference/samples.ts';
 import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
-import { errorHeaders, headers, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
+import { answerHeaders, errorHeaders, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
 
-const introduction = `A demonstration pet store that does exactly what this description says.
+const introduction = (
+  baseUrl: string,
+) => `A demonstration pet store that does exactly what this description says.
 
 Lists answer a bare array in the order of ids, \`limit\` items at most; while more follow, the \`Link\` header gives the
 next page. Single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
-ignored; unknown query parameters are refused. Every \`GET\` can be asked as \`HEAD\`, and every path as \`OPTIONS\`.`;
+ignored; unknown query parameters are refused. Every \`GET\` can be asked as \`HEAD\`, and every path as \`OPTIONS\`.
+
+This description is served as [JSON](${baseUrl}/openapi.json) and as [YAML](${baseUrl}/openapi.yaml).`;
 
 /** Tags with operations. The others are guides. */
 const tags = [
@@ -41,7 +45,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
     info: {
       title: 'Petstore',
       version,
-      description: introduction,
+      description: introduction(baseUrl),
       contact: { name: 'The developers of Petstore' },
     },
     servers: [{ url: baseUrl }],
@@ -55,7 +59,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
     components: {
       schemas: schemas.components,
       parameters,
-      headers,
+      headers: answerHeaders(operations, baseUrl),
       responses,
       securitySchemes: {
         bearerAuth: {
@@ -118,7 +122,7 @@ function notesOn({ stability, deprecated }: Operation): string[] {
   return [
     ...(deprecated
       ? [
-          `**Deprecated** since ${deprecated.since}. Its sunset is ${deprecated.sunset}: it may go away from then on. Use \`${deprecated.successor}\` instead.`,
+          `**Deprecated** since ${deprecated.since}. Its sunset is ${deprecated.sunset}: it may go away from then on. Use \`GET ${deprecated.successor}\` instead.`,
         ]
       : []),
     ...(stability ? [stabilityNotes[stability]] : []),

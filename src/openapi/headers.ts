@@ -1,3 +1,5 @@
+import { writeCursor } from '../http/page.ts';
+import { lifecycleHeaders } from '../lifecycle.ts';
 import type { Operation } from '../operation.ts';
 import type { JsonObject } from './schemas.ts';
 
@@ -27,51 +29,63 @@ export const requestHeaders = {
   ),
 };
 
-/** Header fields of answers. */
-export const headers: JsonObject = {
-  Deprecation: required(
-    'When the operation was deprecated, as `@` and Unix seconds (RFC 9745).',
-    '@1764892800',
-  ),
-  ETag: required('A strong entity tag of the representation.', '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"'),
-  IdempotencyReplayed: text(
-    '`true` when this is the first answer to the same Idempotency-Key again.',
-    'true',
-  ),
-  Link: text(
-    'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
-    '<http://localhost:8080/v1/pets?cursor=bGlzdFBldHM6MjA>; rel="next"',
-  ),
-  Location: required('Where the new resource is.', 'http://localhost:8080/v1/pets/21'),
-  RateLimit: required(
-    'What is left in each window, and the seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
-    '"minute";r=59;t=42,"day";r=940;t=3600',
-  ),
-  RateLimitPolicy: required(
-    'The quota of each window and its length in seconds (draft-ietf-httpapi-ratelimit-headers).',
-    '"minute";q=60;w=60,"day";q=1000;w=86400',
-  ),
-  RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
-  LifecycleLink: required(
-    'The way on, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
-    '<http://localhost:8080/v1/pets>; rel="successor-version", <http://localhost:8080/reference#tag/versioning>; rel="deprecation"; type="text/html", <http://localhost:8080/reference#tag/versioning>; rel="sunset"; type="text/html"',
-  ),
-  Sunset: required('When the operation may go away (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'),
-  WWWAuthenticate: required('How to authenticate (RFC 6750).', 'Bearer realm="petstore"'),
-  XRateLimitLimit: requiredCount(
-    'Limit that applies to the caller: that of the window with the least left.',
-    60,
-  ),
-  XRateLimitRemaining: requiredCount('Requests remaining in that window.', 59),
-  XRateLimitReset: requiredCount(
-    'Unix timestamp, in seconds, at which that limit resets; the end of a ban during one.',
-    1_764_892_860,
-  ),
-  XRequestId: required(
-    "Names this request in the log: the caller's own X-Request-Id, or a new one.",
-    'walk-1',
-  ),
-};
+/** Header fields of answers, as callers see them who find the API at `baseUrl`. */
+export function answerHeaders(operations: readonly Operation[], baseUrl: string): JsonObject {
+  return {
+    ...lifecycleComponents(operations, baseUrl),
+    ETag: required('A strong entity tag of the representation.', '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"'),
+    IdempotencyReplayed: text(
+      '`true` when this is the first answer to the same Idempotency-Key again.',
+      'true',
+    ),
+    Link: text(
+      'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
+      `<${baseUrl}/pets?cursor=${writeCursor('listPets', 20)}>; rel="next"`,
+    ),
+    Location: required('Where the new resource is.', `${baseUrl}/pets/21`),
+    RateLimit: required(
+      'What is left in each window, and the seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
+      '"minute";r=59;t=42,"day";r=940;t=3600',
+    ),
+    RateLimitPolicy: required(
+      'The quota of each window and its length in seconds (draft-ietf-httpapi-ratelimit-headers).',
+      '"minute";q=60;w=60,"day";q=1000;w=86400',
+    ),
+    RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
+    WWWAuthenticate: required('How to authenticate (RFC 6750).', 'Bearer realm="petstore"'),
+    XRateLimitLimit: requiredCount(
+      'Limit that applies to the caller: that of the window with the least left.',
+      60,
+    ),
+    XRateLimitRemaining: requiredCount('Requests remaining in that window.', 59),
+    XRateLimitReset: requiredCount(
+      'Unix timestamp, in seconds, at which that limit resets; the end of a ban during one.',
+      1_764_892_860,
+    ),
+    XRequestId: required(
+      "Names this request in the log: the caller's own X-Request-Id, or a new one.",
+      'walk-1',
+    ),
+  };
+}
+
+/** What deprecated operations answer with; the examples are what the first of them really sends. */
+function lifecycleComponents(operations: readonly Operation[], baseUrl: string): JsonObject {
+  const deprecated = operations.find((operation) => operation.deprecated);
+  const example = deprecated && lifecycleHeaders(deprecated, baseUrl);
+  if (!example) return {};
+  return {
+    Deprecation: required(
+      'When the operation was deprecated, as `@` and Unix seconds (RFC 9745).',
+      example.deprecation,
+    ),
+    LifecycleLink: required(
+      'The way on, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
+      example.link,
+    ),
+    Sunset: required('When the operation may go away (RFC 8594).', example.sunset),
+  };
+}
 
 function required(description: string, example: string): JsonObject {
   return { ...text(description, example), required: true };

@@ -17,7 +17,8 @@ interface SampleRequest {
 
 /**
  * Programs that send an operation's example request: with cURL, with `fetch` in JavaScript and with `requests` in Python.
- * They read the key from the environment variable PETSTORE_API_KEY, and obey Retry-After.
+ * They
+ * read the key from the environment variable PETSTORE_API_KEY, and obey a Retry-After of at most a minute.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);
@@ -45,11 +46,11 @@ function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
 
 function curl({ method, url, body, mediaType, isCreation }: SampleRequest): string {
   return [
-    'curl --include --fail-with-body --retry 3',
+    'curl --include --fail-with-body --retry 3 --retry-max-time 60',
     ...(method === 'GET' ? [] : [`--request ${method}`]),
     '--header "Authorization: Bearer $PETSTORE_API_KEY"',
     ...(body ? [`--header 'Content-Type: ${mediaType}'`] : []),
-    ...(isCreation ? ['--header "Idempotency-Key: $(date +%s)-$$"'] : []),
+    ...(isCreation ? ['--header "Idempotency-Key: $(head -c 16 /dev/urandom | base64)"'] : []),
     ...(body ? [`--data ${shellQuoted(JSON.stringify(body))}`] : []),
     shellQuoted(url),
   ].join(' \\\n  ');
@@ -59,20 +60,21 @@ function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: Sam
   const lines = [
     `const url = ${quoted(url)};`,
     'const options = {',
-    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    ...(method === 'GET' ? [] : [`  method: "${method}",`]),
     '  headers: {',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one in the sample
     '    Authorization: `Bearer ${process.env.PETSTORE_API_KEY}`,',
-    ...(body ? [`    'Content-Type': '${mediaType}',`] : []),
-    ...(isCreation ? ["    'Idempotency-Key': crypto.randomUUID(),"] : []),
+    ...(body ? [`    "Content-Type": "${mediaType}",`] : []),
+    ...(isCreation ? ['    "Idempotency-Key": crypto.randomUUID(),'] : []),
     '  },',
     ...(body ? ['  body: JSON.stringify({', ...entries(body, (name) => name, quoted, '    '), '  }),'] : []),
     '};',
     '',
     'let response = await fetch(url, options);',
     'for (let retry = 0; response.status === 429 && retry < 3; retry++) {',
-    '  // Too many requests: come back when the answer says so.',
-    "  const seconds = Number(response.headers.get('Retry-After'));",
+    '  // Too many requests: come back when the answer says so, unless that takes too long.',
+    '  const seconds = Number(response.headers.get("Retry-After"));',
+    '  if (seconds > 60) break;',
     '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
     '  response = await fetch(url, options);',
     '}',
@@ -104,10 +106,11 @@ function python({ method, url, body, mediaType, isCreation, hasAnswer }: SampleR
     '',
     `response = requests.${method.toLowerCase()}(url, **options)`,
     'for _ in range(3):',
-    '    if response.status_code != 429:',
+    '    # Too many requests: come back when the answer says so, unless that takes too long.',
+    '    seconds = int(response.headers.get("Retry-After", 0))',
+    '    if response.status_code != 429 or seconds > 60:',
     '        break',
-    '    # Too many requests: come back when the answer says so.',
-    '    time.sleep(int(response.headers["Retry-After"]))',
+    '    time.sleep(seconds)',
     `    response = requests.${method.toLowerCase()}(url, **options)`,
     'response.raise_for_status()',
     `print(response.status_code${hasAnswer ? ', response.json()' : ''})`,
@@ -125,7 +128,7 @@ function entries(
   return Object.entries(object).map(([name, value]) => `${indent}${nameOf(name)}: ${literalOf(value)},`);
 }
 
-/** A value as JavaScript writes it, and a string as Python does too. */
+/** A value as JSON writes it, which JavaScript reads, and Python where it is a string or a number. */
 const quoted = (value: Json) => JSON.stringify(value);
 
 const pythonLiteral = (value: Json) =>

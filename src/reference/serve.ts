@@ -2,11 +2,9 @@ import { readFile } from 'node:fs/promises';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { serveDocument } from '../http/document.ts';
+import { corsHeaders } from '../http/headers.ts';
 
 const folder = new URL('./page/', import.meta.url);
-
-/** Where people find the reference when callers find the API at `baseUrl`, behind a proxy with a prefix too. */
-export const referenceUrl = (baseUrl: string) => baseUrl.replace(/v1$/, 'reference');
 
 /** What makes up the page, by path. */
 const files = {
@@ -16,7 +14,13 @@ const files = {
 };
 
 /** What the service answers with at `/` and below `/reference`. */
-export const referencePaths = ['/', '/reference', '/reference/scalar.js', ...Object.keys(files)];
+export const referencePaths = [
+  '/',
+  '/reference',
+  '/reference/',
+  '/reference/scalar.js',
+  ...Object.keys(files),
+];
 
 /**
  * Serves the interactive reference. It loads nothing from elsewhere and sends requests to the API at `baseUrl` alone.
@@ -25,11 +29,13 @@ export const referencePaths = ['/', '/reference', '/reference/scalar.js', ...Obj
 export function serveReference(app: FastifyInstance, baseUrl: string, demoKey: string | undefined): void {
   const contentSecurityPolicy = policy(new URL(baseUrl).origin);
   app.get('/', async (_request, reply) => reply.redirect('reference'));
+  app.get('/reference/', async (_request, reply) => reply.redirect('../reference'));
   app.get('/reference', async (request, reply) => {
     const isForDemo = demoKey !== undefined && isLoopback(new URL(baseUrl).hostname) && isLocal(request);
     const page = await readFile(new URL('index.html', folder), 'utf8');
     // No other site may read the page, since it may hold the key.
-    reply.removeHeader('access-control-allow-origin').headers({
+    for (const name of Object.keys(corsHeaders)) reply.removeHeader(name);
+    reply.headers({
       'content-security-policy': contentSecurityPolicy,
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
@@ -58,6 +64,7 @@ async function scalarProgram(): Promise<string> {
   const host = fastify();
   await host.register(scalar, { routePrefix: '/', configuration: { url: '/' } });
   const { body } = await host.inject('/js/scalar.js');
+  await host.close();
   return body;
 }
 
@@ -76,11 +83,13 @@ const policy = (apiOrigin: string) =>
   ].join('; ');
 
 /** Whether a request comes from this machine, and not from a site whose name was made to point here. */
-function isLocal({ socket, host, headers }: FastifyRequest): boolean {
-  const isForwarded = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined;
-  const name = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
-  return !isForwarded && isLoopback(socket.remoteAddress ?? '') && isLoopback(name);
+function isLocal({ socket, headers }: FastifyRequest): boolean {
+  const isForwarded = Object.keys(headers).some((name) => signsOfProxy.test(name));
+  const { hostname } = URL.parse(`http://${headers.host}`) ?? { hostname: '' };
+  return !isForwarded && isLoopback(socket.remoteAddress ?? '') && isLoopback(hostname);
 }
+
+const signsOfProxy = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
 
 function isLoopback(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1');

@@ -1,7 +1,7 @@
 // Shows the description with Scalar. What Scalar does not read from it by itself is derived from it here.
 
 const demoKey = document.querySelector('meta[name="demo-key"]').content;
-const description = await (await fetch('v1/openapi.json')).json();
+const description = await loadDescription();
 const operations = Object.entries(description.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
 );
@@ -19,12 +19,27 @@ Scalar.createApiReference('#reference', {
   hiddenClients: true,
   defaultOpenAllTags: true,
   hideClientButton: true,
+  documentDownloadType: 'none',
   showDeveloperTools: 'never',
   withDefaultFonts: false,
   telemetry: false,
   agent: { disabled: true },
   mcp: { disabled: true },
 });
+
+async function loadDescription() {
+  const status = document.querySelector('#status');
+  try {
+    const response = await fetch('v1/openapi.json');
+    if (!response.ok) throw new Error(`The service answered ${response.status}.`);
+    const description = await response.json();
+    status.remove();
+    return description;
+  } catch (error) {
+    status.textContent = `The description could not be loaded: ${error.message} Reload the page to try again.`;
+    throw error;
+  }
+}
 
 /** An example shows how a parameter looks. It is not to be sent unless somebody ticks it. */
 function leaveOptionalParametersOut() {
@@ -57,6 +72,14 @@ function hideTryItPanels() {
   const rules = hidden.map(
     ({ path, method }) => `section[id$="/${method}${path}"] .show-api-client-button { display: none; }`,
   );
-  if (hidden.length > 0) rules.push('.scalar-client .scalar-sidebar-toggle { display: none; }');
+  if (hidden.length > 0) {
+    rules.push('.scalar-client .scalar-sidebar-toggle { display: none; }');
+    addEventListener('keydown', withoutListKey, true);
+  }
   document.head.append(Object.assign(document.createElement('style'), { textContent: rules.join('\n') }));
+}
+
+/** Ctrl+B would open the list of an open panel. */
+function withoutListKey(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'b') event.stopImmediatePropagation();
 }
