@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 
 /** Header fields get 10 s and a whole request 20 s; both are checked each second. The rest is for slow machines. */
@@ -40,59 +40,62 @@ async function untilCutOff(store: Petstore, socket: Socket): Promise<{ text: str
 const post = (store: Petstore, length: string) =>
   `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
 
-test('header fields that come drop by drop are cut off after 10 s with 408', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const socket = open(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
-  const drip = setInterval(() => socket.writable && socket.write('X-Drop: 1\r\n'), 200);
-  t.after(() => clearInterval(drip));
-  const { text, ms } = await untilCutOff(store, socket);
-  assert.match(text, /^HTTP\/1\.1 408 /);
-  assert.ok(ms < headersWithinMs, `${ms} ms`);
-});
-
-for (const [what, length, drop] of [
-  ['with a length', 'Content-Length: 60000', ' '],
-  ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
-] as const) {
-  test(`a body ${what} that never ends is cut off after 20 s with 408`, async (t) => {
+// They wait for timeouts, which they can do together.
+describe('slow clients', { concurrency: true }, () => {
+  test('header fields that come drop by drop are cut off after 10 s with 408', async (t) => {
     const store = await startPetstore(t);
     await store.listen();
-    const socket = open(store, post(store, length));
-    const drip = setInterval(() => socket.writable && socket.write(drop), 200);
+    const socket = open(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
+    const drip = setInterval(() => socket.writable && socket.write('X-Drop: 1\r\n'), 200);
     t.after(() => clearInterval(drip));
     const { text, ms } = await untilCutOff(store, socket);
     assert.match(text, /^HTTP\/1\.1 408 /);
-    assert.ok(ms < requestWithinMs, `${ms} ms`);
+    assert.ok(ms < headersWithinMs, `${ms} ms`);
   });
-}
 
-test('a client that closes its half after a request gets the whole answer', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
-  socket.end();
-  const { text } = await untilCutOff(store, socket);
-  assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
-});
+  for (const [what, length, drop] of [
+    ['with a length', 'Content-Length: 60000', ' '],
+    ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
+  ] as const) {
+    test(`a body ${what} that never ends is cut off after 20 s with 408`, async (t) => {
+      const store = await startPetstore(t);
+      await store.listen();
+      const socket = open(store, post(store, length));
+      const drip = setInterval(() => socket.writable && socket.write(drop), 200);
+      t.after(() => clearInterval(drip));
+      const { text, ms } = await untilCutOff(store, socket);
+      assert.match(text, /^HTTP\/1\.1 408 /);
+      assert.ok(ms < requestWithinMs, `${ms} ms`);
+    });
+  }
 
-test('a client that closes its half within a request is closed at once', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const socket = open(store, post(store, 'Content-Length: 60000'));
-  socket.end('{');
-  const { ms } = await untilCutOff(store, socket);
-  assert.ok(ms < headersWithinMs, `${ms} ms`);
-});
-
-test('2,000 idle connections do not keep others from being served', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const idle = Array.from({ length: 2_000 }, () => open(store, ''));
-  t.after(() => {
-    for (const socket of idle) socket.destroy();
+  test('a client that closes its half after a request gets the whole answer', async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+    socket.end();
+    const { text } = await untilCutOff(store, socket);
+    assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
   });
-  await Promise.all(idle.map((socket) => socket.readyState === 'open' || once(socket, 'connect')));
-  await Promise.all(Array.from({ length: 20 }, () => assertServed(store)));
-  assert.ok(idle.every((socket) => socket.readyState === 'open'));
+
+  test('a client that closes its half within a request is closed at once', async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const socket = open(store, post(store, 'Content-Length: 60000'));
+    socket.end('{');
+    const { ms } = await untilCutOff(store, socket);
+    assert.ok(ms < headersWithinMs, `${ms} ms`);
+  });
+
+  test('2,000 idle connections do not keep others from being served', async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const idle = Array.from({ length: 2_000 }, () => open(store, ''));
+    t.after(() => {
+      for (const socket of idle) socket.destroy();
+    });
+    await Promise.all(idle.map((socket) => socket.readyState === 'open' || once(socket, 'connect')));
+    await Promise.all(Array.from({ length: 20 }, () => assertServed(store)));
+    assert.ok(idle.every((socket) => socket.readyState === 'open'));
+  });
 });
