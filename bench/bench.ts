@@ -17,7 +17,11 @@ const { values: options } = parseArgs({
 const effort = { rounds: Number(options.rounds), seconds: Number(options.seconds), check: options.check };
 const connections = 64;
 
-const load = ({ origin }: Server, ...requests: LoadRequest[]) => ({ origin, requests, connections });
+const load = ({ origin }: Server, ...requests: LoadRequest[]) => ({
+  origins: [origin],
+  requests,
+  connections,
+});
 
 async function compareAll(servers: Servers): Promise<void> {
   const { key, dataDir } = await servers.prepareData('quiet');

@@ -74,7 +74,7 @@ async function compareStores(
 ): Promise<void> {
   const load = (store: Store) => ({
     name: `${store.pets.toLocaleString('en-US')} pets`,
-    origin: store.origin,
+    origins: [store.origin],
     requests: [requestOf(store)],
     connections,
   });

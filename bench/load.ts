@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What is sent: one request, or several in turn, by as many connections. */
+/** What is sent: one request, or several in turn, by so many connections, which are shared out among the servers. */
 export interface Load {
-  origin: string;
+  origins: string[];
   requests: LoadRequest[];
   connections: number;
 }
@@ -40,11 +40,23 @@ export const onCore = (core: number): string[] =>
 const loadCore = 1;
 
 /** Sends a load for some seconds. Rejects when an answer is no success or a connection breaks. */
-export async function send(load: Load, seconds: number): Promise<Result> {
-  return generator === 'wrk' ? sendByWrk(load, seconds) : sendByAutocannon(load, seconds);
+export async function send({ origins, requests, connections }: Load, seconds: number): Promise<Result> {
+  const sendTo = generator === 'wrk' ? sendByWrk : sendByAutocannon;
+  const share = Math.ceil(connections / origins.length);
+  const results = await Promise.all(origins.map((origin) => sendTo(origin, requests, share, seconds)));
+  return {
+    perSecond: results.reduce((sum, { perSecond }) => sum + perSecond, 0),
+    p50Ms: Math.max(...results.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
+  };
 }
 
-async function sendByWrk({ origin, requests, connections }: Load, seconds: number): Promise<Result> {
+async function sendByWrk(
+  origin: string,
+  requests: LoadRequest[],
+  connections: number,
+  seconds: number,
+): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-load-'));
   const script = join(folder, 'requests.lua');
   writeFileSync(script, luaOf(requests));
@@ -85,7 +97,12 @@ function millisecondsOf(text = ''): number {
   return Number(number) * (factor ?? Number.NaN);
 }
 
-async function sendByAutocannon({ origin, requests, connections }: Load, seconds: number): Promise<Result> {
+async function sendByAutocannon(
+  origin: string,
+  requests: LoadRequest[],
+  connections: number,
+  seconds: number,
+): Promise<Result> {
   const program = new URL('peers/autocannon.js', import.meta.url).pathname;
   const load = JSON.stringify({ url: origin, requests, connections, duration: seconds });
   const command = [...onCore(loadCore), process.execPath, program, load];

@@ -12,7 +12,7 @@ import { type LoadRequest, onCore } from './load.ts';
 
 export const workspace = 'bench';
 
-const core = 0;
+const firstCore = 0;
 const startTimeoutMs = 30_000;
 const root = new URL('..', import.meta.url).pathname;
 
@@ -47,7 +47,7 @@ export class Servers {
   }
 
   /** The service as it is run. */
-  async startService(dataDir: string, logLevel = 'warn'): Promise<Server> {
+  async startService(dataDir: string, logLevel = 'warn', settings = {}, core = firstCore): Promise<Server> {
     const port = await freePort();
     const env = {
       ...process.env,
@@ -55,8 +55,9 @@ export class Servers {
       PETSTORE_DATA_DIR: dataDir,
       PETSTORE_DEMO: 'off',
       LOG_LEVEL: logLevel,
+      ...settings,
     };
-    return this.#start(['bin/petstore.js', 'serve'], port, '/readyz', env);
+    return this.#start(['bin/petstore.js', 'serve'], port, '/readyz', env, core);
   }
 
   /** A bare server that answers as another server answered a request. */
@@ -99,8 +100,14 @@ export class Servers {
     return started;
   }
 
-  /** Starts a program on the core of servers and waits until it answers. */
-  async #start(words: string[], port: number, path: string, env = process.env): Promise<Server> {
+  /** Starts a program on a core and waits until it answers. */
+  async #start(
+    words: string[],
+    port: number,
+    path: string,
+    env: NodeJS.ProcessEnv = process.env,
+    core = firstCore,
+  ): Promise<Server> {
     const [command, ...args] = [...onCore(core), process.execPath, ...words] as [string, ...string[]];
     const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
     this.#children.push(child);

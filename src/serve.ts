@@ -29,10 +29,7 @@ export async function serve(config: Config): Promise<void> {
     await listen(app, config);
     if (demoKey) console.log(welcome(config, demoKey));
     const sweep = () =>
-      Promise.all([
-        db.write((sql) => forgetOldKeys(sql, Date.now())),
-        limiter.forgetOld(config.banRules.memoryMs),
-      ]);
+      Promise.all([forgetOldKeys(db, Date.now()), limiter.forgetOld(config.banRules.memoryMs)]);
     setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), sweepEveryMs).unref();
   } catch (error) {
     await db.close();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { batchSize } from '../src/db/batches.ts';
 import { forgetOldKeys } from '../src/http/idempotency.ts';
 import { Petstore, startPetstore } from './support/petstore.ts';
 import { openTestStorage } from './support/storage.ts';
@@ -86,7 +87,7 @@ test('a key is remembered for 24 hours and free after them', async (t) => {
   store.nowMs += 1;
   assert.equal((await store.call('POST', '/categories', request)).body.id, 9);
   store.nowMs += dayMs;
-  await store.db.write((sql) => forgetOldKeys(sql, store.nowMs));
+  await forgetOldKeys(store.db, store.nowMs);
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[0]]);
 });
 
@@ -105,4 +106,22 @@ test('two workspaces may use the same key', async (t) => {
   const other = await store.call('POST', '/categories', { ...request, key });
   assert.equal(other.status, 201);
   assert.ok(!('idempotency-replayed' in other.headers));
+});
+
+test('however many keys are old, forgetting them takes short transactions, and leaves the others', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const insert = (nameOf: (i: number) => string, count: number, createdAtMs: number) =>
+    store.db.write(async (sql) => {
+      for (let i = 0; i < count; i++) {
+        await sql`
+          insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
+          values (1, ${nameOf(i)}, 'x', ${createdAtMs})`;
+      }
+    });
+  await insert((i) => `old ${i}`, 2 * batchSize + 1, 0);
+  await insert((i) => `new ${i}`, 3, store.nowMs);
+  const { commits } = { ...store.db.counts };
+  await forgetOldKeys(store.db, store.nowMs);
+  assert.equal(store.db.counts.commits - commits, 3);
+  assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[3]]);
 });

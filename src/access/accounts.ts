@@ -1,3 +1,5 @@
+import { batchSize, inBatches } from '../db/batches.ts';
+import type { Database } from '../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../db/sql.ts';
 import type { Subject } from './limiter.ts';
 import { type Account, dayMs } from './limits.ts';
@@ -36,10 +38,16 @@ export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Acc
 }
 
 /** Forgets accounts that were last used before today and have no ban that could still tell. */
-export async function forgetOldAccounts(sql: Sql, nowMs: number, memoryMs: number): Promise<void> {
-  await sql`
-    delete from limit_accounts
-    where day < ${Math.floor(nowMs / dayMs)} and banned_until_ms <= ${nowMs} and banned_at_ms <= ${nowMs - memoryMs}`;
+export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number): Promise<void> {
+  return inBatches(
+    db,
+    (sql) => sql`
+      delete from limit_accounts where (workspace_id, id) in (
+        select workspace_id, id from limit_accounts
+        where day < ${Math.floor(nowMs / dayMs)} and banned_until_ms <= ${nowMs}
+          and banned_at_ms <= ${nowMs - memoryMs} limit ${batchSize})
+      returning id`,
+  );
 }
 
 /** The account that eight numbers in the order of the table's columns tell. */

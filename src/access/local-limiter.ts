@@ -124,7 +124,7 @@ export class LocalLimiter implements Limiter {
   }
 
   forgetOld(memoryMs: number): Promise<void> {
-    return this.#db.write((sql) => forgetOldAccounts(sql, this.#clock(), memoryMs));
+    return forgetOldAccounts(this.#db, this.#clock(), memoryMs);
   }
 
   async close(): Promise<void> {

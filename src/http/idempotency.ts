@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { batchSize, inBatches } from '../db/batches.ts';
+import type { Database } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import type { Outcome } from '../mount.ts';
@@ -69,8 +71,15 @@ export async function withoutTwin<T>(inFlight: Set<string>, key: string, work: (
 }
 
 /** Forgets keys that are no longer remembered, in all workspaces. */
-export async function forgetOldKeys(sql: Sql, nowMs: number): Promise<void> {
-  await sql`delete from idempotency_keys where created_at_ms <= ${nowMs - rememberMs}`;
+export function forgetOldKeys(db: Database, nowMs: number): Promise<void> {
+  return inBatches(
+    db,
+    (sql) => sql`
+      delete from idempotency_keys where (workspace_id, key) in (
+        select workspace_id, key from idempotency_keys
+        where created_at_ms <= ${nowMs - rememberMs} limit ${batchSize})
+      returning key`,
+  );
 }
 
 /**
