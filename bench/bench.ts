@@ -2,19 +2,11 @@
  * The whole request path beside a bare server and beside other servers, in one run: `npm run bench`. Servers are pinned to
  * one core and the load to another where the machine allows it. With `--check` the run fails when a bar is missed.
  */
-import { parseArgs } from 'node:util';
-import { compare, holdAtLeast, introduce, type Measured, rateOf } from './comparison.ts';
-import type { LoadRequest } from './load.ts';
+import { compare, holdAtLeast, introduce, type Measured, rateOf, readOptions } from './comparison.ts';
+import { get, type LoadRequest } from './load.ts';
 import { type Server, Servers } from './servers.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    check: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-  },
-});
-const effort = { rounds: Number(options.rounds), seconds: Number(options.seconds), check: options.check };
+const effort = readOptions();
 const connections = 64;
 
 const load = ({ origin }: Server, ...requests: LoadRequest[]) => ({
@@ -105,10 +97,6 @@ async function compareAll(servers: Servers): Promise<void> {
     ],
     effort,
   );
-}
-
-function get(path: string, key: string): LoadRequest {
-  return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } };
 }
 
 function post(path: string, key: string): LoadRequest {

@@ -1,4 +1,5 @@
 import { availableParallelism, cpus } from 'node:os';
+import { parseArgs } from 'node:util';
 import { generator, type Load, type Result, send } from './load.ts';
 
 /** A load whose results are compared with those of others. */
@@ -17,6 +18,18 @@ export interface Effort {
   rounds: number;
   seconds: number;
   check: boolean;
+}
+
+/** The command line: `--rounds`, `--seconds`, `--check`, and numbers of the benchmark's own with their defaults. */
+export function readOptions<Name extends string>(
+  defaults: Partial<Record<Name, number>> = {},
+): Effort & Record<Name, number> {
+  const numbers = { rounds: 5, seconds: 3, ...defaults } as Record<string, number>;
+  const options = Object.fromEntries(Object.keys(numbers).map((name) => [name, { type: 'string' as const }]));
+  const parsed = parseArgs({ options: { ...options, check: { type: 'boolean' } } });
+  const values: Record<string, string | boolean | undefined> = parsed.values;
+  const read = Object.entries(numbers).map(([name, value]) => [name, Number(values[name] ?? value)]);
+  return { ...Object.fromEntries(read), check: values.check === true };
 }
 
 const warmUpSeconds = 2;

@@ -4,23 +4,14 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { writeCursor } from '../src/http/page.ts';
-import { compare, holdAtLeast, holdAtMost, introduce } from './comparison.ts';
-import type { LoadRequest } from './load.ts';
+import { compare, holdAtLeast, holdAtMost, introduce, readOptions } from './comparison.ts';
+import { get, type LoadRequest } from './load.ts';
 import { type Server, Servers, workspace } from './servers.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    check: { type: 'boolean', default: false },
-    pets: { type: 'string', default: '10000000' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
-  },
-});
-const effort = { rounds: Number(options.rounds), seconds: Number(options.seconds), check: options.check };
+const effort = readOptions({ pets: 10_000_000, seconds: 2 });
 const fewPets = 1_000;
-const manyPets = Number(options.pets);
+const manyPets = effort.pets;
 const connections = 16;
 
 /** A cost of 1.3 times is this share of the rate. */
@@ -106,10 +97,6 @@ async function startStore(servers: Servers, name: string, pets: number): Promise
 
 /** The cursor half way through all pets. */
 const middleOf = (pets: number) => writeCursor('listPets', Math.ceil(pets / 2));
-
-function get(path: string, key: string): LoadRequest {
-  return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } };
-}
 
 /** Memory that a process holds (proc(5), VmRSS). */
 function residentMiB({ child }: Server): number {

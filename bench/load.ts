@@ -20,6 +20,11 @@ export interface LoadRequest {
   body?: string;
 }
 
+/** A request for a path with a key. */
+export function get(path: string, key: string): LoadRequest {
+  return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } };
+}
+
 /** What came of it: answers a second, and milliseconds within which half and 99 of 100 came. */
 export interface Result {
   perSecond: number;

@@ -3,25 +3,17 @@
  * servers of its own. With `--check` the run fails when reading a pet takes more than one statement or round trip.
  */
 import { spawn } from 'node:child_process';
-import { parseArgs } from 'node:util';
 import { createKey } from '../src/access/keys.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { seedWorkspace } from '../src/workspaces/seed.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { freePort } from '../test/support/port.ts';
 import { PostgresCluster } from '../test/support/postgres-cluster.ts';
-import { compare, holdAtMost, introduce } from './comparison.ts';
+import { compare, holdAtMost, introduce, readOptions } from './comparison.ts';
 import type { LoadRequest } from './load.ts';
 import { type Server, Servers, workspace } from './servers.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    check: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-  },
-});
-const effort = { rounds: Number(options.rounds), seconds: Number(options.seconds), check: options.check };
+const effort = readOptions();
 const connections = 64;
 /** Requests over which the questions of an operation are counted. */
 const countedRequests = 200;

@@ -12,6 +12,15 @@ export interface StorageCounts {
   reruns: number;
 }
 
+export const newCounts = (): StorageCounts => ({
+  reads: 0,
+  writes: 0,
+  commits: 0,
+  failures: 0,
+  statements: 0,
+  reruns: 0,
+});
+
 /** What the stores need of an engine. Failures of the engine itself are StorageUnavailableError. */
 export interface Database {
   /** Reads committed rows. Each statement sees one snapshot. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryArrayConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
-import type { Database, StorageCounts } from './database.ts';
+import { type Database, newCounts } from './database.ts';
 import { attempt, isRace, toFinalError } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
@@ -48,14 +48,7 @@ interface TimedQuery extends Statement {
 
 class PostgresDatabase implements Database {
   readonly read: Sql;
-  readonly counts: StorageCounts = {
-    reads: 0,
-    writes: 0,
-    commits: 0,
-    failures: 0,
-    statements: 0,
-    reruns: 0,
-  };
+  readonly counts = newCounts();
   readonly #deadlineMs: number;
   readonly #statements = new Statements();
   // Writes may wait for each other's rows. Reads have connections of their own and never wait with them.

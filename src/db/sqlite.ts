@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { inDataDir } from '../data-dir.ts';
 import { StorageUnavailableError } from '../errors.ts';
-import type { Database, StorageCounts } from './database.ts';
+import { type Database, newCounts, type StorageCounts } from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
 import { TurnSnapshot } from './sqlite-snapshot.ts';
@@ -58,14 +58,7 @@ function openWriter(dataDir: string, path: string): DatabaseSync {
 
 class SqliteDatabase implements Database {
   readonly read: Sql;
-  readonly counts: StorageCounts = {
-    reads: 0,
-    writes: 0,
-    commits: 0,
-    failures: 0,
-    statements: 0,
-    reruns: 0,
-  };
+  readonly counts = newCounts();
   readonly #maxGroupSize: number;
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;

@@ -36,8 +36,9 @@ export function inputReader(spec: InputSpec): (request: FastifyRequest) => Reque
 
   return (request) => {
     const problems: string[] = [];
+    const given = textValues(spec.params, request.params as Values);
     const body = spec.body && parseBody(request, spec.body.mediaTypes);
-    const params = readParams(textValues(spec.params, request.params as Values), problems);
+    const params = readParams(given, problems);
     const query = readQuery(queryValues(spec, request.raw.url as string, problems), problems);
     const page = readPage(spec.cursorOf, query, problems);
     const values = { params, query, page, body: readBody?.(body as Values, problems) ?? {} };

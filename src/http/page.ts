@@ -54,5 +54,5 @@ export function readCursor(operationId: string, cursor: string): number | undefi
       .toString()
       .slice(operationId.length + 1),
   );
-  return Number.isSafeInteger(id) && writeCursor(operationId, id) === cursor ? id : undefined;
+  return Number.isSafeInteger(id) && id > 0 && writeCursor(operationId, id) === cursor ? id : undefined;
 }

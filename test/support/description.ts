@@ -49,7 +49,7 @@ function findResponse(method: string, path: string, status: number): JsonObject 
     new RegExp(`^/v1${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
   );
   const operation = template && description.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
-  if (!operation || (status === 400 && isUndecodable(path))) return undefined;
+  if (!operation || isUndecodable(path)) return undefined;
   const response = operation.responses[status];
   assert.ok(response, `${operation.operationId} does not describe status ${status}`);
   return resolve(response);

@@ -28,7 +28,7 @@ export interface JsonAnswer extends Answer {
 }
 
 /** More than any test asks for. */
-const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
+export const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
 export interface Options {
   seed?: boolean;

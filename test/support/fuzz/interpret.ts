@@ -1,0 +1,220 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import { toUtc } from '../../../src/instant.ts';
+import { description, resolve } from '../description.ts';
+import type { Call, Model } from './model.ts';
+
+type Json = Parameters<typeof resolve>[0];
+
+/** A request as it goes out. Header names are in lower case. */
+export interface Wire {
+  method: string;
+  path: string;
+  query: string;
+  headers: Record<string, string>;
+  body?: string | Uint8Array;
+  /** Whether the body was made to be no JSON object without duplicates, in UTF-8. */
+  isSpoilt: boolean;
+}
+
+/** Statuses of which one must be answered, or the call to which the model knows the answer. */
+export type Meaning = { statuses: number[] } | { call: Call };
+
+interface Described {
+  id: string;
+  pattern: RegExp;
+  paramNames: string[];
+  method: string;
+  parameters: { name: string; in: string; schema: Json; required: boolean }[];
+  mediaTypes: string[];
+  fitsBody: ValidateFunction | undefined;
+  bodyNames: string[];
+}
+
+const maxBodyBytes = 65_536;
+
+/** Formats as the contract reads them; another reader of requests than the service's judges the rest. */
+const ajv = new Ajv({
+  strict: false,
+  formats: { 'date-time': (text: string) => toUtc(text) !== undefined, int64: true, int32: true },
+});
+
+export const described: Described[] = Object.entries(description.paths as Record<string, Json>).flatMap(
+  ([template, item]) =>
+    Object.entries(item as Record<string, Json>).map(([method, operation]) =>
+      describedOf(template, method, operation),
+    ),
+);
+
+function describedOf(template: string, method: string, operation: Json): Described {
+  const content = ((operation.requestBody as Json | undefined)?.content ?? {}) as Record<string, Json>;
+  const body = Object.values(content)[0]?.schema as Json | undefined;
+  const schema = body && withoutReadOnly(resolve(body));
+  return {
+    id: operation.operationId as string,
+    pattern: new RegExp(`^/v1${template.replace(/{\w+}/g, '([^/]+)')}$`),
+    paramNames: [...template.matchAll(/{(\w+)}/g)].map(([, name]) => name as string),
+    method: method.toUpperCase(),
+    parameters: (operation.parameters as Json[]).map((parameter) => resolve(parameter)) as never,
+    mediaTypes: Object.keys(content),
+    fitsBody: schema && ajv.compile({ ...schema, components: description.components }),
+    bodyNames: Object.keys((schema?.properties ?? {}) as object),
+  };
+}
+
+/** What answers alone carry says nothing about a request. */
+function withoutReadOnly(schema: Json): Json {
+  const properties = Object.entries(schema.properties as Record<string, Json>);
+  return {
+    ...schema,
+    properties: Object.fromEntries(properties.filter(([, property]) => !property.readOnly)),
+  };
+}
+
+/** Reads a request by the description and says what may be answered. */
+export function interpret(wire: Wire, key: string, model: Model): Meaning {
+  const { authorization, 'x-api-key': apiKey } = wire.headers;
+  if (authorization !== `Bearer ${key}` || apiKey !== undefined) return { statuses: [401, 429] };
+  if (decoded(wire.path) === undefined) return { statuses: [400] };
+  const here = described.filter(({ pattern }) => pattern.test(wire.path));
+  if (here.length === 0) return { statuses: [404] };
+  if (wire.method === 'OPTIONS') return { statuses: [204] };
+  const method = wire.method === 'HEAD' ? 'GET' : wire.method;
+  const operation = here.find((operation) => operation.method === method);
+  return operation ? readBy(operation, wire, model) : { statuses: [405] };
+}
+
+function readBy(operation: Described, wire: Wire, model: Model): Meaning {
+  const statuses: number[] = [];
+  const params = readParams(operation, wire.path);
+  const query = readQuery(operation, wire.query, model);
+  if (!params || !query || !areHeadersFine(operation, wire.headers)) statuses.push(400);
+  if (operation.method !== 'GET' && wire.body && Buffer.byteLength(wire.body) > maxBodyBytes)
+    statuses.push(413);
+  let body: unknown;
+  if (operation.fitsBody) {
+    if (!isMediaTypeFine(operation, wire.headers)) statuses.push(415);
+    body = wire.isSpoilt ? undefined : parsed(String(wire.body));
+    if (!operation.fitsBody(body) || Array.isArray(body)) statuses.push(400);
+  } else if (
+    operation.method === 'DELETE' &&
+    wire.body !== undefined &&
+    wire.headers['content-type'] === ''
+  ) {
+    // Whoever sends a body must name its type, even where it is not read.
+    statuses.push(415);
+  }
+  if (statuses.length > 0 || !params || !query) return { statuses };
+  const declared = Object.entries((body ?? {}) as object).filter(([name]) =>
+    operation.bodyNames.includes(name),
+  );
+  const { headers, path } = wire;
+  return {
+    call: { operationId: operation.id, path, params, query, body: Object.fromEntries(declared), headers },
+  };
+}
+
+function readParams({ pattern, paramNames }: Described, path: string): Record<string, number> | undefined {
+  const values = paramNames.map((name, i) => [name, toInteger(decoded(pattern.exec(path)?.[i + 1] ?? ''))]);
+  return values.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(values);
+}
+
+function readQuery(operation: Described, query: string, model: Model): Record<string, unknown> | undefined {
+  if (decoded(query) === undefined) return undefined;
+  const values: Record<string, unknown> = {};
+  for (const [name, text] of new URLSearchParams(query)) {
+    const parameter = operation.parameters.find(
+      (parameter) => parameter.in === 'query' && parameter.name === name,
+    );
+    if (!parameter) return undefined;
+    const schema = resolve(parameter.schema);
+    const isList = schema.type === 'array';
+    if (Object.hasOwn(values, name) && !isList) return undefined;
+    const value = toValue(isList ? resolve(schema.items as Json) : schema, text);
+    if (value === undefined) return undefined;
+    values[name] = isList ? [...((values[name] as unknown[]) ?? []), value] : value;
+    if (isList && (values[name] as unknown[]).length > (schema.maxItems as number)) return undefined;
+    if (name === 'cursor' && model.cursors.get(text)?.operationId !== operation.id) return undefined;
+  }
+  return values;
+}
+
+function toValue(schema: Json, text: string): unknown {
+  if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (schema.type !== 'integer') {
+    return Array.isArray(schema.enum) && !schema.enum.includes(text) ? undefined : text;
+  }
+  const value = toInteger(text);
+  if (value === undefined) return undefined;
+  const { minimum = value, maximum = value } = schema as { minimum?: number; maximum?: number };
+  return value >= minimum && value <= maximum ? value : undefined;
+}
+
+/** A decimal 64-bit integer, and undefined for everything else. */
+function toInteger(text: string | undefined): number | undefined {
+  const isDecimal = text !== undefined && /^(0|-?[1-9]\d*)$/.test(text);
+  return isDecimal && isInt64(text) ? Number(text) : undefined;
+}
+
+const isInt64 = (digits: string) => BigInt.asIntN(64, BigInt(digits)) === BigInt(digits);
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function areHeadersFine({ parameters }: Described, headers: Wire['headers']): boolean {
+  return parameters
+    .filter((parameter) => parameter.in === 'header' && parameter.name in grammars)
+    .every(({ name }) => {
+      const value = headers[name.toLowerCase()];
+      return value === undefined || (grammars[name] as (value: string) => boolean)(value);
+    });
+}
+
+const isTags = (value: string) => {
+  const tags = value.split(',').map((tag) => tag.trim());
+  if (tags.length === 1 && tags[0] === '*') return true;
+  const named = tags.filter((tag) => tag !== '');
+  return named.length > 0 && named.every((tag) => /^(W\/)?"[!#-~]*"$/.test(tag));
+};
+
+const grammars: Record<string, (value: string) => boolean> = {
+  'If-Match': isTags,
+  'If-None-Match': isTags,
+  'Idempotency-Key': (value) => {
+    const key = idempotencyKey(value);
+    return key !== undefined && key.length > 0 && key.length <= 255;
+  },
+};
+
+/** The key that a field names, bare or in quotes. */
+export function idempotencyKey(value: string): string | undefined {
+  if (!value.startsWith('"')) return /^[!-~]*$/.test(value) ? value : undefined;
+  return /^"([ !#-[\]-~]*)"$/.exec(value)?.[1];
+}
+
+function isMediaTypeFine({ mediaTypes }: Described, headers: Wire['headers']): boolean {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
+  const isUtf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  const isPlain = ['identity', undefined].includes(headers['content-encoding']);
+  return mediaTypes.includes(type.trim()) && isUtf8 && isPlain;
+}
+
+/** The value of a JSON text, with NaN for numbers that no integer type of the description holds as written. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text, exact as Parameters<typeof JSON.parse>[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function exact(_name: string, value: unknown, { source = '' }: { source?: string }): unknown {
+  if (typeof value !== 'number') return value;
+  if (/^-?\d+$/.test(source)) return isInt64(source) ? value : Number.NaN;
+  return Math.abs(value) < 2 ** 63 ? value : Number.NaN;
+}

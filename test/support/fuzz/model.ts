@@ -1,0 +1,343 @@
+import type { Sql } from '../../../src/db/sql.ts';
+import { type ErrorCode, errorCodes } from '../../../src/errors.ts';
+import { toUtc } from '../../../src/instant.ts';
+import { baseUrl } from '../description.ts';
+
+type Status = 'available' | 'pending' | 'sold';
+
+interface Category {
+  id: number;
+  name: string;
+  description?: string;
+}
+
+interface Pet {
+  id: number;
+  name: string;
+  categoryId: number;
+  status: Status;
+}
+
+interface Order {
+  id: number;
+  petId?: number;
+  quantity: number;
+  shipDate?: string;
+  complete: boolean;
+}
+
+/** A request that the description allows, as values. */
+export interface Call {
+  operationId: string;
+  path: string;
+  params: Record<string, number>;
+  // biome-ignore lint/suspicious/noExplicitAny: the description has checked what these are
+  query: Record<string, any>;
+  // biome-ignore lint/suspicious/noExplicitAny: the description has checked what these are
+  body: any;
+  headers: Record<string, string>;
+}
+
+/** What must be answered. */
+export interface Expected {
+  status: number;
+  code?: ErrorCode;
+  body?: unknown;
+  location?: string;
+  /** The id after which the next page begins; undefined on the last one. */
+  next?: number;
+}
+
+class Refusal extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+const maxStock = 2_147_483_647;
+
+/**
+ * The contract once more, in plain maps and without storage, HTTP or concurrency: what each operation must answer in
+ * one workspace, and what it changes.
+ */
+export class Model {
+  readonly categories = new Map<number, Category>();
+  readonly pets = new Map<number, Pet>();
+  readonly stock = new Map<number, number>();
+  readonly orders = new Map<number, Order>();
+  /** What each entity tag stands for, and the tag that an address had last. */
+  readonly textByTag = new Map<string, string>();
+  readonly tagByPath = new Map<string, string>();
+  /** Cursors from answers. */
+  readonly cursors = new Map<string, { operationId: string; after: number }>();
+  readonly #lastIds = { categories: 0, pets: 0, orders: 0 };
+
+  /** The model of a workspace as it is stored now. */
+  static async of(sql: Sql, workspaceId: number): Promise<Model> {
+    const model = new Model();
+    const isHere = workspaceId;
+    for (const [id, name, description] of await sql`
+      select id, name, description from categories where workspace_id = ${isHere} order by id`) {
+      model.#keep('categories', { id, name, ...(description !== null && { description }) } as Category);
+    }
+    for (const [id, name, categoryId, status, stock] of await sql`
+      select id, name, category_id, status, stock from pets where workspace_id = ${isHere} order by id`) {
+      model.#keep('pets', { id, name, categoryId, status } as Pet);
+      model.stock.set(Number(id), Number(stock));
+    }
+    for (const [id, petId, quantity, shipDate, complete] of await sql`
+      select id, pet_id, quantity, ship_date, complete from orders where workspace_id = ${isHere} order by id`) {
+      const optional = { ...(petId !== null && { petId }), ...(shipDate !== null && { shipDate }) };
+      model.#keep('orders', { id, quantity, complete: complete === 1, ...optional } as Order);
+    }
+    return model;
+  }
+
+  /** What the operation must answer now; applies what it changes. */
+  answer(call: Call): Expected {
+    const handle = this.#operations[call.operationId];
+    if (!handle) throw new Error(`The model does not know ${call.operationId} yet: add it to #operations.`);
+    try {
+      return handle(call);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { status: errorCodes[error.code][0], code: error.code };
+    }
+  }
+
+  /** The rows as the storage must hold them. */
+  rows() {
+    return {
+      categories: [...this.categories.values()].map((c) => [c.id, c.name, c.description ?? null]),
+      pets: [...this.pets.values()].map((p) => [p.id, p.name, p.categoryId, p.status, this.stock.get(p.id)]),
+      orders: [...this.orders.values()].map((o) => [
+        o.id,
+        o.petId ?? null,
+        o.quantity,
+        o.shipDate ?? null,
+        Number(o.complete),
+      ]),
+    };
+  }
+
+  readonly #operations: Record<string, (call: Call) => Expected> = {
+    listPets: (call) =>
+      this.#page(call, this.pets.values(), ({ id, categoryId, status }) => {
+        const { query } = call;
+        return (
+          (query.id === undefined || query.id.includes(id)) &&
+          (query.categoryId ?? categoryId) === categoryId &&
+          (query.status ?? status) === status
+        );
+      }),
+    createPet: ({ body }) => {
+      this.#assertCategory(body.categoryId);
+      const pet = petOf(this.#nextId('pets'), body);
+      this.#keep('pets', pet);
+      this.stock.set(pet.id, pet.status === 'sold' ? 0 : 1);
+      return created(pet, `/pets/${pet.id}`);
+    },
+    getPet: (call) => this.#read(call, found(this.pets, call.params.petId)),
+    replacePet: (call) => this.#changePet(call, call.body),
+    updatePet: (call) => this.#changePet(call, patched(found(this.pets, call.params.petId), call.body)),
+    deletePet: (call) => {
+      const pet = found(this.pets, call.params.petId);
+      this.#assertMayChange(call, pet);
+      if (this.#isHeld(pet.id)) throw new Refusal('conflict');
+      this.pets.delete(pet.id);
+      this.stock.delete(pet.id);
+      return { status: 204 };
+    },
+    listCategories: (call) => this.#page(call, this.categories.values()),
+    createCategory: ({ body }) => {
+      const category = categoryOf(this.#nextId('categories'), body);
+      this.#keep('categories', category);
+      return created(category, `/categories/${category.id}`);
+    },
+    getCategory: (call) => this.#read(call, found(this.categories, call.params.categoryId)),
+    replaceCategory: (call) => {
+      const { id } = this.#changeable(call, this.categories, 'categoryId');
+      const category = categoryOf(id, call.body);
+      this.categories.set(id, category);
+      return { status: 200, body: category };
+    },
+    deleteCategory: (call) => {
+      const { id } = this.#changeable(call, this.categories, 'categoryId');
+      if ([...this.pets.values()].some(({ categoryId }) => categoryId === id)) throw new Refusal('conflict');
+      this.categories.delete(id);
+      return { status: 204 };
+    },
+    listOrders: (call) =>
+      this.#page(call, this.orders.values(), ({ petId, complete }) => {
+        const { query } = call;
+        return (
+          (query.petId === undefined || query.petId === petId) && (query.complete ?? complete) === complete
+        );
+      }),
+    placeOrder: ({ body }) => {
+      const wanted = orderOf(0, body);
+      this.#take(wanted.petId, wanted.quantity);
+      const order = { ...wanted, id: this.#nextId('orders') };
+      this.#keep('orders', order);
+      this.#settle(order.petId);
+      return created(order, `/store/orders/${order.id}`);
+    },
+    getOrder: (call) => this.#read(call, found(this.orders, call.params.orderId)),
+    updateOrder: (call) => {
+      const current = this.#changeable(call, this.orders, 'orderId');
+      const changed = orderOf(current.id, patched(current, call.body));
+      if (current.complete) throw new Refusal('order_complete');
+      if (changed.petId !== current.petId) throw new Refusal('invalid_request');
+      const more = changed.quantity - current.quantity;
+      this.#take(current.petId, more);
+      this.orders.set(current.id, changed);
+      if (more !== 0 || changed.complete) this.#settle(current.petId);
+      return { status: 200, body: changed };
+    },
+    cancelOrder: (call) => {
+      const order = this.#changeable(call, this.orders, 'orderId');
+      if (order.complete) throw new Refusal('order_complete');
+      this.#take(order.petId, -order.quantity);
+      this.orders.delete(order.id);
+      this.#settle(order.petId);
+      return { status: 204 };
+    },
+    listInventory: (call) =>
+      this.#page(
+        call,
+        [...this.pets.keys()].map((id) => ({ id, ...this.#item(id) })),
+        ({ status }) => (call.query.status ?? status) === status,
+        ({ id, ...item }) => item,
+      ),
+    getInventory: (call) => this.#read(call, this.#item(call.params.petId)),
+    updateInventory: (call) => {
+      const { petId } = this.#item(call.params.petId);
+      this.#assertMayChange(call, this.#item(petId));
+      this.stock.set(petId, call.body.quantity);
+      this.#settle(petId);
+      return { status: 200, body: this.#item(petId) };
+    },
+  };
+
+  #changePet(call: Call, fields: Partial<Pet>): Expected {
+    const { id } = this.#changeable(call, this.pets, 'petId');
+    this.#assertCategory(fields.categoryId);
+    const pet = petOf(id, fields);
+    this.pets.set(id, pet);
+    return { status: 200, body: pet };
+  }
+
+  #item(petId: number | undefined) {
+    const { id, status } = found(this.pets, petId);
+    return { petId: id, quantity: this.stock.get(id) as number, status };
+  }
+
+  /** Takes units from the stock of a pet; negative ones return. */
+  #take(petId: number | undefined, units: number): void {
+    if (petId === undefined) return;
+    const stock = this.stock.get(petId);
+    if (stock === undefined) throw new Refusal('invalid_reference');
+    if (stock < units) throw new Refusal('insufficient_stock');
+    if (stock - units > maxStock) throw new Refusal('conflict');
+    this.stock.set(petId, stock - units);
+  }
+
+  /** Moves the status of a pet by its stock and its open orders. */
+  #settle(petId: number | undefined): void {
+    const pet = this.pets.get(petId as number);
+    if (!pet) return;
+    const isInStock = (this.stock.get(pet.id) as number) > 0;
+    pet.status = isInStock ? 'available' : this.#isHeld(pet.id) ? 'pending' : 'sold';
+  }
+
+  #isHeld(id: number): boolean {
+    return [...this.orders.values()].some(({ petId, complete }) => petId === id && !complete);
+  }
+
+  #assertCategory(id: number | undefined): void {
+    if (!this.categories.has(id as number)) throw new Refusal('invalid_reference');
+  }
+
+  #changeable<Row extends { id: number }>(call: Call, rows: Map<number, Row>, name: string): Row {
+    const row = found(rows, call.params[name]);
+    this.#assertMayChange(call, row);
+    return row;
+  }
+
+  #assertMayChange({ headers }: Call, current: object): void {
+    const ifMatch = headers['if-match'];
+    const ifNoneMatch = headers['if-none-match'];
+    const isOther = ifMatch !== undefined && ifMatch.trim() !== '*' && !this.#names(ifMatch, current);
+    if (isOther || this.#isKnown(ifNoneMatch, current)) throw new Refusal('precondition_failed');
+  }
+
+  #read({ headers }: Call, current: object): Expected {
+    return this.#isKnown(headers['if-none-match'], current)
+      ? { status: 304, body: current }
+      : { status: 200, body: current };
+  }
+
+  #isKnown(ifNoneMatch: string | undefined, current: object): boolean {
+    if (ifNoneMatch === undefined) return false;
+    return ifNoneMatch.trim() === '*' || this.#names(ifNoneMatch.replaceAll('W/', ''), current);
+  }
+
+  #names(tags: string, current: object): boolean {
+    const text = canonical(current);
+    return tags.split(',').some((tag) => this.textByTag.get(tag.trim()) === text);
+  }
+
+  #page<Row extends { id: number }>(
+    { query }: Call,
+    rows: Iterable<Row>,
+    fits: (row: Row) => boolean = () => true,
+    toItem: (row: Row) => unknown = (row) => row,
+  ): Expected {
+    const limit = query.limit ?? query.id?.length ?? 20;
+    const after = query.cursor === undefined ? 0 : this.cursors.get(query.cursor)?.after;
+    const following = [...rows].filter((row) => row.id > (after as number) && fits(row));
+    const items = following.slice(0, limit);
+    const next = following.length > limit ? { next: (items.at(-1) as Row).id } : {};
+    return { status: 200, body: items.map(toItem), ...next };
+  }
+
+  #nextId(kind: 'categories' | 'pets' | 'orders'): number {
+    return this.#lastIds[kind] + 1;
+  }
+
+  #keep(kind: 'categories' | 'pets' | 'orders', row: { id: number }): void {
+    (this[kind] as Map<number, unknown>).set(row.id, row);
+    this.#lastIds[kind] = Math.max(this.#lastIds[kind], row.id);
+  }
+}
+
+/** A text for each value, whatever the order of its properties. */
+export const canonical = (value: object) => JSON.stringify(value, Object.keys(value).sort());
+
+function found<Row>(rows: Map<number, Row>, id: number | undefined): Row {
+  const row = rows.get(id as number);
+  if (!row) throw new Refusal('not_found');
+  return row;
+}
+
+const created = (body: object, path: string): Expected => ({ status: 201, body, location: baseUrl + path });
+
+const petOf = (id: number, { name, categoryId, status = 'available' }: Partial<Pet>): Pet =>
+  ({ id, name, categoryId, status }) as Pet;
+
+const categoryOf = (id: number, { name, description }: Partial<Category>): Category =>
+  ({ id, name, ...(description !== undefined && { description }) }) as Category;
+
+function orderOf(id: number, { petId, quantity = 1, shipDate, complete = false }: Partial<Order>): Order {
+  const utc = shipDate === undefined ? undefined : toUtc(shipDate);
+  return { id, ...(petId !== undefined && { petId }), quantity, ...(utc && { shipDate: utc }), complete };
+}
+
+/** JSON Merge Patch (RFC 7396) on values that are no objects. */
+function patched<Row extends object>(row: Row, patch: object): Row {
+  const merged = Object.entries({ ...row, ...patch }).filter(([, value]) => value !== null);
+  return Object.fromEntries(merged) as Row;
+}

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import fc from 'fast-check';
+import type { InjectOptions } from 'fastify';
+import { createKey } from '../../../src/access/keys.ts';
+import { seedWorkspace } from '../../../src/workspaces/seed.ts';
+import { createWorkspace, deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { type Answer, assertAsDescribed } from '../description.ts';
+import { assertInvariants } from '../invariants.ts';
+import { ample, type Petstore } from '../petstore.ts';
+import { curlOf } from './curl.ts';
+import { described, idempotencyKey, interpret, type Wire } from './interpret.ts';
+import { canonical, type Expected, Model } from './model.ts';
+import { type Step, step, toWire } from './steps.ts';
+
+const sequencesPerBatch = 20;
+const maxStepsPerSequence = 100;
+
+type Send = (wire: Wire) => Promise<Answer>;
+
+/** How many requests were sent, and answers by operation and status, to see what was reached. */
+export interface Report {
+  requests: number;
+  answers: Map<string, number>;
+}
+
+/**
+ * Sends at least `requests` requests in sequences, each in a workspace of its own, one sequence in five over a socket,
+ * and holds every answer against the description and the model. Throws with the seed, and with curl lines that repeat
+ * the shortest sequence that fails.
+ */
+export async function fuzz(store: Petstore, requests: number, seed: number): Promise<Report> {
+  const report: Report = { requests: 0, answers: new Map() };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const send = { process: inProcess(store), socket: overSocket(await store.listen(), agent) };
+  const sequence = fc.record({
+    steps: fc.array(step, { minLength: 1, maxLength: maxStepsPerSequence, size: 'max' }),
+    way: fc.oneof({ weight: 4, arbitrary: fc.constant('process' as const) }, fc.constant('socket' as const)),
+  });
+  const property = fc.asyncProperty(sequence, ({ steps, way }) =>
+    runSequence(store, steps, send[way], report),
+  );
+  try {
+    for (let batch = seed; report.requests < requests; batch++) {
+      await fc.assert(property, { seed: batch, numRuns: sequencesPerBatch, reporter: failWith(batch) });
+    }
+  } finally {
+    agent.destroy();
+  }
+  return report;
+}
+
+/** fast-check would print the steps; what repeats a failure are the seed and the requests. */
+function failWith(seed: number) {
+  return <Values>({ failed, errorInstance, numShrinks }: fc.RunDetails<Values>) => {
+    if (!failed) return;
+    const reason = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
+    throw new Error(
+      `Seed ${seed}, made shorter ${numShrinks} times. "npm run fuzz -- --seed ${seed}" repeats it.\n${reason}`,
+      { cause: errorInstance },
+    );
+  };
+}
+
+async function runSequence(store: Petstore, steps: Step[], send: Send, report: Report): Promise<void> {
+  // Requests without a key are counted by address: each sequence has a minute of its own.
+  store.nowMs += 60_000;
+  const { workspaceId, key } = await store.db.write(async (sql) => {
+    const { id } = await createWorkspace(sql, `fuzz-${store.nowMs}`, store.nowMs);
+    await seedWorkspace(sql, id);
+    return {
+      workspaceId: id,
+      ...(await createKey(sql, { workspaceId: id, plan: 'enterprise', quota: ample }, 0)),
+    };
+  });
+  const sequence = new Sequence(key, await Model.of(store.db.read, workspaceId), send);
+  try {
+    for (const step of steps) {
+      const [operation, status] = await sequence.perform(step);
+      report.requests++;
+      const label = `${operation} ${status}`;
+      report.answers.set(label, (report.answers.get(label) ?? 0) + 1);
+    }
+    await assertInvariants(store.db.read, workspaceId);
+    await assertStored(store, workspaceId, sequence.model);
+  } catch (error) {
+    const lines = sequence.sent.map((wire) => curlOf(wire, key)).join('\n');
+    throw new Error(
+      `${(error as Error).message}\nAfter the seeded state, the last of these failed:\n${lines}`,
+    );
+  } finally {
+    await store.db.write((sql) => deleteWorkspace(sql, workspaceId));
+  }
+}
+
+/** The storage holds exactly what the model has. */
+async function assertStored(store: Petstore, workspaceId: number, model: Model): Promise<void> {
+  const sql = store.db.read;
+  assert.deepEqual(model.rows(), {
+    categories: await sql`
+      select id, name, description from categories where workspace_id = ${workspaceId} order by id`,
+    pets: await sql`
+      select id, name, category_id, status, stock from pets where workspace_id = ${workspaceId} order by id`,
+    orders: await sql`
+      select id, pet_id, quantity, ship_date, complete from orders where workspace_id = ${workspaceId} order by id`,
+  });
+}
+
+/** Requests in one workspace, one after the other, and what they must answer. */
+class Sequence {
+  readonly model: Model;
+  readonly sent: Wire[] = [];
+  readonly #key: string;
+  readonly #send: Send;
+  /** First answers by Idempotency-Key. */
+  readonly #firsts = new Map<string, { fingerprint: string; answer: Answer }>();
+
+  constructor(key: string, model: Model, send: Send) {
+    this.#key = key;
+    this.model = model;
+    this.#send = send;
+  }
+
+  /** Sends what the step says and checks the answer. */
+  async perform(step: Step): Promise<[operation: string, status: number]> {
+    const earlier =
+      'again' in step ? this.sent[step.again % this.sent.length] : toWire(step, this.model, this.#key);
+    if (!earlier) return ['nothing', 0];
+    const wire = earlier;
+    this.sent.push(wire);
+    const meaning = interpret(wire, this.#key, this.model);
+    const answer = await this.#send(wire);
+    const url = `${wire.path}${wire.query && `?${wire.query}`}`;
+    const what = `${wire.method} ${url} -> ${answer.status} ${answer.text}`;
+    assert.ok(answer.status < 500, what);
+    assertAsDescribed(wire.method, url, answer);
+    if ('statuses' in meaning) {
+      assert.ok(
+        meaning.statuses.includes(answer.status),
+        `${what}\nbut it must be ${meaning.statuses.join(' or ')}`,
+      );
+      return ['refused', answer.status];
+    }
+    this.#check(wire, meaning.call, answer, what);
+    return [meaning.call.operationId, answer.status];
+  }
+
+  #check(wire: Wire, call: Parameters<Model['answer']>[0], answer: Answer, what: string): void {
+    const field = wire.headers['idempotency-key'];
+    const key = wire.method === 'POST' && field !== undefined ? idempotencyKey(field) : undefined;
+    const fingerprint = `${wire.path} ${hash('sha256', wire.body ?? '')}`;
+    const first = key === undefined ? undefined : this.#firsts.get(key);
+    if (first) {
+      assertRepeated(what, first.fingerprint === fingerprint ? first.answer : undefined, answer);
+      return;
+    }
+    const expected = this.model.answer(call);
+    assertExpected(what, wire, expected, answer);
+    this.#remember(wire, call.operationId, expected, answer);
+    if (key !== undefined && answer.status === 201) this.#firsts.set(key, { fingerprint, answer });
+  }
+
+  /** Keeps what later requests refer to. Equal representations have equal tags, and others have others. */
+  #remember(wire: Wire, operationId: string, expected: Expected, { headers }: Answer): void {
+    const { textByTag, tagByPath, cursors } = this.model;
+    if (headers.etag) {
+      const text = canonical(expected.body as object);
+      assert.equal(textByTag.get(headers.etag) ?? text, text, 'one tag stands for one representation');
+      const path = (headers.location ?? wire.path).replace(/^.*\/v1/, '/v1');
+      if (tagByPath.has(path) && textByTag.get(tagByPath.get(path) as string) === text) {
+        assert.equal(headers.etag, tagByPath.get(path), 'what has not changed keeps its tag');
+      }
+      textByTag.set(headers.etag, text);
+      tagByPath.set(path, headers.etag);
+    }
+    const cursor = /[?&]cursor=([^&>]+)/.exec(headers.link ?? '')?.[1];
+    if (cursor && expected.next !== undefined) cursors.set(cursor, { operationId, after: expected.next });
+  }
+}
+
+/** The first answer again where the request is the same, and 422 where it is another. */
+function assertRepeated(what: string, first: Answer | undefined, answer: Answer): void {
+  if (!first) {
+    assert.equal(answer.status, 422, `${what}\nbut the Idempotency-Key was used with another request`);
+    return;
+  }
+  assert.equal(answer.headers['idempotency-replayed'], 'true', what);
+  for (const name of ['location', 'etag'])
+    assert.equal(answer.headers[name], first.headers[name], `${what}: ${name}`);
+  assert.deepEqual([answer.status, answer.text], [first.status, first.text], what);
+}
+
+function assertExpected(what: string, { method }: Wire, expected: Expected, answer: Answer): void {
+  const { status, code, body, location, next } = expected;
+  assert.equal(answer.status, status, `${what}\nbut the contract says ${status} ${code ?? ''}`);
+  assert.equal(answer.headers['idempotency-replayed'], undefined, what);
+  assert.equal(answer.headers.location, location, what);
+  if (status < 300)
+    assert.equal(/rel="next"/.test(answer.headers.link ?? ''), next !== undefined, `${what}: Link`);
+  if (method === 'HEAD' || status === 304 || status === 204) return;
+  const parsed = JSON.parse(answer.text);
+  if (code) assert.equal(parsed.code, code, what);
+  else assert.deepEqual(parsed, body, what);
+}
+
+function inProcess({ app }: Petstore): Send {
+  return async ({ method, path, query, headers, body }) => {
+    const url = `${path}${query && `?${query}`}`;
+    const options = { method, url, headers, ...(body !== undefined && { payload: body }) };
+    const response = await app.inject(options as InjectOptions);
+    return {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string>,
+      text: response.body,
+    };
+  };
+}
+
+function overSocket(origin: string, agent: Agent): Send {
+  return ({ method, path, query, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const target = { agent, method, path: `${path}${query && `?${query}`}` };
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+      const sent = request(origin, { ...target, headers: { ...headers, ...length } }, async (response) => {
+        try {
+          const chunks = await Array.fromAsync(response as AsyncIterable<Buffer>);
+          const text = Buffer.concat(chunks).toString();
+          resolve({
+            status: response.statusCode as number,
+            headers: response.headers as Record<string, string>,
+            text,
+          });
+        } catch (error) {
+          reject(error);
+        }
+      });
+      sent.on('error', reject).end(body);
+    });
+}
+
+/** The operations that were answered with success. */
+export const succeeded = ({ answers }: Report) =>
+  described
+    .map(({ id }) => id)
+    .filter((id) => [200, 201, 204].some((status) => answers.has(`${id} ${status}`)));

@@ -1,0 +1,155 @@
+import fc, { type Arbitrary } from 'fast-check';
+import { description, resolve } from '../description.ts';
+import type { Wire } from './interpret.ts';
+import type { Model } from './model.ts';
+import { type Draft, type Twist, twist } from './twists.ts';
+import { Earlier, earlier, validValue } from './values.ts';
+
+type Json = Parameters<typeof resolve>[0];
+
+/** One request of a sequence: a valid one with its twists, or an earlier one again. */
+export type Step = { again: number } | Fresh;
+
+interface Fresh {
+  operation: Target;
+  parameters: Record<string, unknown>;
+  value: unknown;
+  mediaType: string | undefined;
+  twists: Twist[];
+}
+
+interface Target {
+  id: string;
+  method: string;
+  template: string;
+}
+
+function operationSteps(): Arbitrary<Fresh>[] {
+  return Object.entries(description.paths as Record<string, Json>).flatMap(([template, item]) =>
+    Object.entries(item as Record<string, Json>).map(([method, operation]) =>
+      operationStep(
+        { id: operation.operationId as string, method: method.toUpperCase(), template },
+        operation,
+      ),
+    ),
+  );
+}
+
+function operationStep(operation: Target, { parameters, requestBody }: Json): Arbitrary<Fresh> {
+  const content = (requestBody as { content: Record<string, { schema: Json }> } | undefined)?.content ?? {};
+  const [first] = Object.values(content);
+  return fc.record({
+    operation: fc.constant(operation),
+    parameters: parametersOf((parameters as Json[]).map(resolve)),
+    value: first ? validValue(first.schema) : fc.constant(undefined),
+    mediaType: first ? fc.constantFrom(...Object.keys(content)) : fc.constant(undefined),
+    twists: fc.oneof(fc.constant<Twist[]>([]), fc.array(twist, { minLength: 1, maxLength: 2 })),
+  });
+}
+
+function parametersOf(parameters: Json[]): Arbitrary<Record<string, unknown>> {
+  const values = parameters.map(({ name, schema, required }) => {
+    const value = special[name as string] ?? validValue(schema as Json, name as string);
+    const sometimes = fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, value);
+    return [name, required ? value : sometimes] as const;
+  });
+  return fc.record(Object.fromEntries(values));
+}
+
+/** Parameters whose values come from answers, or of which the schema tells too little. */
+const special: Record<string, Arbitrary<unknown>> = {
+  cursor: earlier('cursors'),
+  'If-Match': fc.oneof({ weight: 3, arbitrary: earlier('tags') }, fc.constantFrom('*', '"stale"')),
+  'If-None-Match': fc.oneof(
+    { weight: 3, arbitrary: earlier('tags') },
+    fc.constantFrom('*', '"stale"', 'W/"x"'),
+  ),
+  'Idempotency-Key': fc.constantFrom('a', 'b', '"a"', '"c d"'),
+  'X-Request-Id': fc.constant('walk-1'),
+};
+
+/** Requests across all operations of the description, half of them odd. */
+export const step: Arbitrary<Step> = fc.oneof(
+  { weight: 19, arbitrary: fc.oneof(...operationSteps()) },
+  { weight: 1, arbitrary: fc.nat(1_000).map((again) => ({ again })) },
+);
+
+/** The request that a step stands for, now that earlier answers are known. */
+export function toWire(
+  { operation, parameters, value, mediaType, twists }: Fresh,
+  model: Model,
+  key: string,
+): Wire {
+  const params = Object.entries(parameters).filter(([, parameter]) => parameter !== undefined);
+  const pathNames = [...operation.template.matchAll(/{(\w+)}/g)].map(([, name]) => name as string);
+  const path = `/v1${operation.template.replace(/{(\w+)}/g, (_, name) => String(told(parameters[name], model)))}`;
+  const known = params.map(
+    ([name, parameter]) => [name, told(parameter, model, { path, id: operation.id })] as const,
+  );
+  const isHeader = (name: string) => /^[A-Z]/.test(name);
+  const query = known
+    .filter(([name, parameter]) => !isHeader(name) && !pathNames.includes(name) && parameter !== undefined)
+    .flatMap(([name, parameter]) =>
+      [parameter].flat().map((one) => `${name}=${encodeURIComponent(String(one))}`),
+    );
+  const headers = known.filter(([name, parameter]) => isHeader(name) && parameter !== undefined);
+  const draft: Draft = {
+    method: operation.method,
+    path,
+    query: query.join('&'),
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...Object.fromEntries(headers.map(([name, header]) => [name.toLowerCase(), String(header)])),
+    },
+    value: told(value, model),
+  };
+  if (mediaType) draft.headers['content-type'] = mediaType;
+  for (const twist of twists) twist(draft);
+  return finished(draft);
+}
+
+function finished({ method, path, query, headers, value, spoil }: Draft): Wire {
+  // As every client does, so that what is sent is the same in the process and over a socket.
+  const url = new URL(`${path}${query && `?${query}`}`, 'http://localhost');
+  const text = value === undefined ? undefined : jsonOf(value);
+  return {
+    method,
+    path: url.pathname,
+    query: url.search.slice(1),
+    headers,
+    ...(text !== undefined && { body: spoil ? spoil(text) : text }),
+    isSpoilt: spoil !== undefined,
+  };
+}
+
+/** JSON in which a bigint is a number with all its digits. */
+const jsonOf = (value: unknown) =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `#${part}#` : part)).replace(
+    /"#(-?\d+)#"/g,
+    '$1',
+  );
+
+/** A value with what earlier answers told in the places of references. */
+function told(value: unknown, model: Model, at?: { path: string; id: string }): unknown {
+  if (value instanceof Earlier) return find(value, model, at);
+  if (Array.isArray(value)) return value.map((item) => told(item, model, at));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, told(part, model, at)]));
+}
+
+function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: string }): unknown {
+  const pick = <Value>(values: Iterable<Value>) => {
+    const all = [...values];
+    return all[nth % all.length];
+  };
+  switch (kind) {
+    case 'tags':
+      return (nth % 4 > 0 && model.tagByPath.get(at?.path ?? '')) || pick(model.textByTag.keys()) || '"none"';
+    case 'cursors': {
+      const own = [...model.cursors].filter(([, { operationId }]) => nth % 8 === 0 || operationId === at?.id);
+      return pick(own)?.[0];
+    }
+    default:
+      return pick(model[kind as 'pets' | 'categories' | 'orders'].keys()) ?? 1;
+  }
+}

@@ -1,0 +1,309 @@
+import { METHODS } from 'node:http';
+import fc, { type Arbitrary } from 'fast-check';
+import { anyValue } from './values.ts';
+
+/** A request while it is put together. */
+export interface Draft {
+  method: string;
+  path: string;
+  /** Without the question mark. */
+  query: string;
+  headers: Record<string, string>;
+  /** The JSON value of the body. */
+  value?: unknown;
+  /** What becomes of the body's text; what comes out is no JSON object without duplicates, in UTF-8. */
+  spoil?: (text: string) => string | Uint8Array;
+}
+
+/** Turns a valid request into one that may not be. */
+export type Twist = (draft: Draft) => void;
+
+const property = fc.constantFrom(
+  'name',
+  'categoryId',
+  'status',
+  'description',
+  'petId',
+  'quantity',
+  'shipDate',
+);
+const strangeName = fc.constantFrom(
+  '__proto__',
+  'constructor',
+  'toString',
+  'id',
+  '',
+  'Name',
+  'name ',
+  '\ufeff',
+);
+
+const withProperty = (name: string, value: unknown): Twist => {
+  return (draft) => {
+    if (typeof draft.value !== 'object' || draft.value === null) return;
+    const copy = { ...draft.value };
+    Object.defineProperty(copy, name, { value, enumerable: true, configurable: true });
+    draft.value = copy;
+  };
+};
+
+const ofBodies: Arbitrary<Twist> = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(property, anyValue).map(([name, value]) => withProperty(name, value)) },
+  { weight: 2, arbitrary: fc.tuple(strangeName, anyValue).map(([name, value]) => withProperty(name, value)) },
+  {
+    weight: 2,
+    arbitrary: property.map(
+      (name): Twist =>
+        (draft) => {
+          const { [name]: _, ...rest } = (draft.value ?? {}) as Record<string, unknown>;
+          if (draft.value !== undefined) draft.value = rest;
+        },
+    ),
+  },
+  anyValue.map(
+    (value): Twist =>
+      (draft) => {
+        if (draft.value !== undefined) draft.value = value;
+      },
+  ),
+);
+
+type Spoil = NonNullable<Draft['spoil']>;
+
+const spoils: Record<string, Spoil> = {
+  truncated: (text) => text.slice(0, -1),
+  'with more after it': (text) => `${text}{}`,
+  'with a comma too many': (text) => text.replace(/}$/, ',}'),
+  empty: () => '',
+  'not a number': () => '{"quantity":NaN}',
+  'in single quotes': (text) => text.replaceAll('"', "'").replace('{}', "{'a':1}"),
+  'a name twice': (text) => text.replace(/}$/, `${text.length > 2 ? ',' : ''}"a":1,"\\u0061":2}`),
+  'a name twice, deep down': () => '{"a":[{"b":{"__proto__":1,"__proto__":1}}]}',
+  'half a surrogate pair': () => '{"name":"\\ud83d","categoryId":1}',
+  'open brackets': () => '['.repeat(30_000),
+  'many brackets': () => '['.repeat(30_000) + ']'.repeat(30_000),
+  'deep objects': () => `${'{"a":'.repeat(10_000)}1`,
+  'not UTF-8': (text) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]),
+  'UTF-16': (text) => Buffer.from(text, 'utf16le'),
+  'a null byte': (text) => `${text}\u0000`,
+};
+
+const ofTexts: Arbitrary<Twist> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(...Object.values(spoils)).map(
+      (spoil): Twist =>
+        (draft) => {
+          draft.spoil = spoil;
+        },
+    ),
+  },
+  fc.constant<Twist>(withProperty('padding', 'x'.repeat(70_000))),
+);
+
+const queryParts = fc.constantFrom(
+  ...[
+    'limit=0',
+    'limit=101',
+    'limit=1.0',
+    'limit=',
+    'limit=5&limit=5',
+    'limit=%31',
+    'limit=1%00',
+    'limit=-0',
+  ],
+  ...['limit=99999999999999999999', 'cursor=', 'cursor=x', 'cursor=bGlzdFBldHM6', 'cursor=%F0%9F%90%95'],
+  ...['status=sold', 'status=SOLD', 'status=%00', 'status[]=sold', 'status=sold&status=sold', 'status'],
+  ...['complete=1', 'complete=true', 'categoryId=1', 'categoryId=9223372036854775808', 'petId=x', 'petId=+1'],
+  ...[
+    'id=1',
+    'id=1&id=x',
+    'id=',
+    'id[0]=1',
+    'id=1,2',
+    '__proto__=1',
+    'constructor=1',
+    '=',
+    '&&',
+    '%',
+    '%E0%A4',
+  ],
+  ...['%ff=1', 'a=%C0%80', 'x=1#y', ';', `q=${'x'.repeat(8_000)}`, '🐕=1', "'", '"', '%0d%0aX-Evil:1'],
+  Array(101).fill('id=1').join('&'),
+);
+
+const addresses = fc.constantFrom(
+  ...[
+    '/pets/',
+    '//pets',
+    '/pets//1',
+    '/pets/1/',
+    '/pets/1/toys',
+    '/Pets',
+    '/pets.json',
+    '/pets;a=1',
+    '/pets/1;a=1',
+  ],
+  ...['/pets%2F1', '/pets/%31', '/pets/%E0%', '/pets/%', '/pets/%00', '/pets/1%00', '/pets/%0d%0a', '/'],
+  ...[
+    '/pets/__proto__',
+    '/constructor',
+    '/pets/+1',
+    '/pets/01',
+    '/pets/1e3',
+    '/pets/-0',
+    '/pets/१',
+    '/pets/🐕',
+  ],
+  ...[
+    '/store',
+    '/store/orders/x',
+    '/categories/0x1',
+    '/inventory/9223372036854775808',
+    `/pets/${'9'.repeat(400)}`,
+  ],
+  ...[
+    '/inventory/-9223372036854775809',
+    `/${'a'.repeat(9_000)}`,
+    `/pets/${'%41'.repeat(900)}`,
+    '/*',
+    '/pets/:petId',
+  ],
+);
+
+const fields = fc.oneof(
+  fieldsOf('content-type', [
+    ...[
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=utf-16',
+      'json',
+      '*/*',
+      '',
+    ],
+    ...[
+      'application/json;charset="utf-8"',
+      'APPLICATION/JSON',
+      'application/json;',
+      'multipart/form-data',
+      ';',
+    ],
+    ...[
+      'application/json, text/plain',
+      `application/json; a=${'b'.repeat(4_000)}`,
+      'application/merge-patch+json',
+    ],
+  ]),
+  fieldsOf('content-encoding', ['gzip', 'identity', 'br, gzip', '', 'deflate']),
+  fieldsOf('if-match', [
+    'abc',
+    '',
+    '*',
+    '"open',
+    '*, "a"',
+    'W/"x"',
+    '"a", "b"',
+    `"${'a'.repeat(6_000)}"`,
+    ',,"a",,',
+  ]),
+  fieldsOf('if-none-match', ['abc', '', '*', '"open', '*, "a"', 'W/"x"', '"a", "b"', ', '.repeat(3_000)]),
+  fieldsOf('idempotency-key', [
+    '',
+    '""',
+    '"open',
+    'k'.repeat(256),
+    'k'.repeat(255),
+    'ä',
+    'a b',
+    '"a b"',
+    '"\\"',
+    '~',
+  ]),
+  fieldsOf('x-request-id', ['', 'a b', 'x'.repeat(129), 'ä', 'walk-1', '__proto__', '"<script>']),
+  fieldsOf('authorization', [
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic eDp5',
+    `Bearer pet_${'0'.repeat(36)}`,
+    'pet_',
+    '\t',
+  ]),
+  fieldsOf('x-api-key', ['', 'x', `pet_${'0'.repeat(36)}`, '__proto__']),
+  fieldsOf('accept', ['text/html', '', '*/*;q=0', 'x'.repeat(2_000)]),
+  fieldsOf('x-http-method-override', ['DELETE']),
+  fieldsOf('range', ['bytes=0-0']),
+  fieldsOf('expect', ['100-continue', 'wonders']),
+  fieldsOf('x-forwarded-for', ['1.2.3.4', '::', 'nonsense', ',']),
+  fieldsOf('cookie', ['a=1', '=;='.repeat(500)]),
+  fieldsOf('__proto__', ['1']),
+  fieldsOf('accept-encoding', ['gzip', '*']),
+  fieldsOf('if-modified-since', ['yesterday', 'Thu, 05 Dec 2030 00:00:00 GMT']),
+);
+
+function fieldsOf(name: string, values: string[]): Arbitrary<[string, string]> {
+  return fc.tuple(fc.constant(name), fc.constantFrom(...values));
+}
+
+/** Node.js keeps CONNECT apart, and light-my-request does not know every method. */
+const methods = METHODS.filter((method) => method !== 'CONNECT');
+
+/** Ways to make a request odd. */
+export const twist: Arbitrary<Twist> = fc.oneof(
+  { weight: 8, arbitrary: ofBodies },
+  { weight: 3, arbitrary: ofTexts },
+  {
+    weight: 4,
+    arbitrary: queryParts.map(
+      (part): Twist =>
+        (draft) => {
+          draft.query = draft.query ? `${draft.query}&${part}` : part;
+        },
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: addresses.map(
+      (path): Twist =>
+        (draft) => {
+          draft.path = `/v1${path}`;
+        },
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fields.map(
+      ([name, value]): Twist =>
+        (draft) => {
+          // Without a body a type is of no matter, or 415 where Fastify cannot read it.
+          if (name === 'content-type' && draft.value === undefined) return;
+          draft.headers = { ...draft.headers };
+          Object.defineProperty(draft.headers, name, {
+            value,
+            enumerable: true,
+            configurable: true,
+            writable: true,
+          });
+        },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('content-type', 'authorization').map(
+      (name): Twist =>
+        (draft) => {
+          const { [name]: _, ...rest } = draft.headers;
+          draft.headers = rest;
+        },
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'TRACE', 'QUERY', ...methods).map(
+      (method): Twist =>
+        (draft) => {
+          draft.method = method;
+        },
+    ),
+  },
+);

@@ -1,0 +1,114 @@
+import fc, { type Arbitrary } from 'fast-check';
+import { resolve } from '../description.ts';
+
+type Json = Parameters<typeof resolve>[0];
+
+/** Something that an earlier answer told: which one is known when the request is sent. */
+export class Earlier {
+  readonly kind: string;
+  readonly nth: number;
+
+  constructor(kind: string, nth: number) {
+    this.kind = kind;
+    this.nth = nth;
+  }
+}
+
+export const earlier = (kind: string) => fc.nat(1_000).map((nth) => new Earlier(kind, nth));
+
+/** Which rows an identifier names, by the name of its parameter or property. */
+const kindOfId: Record<string, string> = {
+  petId: 'pets',
+  id: 'pets',
+  categoryId: 'categories',
+  orderId: 'orders',
+};
+
+/** Values that a schema of the description allows. Identifiers mostly name rows that exist. */
+export function validValue(reference: Json, name = ''): Arbitrary<unknown> {
+  const schema = resolve(reference);
+  if (schema.nullable) {
+    const { nullable, ...same } = schema;
+    return fc.oneof({ weight: 4, arbitrary: validValue(same, name) }, fc.constant(null));
+  }
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum.filter((value) => value !== null));
+  switch (schema.type) {
+    case 'boolean':
+      return fc.boolean();
+    case 'integer':
+      return schema.format === 'int64' ? validId(name) : validCount(schema);
+    case 'string':
+      return schema.format === 'date-time' ? dateTime : validText(schema);
+    case 'array': {
+      const item = validValue(schema.items as Json, name);
+      const most = schema.maxItems as number;
+      return fc.oneof(
+        { weight: 9, arbitrary: fc.array(item, { minLength: 1, maxLength: 4 }) },
+        fc.array(item, { minLength: most, maxLength: most }),
+      );
+    }
+    default:
+      return validObject(schema);
+  }
+}
+
+function validObject(schema: Json): Arbitrary<Record<string, unknown>> {
+  const { properties, required = [] } = schema as { properties: Record<string, Json>; required?: string[] };
+  const values = Object.entries(properties)
+    .filter(([, property]) => !property.readOnly)
+    .map(([name, property]) => [name, validValue(property, name)] as const);
+  return fc.record(Object.fromEntries(values), { requiredKeys: required, noNullPrototype: true });
+}
+
+const validId = (name: string) =>
+  fc.oneof(
+    { weight: 8, arbitrary: earlier(kindOfId[name] ?? name) },
+    { weight: 1, arbitrary: fc.integer({ min: -1, max: 40 }) },
+    { weight: 1, arbitrary: fc.constantFrom(...edges.filter((edge) => BigInt.asIntN(64, edge) === edge)) },
+  );
+
+function validCount({ minimum, maximum }: Json): Arbitrary<number> {
+  const [min, max] = [minimum, maximum] as [number, number];
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min, max: min + 4 }) },
+    { weight: 1, arbitrary: fc.integer({ min: max - 4, max }) },
+    { weight: 1, arbitrary: fc.integer({ min, max }) },
+  );
+}
+
+function validText({ minLength = 0, maxLength = 40, pattern = '' }: Json): Arbitrary<string> {
+  const [min, max] = [minLength, maxLength] as [number, number];
+  const fits = new RegExp(pattern as string, 'u');
+  return fc
+    .oneof(
+      { weight: 6, arbitrary: fc.string({ minLength: min, maxLength: 12, unit: 'binary' }) },
+      { weight: 1, arbitrary: fc.string({ minLength: max, maxLength: max, unit: 'binary-ascii' }) },
+      { weight: 1, arbitrary: fc.constant('🐕'.repeat(max)) },
+    )
+    .filter((text) => fits.test(text));
+}
+
+const dateTime = fc
+  .record({
+    at: fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-01'), noInvalidDate: true }),
+    digits: fc.integer({ min: 0, max: 9 }),
+    offset: fc.constantFrom('Z', 'z', '+00:00', '-08:00', '+14:00', '+05:45'),
+  })
+  .map(({ at, digits, offset }) => {
+    const fraction = digits === 0 ? '' : `.${'123456789'.slice(0, digits)}`;
+    return at.toISOString().replace(/\..*/, fraction) + offset;
+  });
+
+/** Integers around which representations end. */
+const edges = [31n, 32n, 53n, 63n, 64n].flatMap((bits) =>
+  [-2n, -1n, 0n, 1n].flatMap((by) => [2n ** bits + by, -(2n ** bits) - by]),
+);
+
+/** Anything that JSON can say, the odd corners first. */
+export const anyValue: Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(null, true, '', '1', ' ', '\u0000', 0, -0, 1.5, 1e308, [], {}, [[]], [null]),
+  fc.constantFrom<unknown>('available', 'SOLD', '2026-02-30T00:00:00Z', '2026-01-01 00:00:00Z', '\ufeff'),
+  fc.constantFrom<unknown>('x'.repeat(2_001), '🐕'.repeat(201), '\u2028', '\u202e', 'e\u0301'),
+  fc.constantFrom(...edges),
+  fc.jsonValue({ maxDepth: 3 }),
+);
