@@ -88,6 +88,8 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   app.decorateRequest('caller', undefined);
   app.decorateRequest('operation', undefined);
   takeBodiesAsBytes(app);
+  // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   // Node.js would answer both by itself. An expectation may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', app.routing);
   app.server.on('connect', (_request, socket) => answerBroken(noProxy, socket as Socket));

@@ -5,7 +5,7 @@ import { openStorage } from '../../src/db/open.ts';
 import { temporaryFolder } from './folder.ts';
 
 /** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */
-const testDatabaseUrl = process.env.PETSTORE_TEST_DATABASE_URL;
+export const testDatabaseUrl = process.env.PETSTORE_TEST_DATABASE_URL;
 
 /** Why a test about SQLite's own files is left out, if it is. */
 export const aboutSqlite = testDatabaseUrl ? 'it is about the files of SQLite' : false;
