@@ -70,6 +70,8 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   const app = fastify({
     loggerInstance: log,
     logController: new RequestLog(),
+    // A logger for each request would cost more than its line. The lines name the request themselves.
+    childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
@@ -111,17 +113,17 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   app.register(
     async (api) => {
       api.addHook('onRequest', (request, reply, done) => {
-        if (isPreflight(request) || documents.includes(pathOf(request))) {
+        if (isPreflight(request) || (request.is404 && documents.includes(pathOf(request)))) {
           paths.answer(request, reply);
           return;
         }
         const admitted = admit(admission, request, reply);
-        if (admitted) admitted.then(() => done(), done);
-        else done();
-      });
-      api.addHook('onRequest', (request, _reply, done) => {
-        assertHost(request);
-        done();
+        if (admitted) {
+          admitted.then(() => assertHost(request)).then(() => done(), done);
+        } else {
+          assertHost(request);
+          done();
+        }
       });
       const services = { db, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
       for (const operation of operations) mount(api, operation, services);
@@ -162,14 +164,17 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
       answerError(refusal, request, reply);
     }
     metrics.countRequest('none', reply.statusCode);
-    request.log.info({ method: request.method, url: request.url, status: reply.statusCode }, 'answered');
+    log.info(
+      { reqId: request.id, method: request.method, url: request.url, status: reply.statusCode },
+      'answered',
+    );
   }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
     if (isBodyError(error)) reply.removeHeader('connection');
     const apiError = toApiError(isBodyError(error) ? pathErrorOr(error, request) : error, request.id);
-    if (apiError.status >= 500) request.log.error({ err: error }, 'failed');
+    if (apiError.status >= 500) log.error({ reqId: request.id, err: error }, 'failed');
     return reply.code(apiError.status).headers(apiError.headers).send(apiError.body);
   }
 

@@ -33,6 +33,7 @@ export class RequestLog extends LogController {
   ): void {
     reply.log.info(
       {
+        reqId: request.id,
         method: request.method,
         url: request.url,
         operation: request.operation?.id,

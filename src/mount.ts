@@ -18,6 +18,7 @@ declare module 'fastify' {
   }
 }
 
+const json = 'application/json; charset=utf-8';
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
 /** What serving an operation needs besides the operation. */
@@ -37,7 +38,8 @@ export interface Services {
 export interface Outcome {
   status: number;
   headers: Record<string, string>;
-  body?: unknown;
+  /** JSON text. */
+  body?: string;
 }
 
 type Handle = (sql: Sql) => Promise<Outcome>;
@@ -52,7 +54,6 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
   app.route({
     method,
     url: path.replace(/{(\w+)}/g, ':$1'),
-    schema: success.schema ? { response: { [success.status]: success.schema } } : {},
     config: { operation, lifecycle: lifecycleHeaders(operation, services.baseUrl) },
     handler: async (request, reply) => {
       if (services.enforceSunset) assertNotSunset(operation, services.clock());
@@ -65,6 +66,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
       const { ifNoneMatch } = preconditions;
       const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
       if (isUnchanged) return reply.code(304).send();
+      if (body !== undefined) reply.type(json);
       return reply.code(status).send(body);
     },
   });
@@ -98,7 +100,8 @@ function operationInputReader(operation: Operation) {
   return (request: FastifyRequest, preconditions: Preconditions): Parameters<Operation['handle']>[1] => {
     const values = readValues(request);
     const { workspaceId } = request.caller as Caller;
-    return { ...values, workspaceId, assertMayChange: (current) => assertMayChange(preconditions, current) };
+    const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, JSON.stringify(current));
+    return { ...values, workspaceId, assertMayChange: assertMayChangeFrom };
   };
 }
 
@@ -114,14 +117,17 @@ function toOutcome(operation: Operation, baseUrl: string, request: FastifyReques
       return {
         status,
         headers: next === undefined ? {} : { link: nextLink(operation, baseUrl, request, next) },
-        body: items,
+        body: JSON.stringify(items),
       };
     }
-    case 'resource':
-      return { status, headers: { etag: etagOf(result) }, body: result };
+    case 'resource': {
+      const body = JSON.stringify(result);
+      return { status, headers: { etag: etagOf(body) }, body };
+    }
     case 'created': {
+      const body = JSON.stringify(result);
       const location = baseUrl + success.locationOf?.(result);
-      return { status, headers: { etag: etagOf(result), location }, body: result };
+      return { status, headers: { etag: etagOf(body), location }, body };
     }
   }
 }

@@ -44,6 +44,9 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
 });
 export type PetStatus = Type.Static<typeof PetStatus>;
 
+/** So many digits, with a sign or without, are always exact in a double. */
+const digitsOfSafeIntegers = 15;
+
 /** The largest double below 2^63. */
 const maxInt64Double = 2 ** 63 - 1024;
 
@@ -55,6 +58,7 @@ export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
  * within 64 bits: it tells such ids from impossible ones, and no row has an id that large.
  */
 export function toInt64(digits: string): number | undefined {
+  if (digits.length <= digitsOfSafeIntegers) return Number(digits);
   const exact = BigInt(digits);
   if (exact !== BigInt.asIntN(64, exact)) return undefined;
   return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));

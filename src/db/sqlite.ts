@@ -7,7 +7,8 @@ import { StorageUnavailableError } from '../errors.ts';
 import { type Database, newCounts, type StorageCounts } from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
-import { TurnSnapshot } from './sqlite-snapshot.ts';
+import { attempt, isLocked } from './sqlite-errors.ts';
+import { GroupedReads } from './sqlite-reads.ts';
 
 /** How long a transaction waits for another process, such as the command line, to finish its own. */
 const lockWaitMs = 5_000;
@@ -62,7 +63,7 @@ class SqliteDatabase implements Database {
   readonly #maxGroupSize: number;
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
-  readonly #snapshot: TurnSnapshot;
+  readonly #reads: GroupedReads;
   readonly #sql: Sql;
   #queue: PendingWrite[] = [];
   #draining: Promise<void> | undefined;
@@ -71,13 +72,13 @@ class SqliteDatabase implements Database {
     this.#maxGroupSize = maxGroupSize;
     this.#writer = writer;
     this.#reader = reader;
-    this.#sql = sqlOn(writer, this.counts);
-    this.#snapshot = new TurnSnapshot(reader);
-    const read = sqlOn(reader, this.counts);
+    const write = runner(writer, this.counts);
+    this.#sql = async (template, ...values) => write(template, values);
+    this.#reads = new GroupedReads(reader);
+    const read = runner(reader, this.counts);
     this.read = (template, ...values) => {
       this.counts.reads++;
-      this.#snapshot.hold();
-      return read(template, ...values);
+      return this.#reads.add(() => read(template, values));
     };
   }
 
@@ -92,6 +93,7 @@ class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#draining;
     if (!this.#writer.isOpen) return;
+    this.#reads.finish();
     this.#reader.close();
     this.#writer.close();
   }
@@ -101,8 +103,6 @@ class SqliteDatabase implements Database {
     while (this.#queue.length > 0) {
       await nextTurn();
       const group = this.#queue.splice(0, this.#maxGroupSize);
-      // An open snapshot would keep the log from being taken up again.
-      this.#snapshot.end();
       try {
         const settle = await this.#commit(group);
         this.counts.commits++;
@@ -137,7 +137,6 @@ class SqliteDatabase implements Database {
         await this.#sql`release one_write`;
       }
       await this.#sql`commit`;
-      this.#snapshot.end();
       return settle;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec('rollback');
@@ -161,8 +160,8 @@ class SqliteDatabase implements Database {
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Statements on one connection, prepared once for each text. */
-function sqlOn(connection: DatabaseSync, counts: StorageCounts): Sql {
+/** Runs statements on one connection, prepared once for each text. */
+function runner(connection: DatabaseSync, counts: StorageCounts) {
   const byTemplate = new WeakMap<TemplateStringsArray, StatementSync>();
   const byText = new LRUCache<string, StatementSync>({ max: maxStatements });
   const prepare = (text: string) => {
@@ -182,7 +181,8 @@ function sqlOn(connection: DatabaseSync, counts: StorageCounts): Sql {
     if (!values.some((value) => value instanceof Fragment)) byTemplate.set(template, statement);
     return statement.all(...flat.values) as unknown as Row[];
   };
-  return async (template, ...values) => attempt(() => run(template, values));
+  return (template: TemplateStringsArray, values: (SqlValue | Fragment)[]) =>
+    attempt(() => run(template, values));
 }
 
 /** Applies each pending migration in a transaction that also records its number. */
@@ -197,38 +197,6 @@ function migrate(connection: DatabaseSync, pending: (version: number) => Migrati
     connection.exec('commit');
   } catch (error) {
     if (connection.isTransaction) connection.exec('rollback');
-    throw error;
-  }
-}
-
-interface SqliteError extends Error {
-  code: string;
-  errcode: number;
-}
-
-const isSqliteError = (error: unknown): error is SqliteError =>
-  (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR';
-
-/** SQLite's primary result codes that tell of the storage, not of the statement: https://sqlite.org/rescode.html */
-const unavailableResults = new Set([
-  5 /* BUSY */, 6 /* LOCKED */, 7 /* NOMEM */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */,
-  13 /* FULL */, 14 /* CANTOPEN */, 15 /* PROTOCOL */, 26 /* NOTADB */,
-]);
-
-const primaryResult = (error: SqliteError) => error.errcode & 0xff;
-
-const isLocked = (error: unknown) =>
-  error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
-
-/** Runs `action` and turns failures of the storage into StorageUnavailableError. */
-function attempt<T>(action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    const isFileError = (error as { syscall?: string } | null)?.syscall !== undefined;
-    if (isFileError || (isSqliteError(error) && unavailableResults.has(primaryResult(error)))) {
-      throw new StorageUnavailableError((error as Error).message, { cause: error });
-    }
     throw error;
   }
 }

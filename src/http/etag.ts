@@ -6,8 +6,7 @@ import { ApiError } from '../errors.ts';
  * A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, whatever happened to the
  * resource in between.
  */
-export const etagOf = (representation: unknown): string =>
-  `"${hash('sha1', JSON.stringify(representation), 'base64url')}"`;
+export const etagOf = (representation: string): string => `"${hash('sha1', representation, 'base64url')}"`;
 
 /** The members of an If-Match or If-None-Match field, or `*`. Throws `invalid_request` for anything else. */
 export function parseEntityTags(field: string, value: string): '*' | string[] {
@@ -44,10 +43,10 @@ export function isKnown(ifNoneMatch: '*' | string[], etag: string): boolean {
 }
 
 /**
- * Throws `precondition_failed` unless a change may be made to `current`: If-Match must name it (RFC 9110, section 13.1.1,
- * compared strongly) and If-None-Match must not.
+ * Throws `precondition_failed` unless a change may be made to `current`, the representation as it is: If-Match must name
+ * it (RFC 9110, section 13.1.1, compared strongly) and If-None-Match must not.
  */
-export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current: unknown): void {
+export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(etagOf(current))) {
     throw new ApiError(
       'precondition_failed',

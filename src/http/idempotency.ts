@@ -32,7 +32,7 @@ export async function once(
   const outcome = await run();
   await sql`
     update idempotency_keys
-    set status = ${outcome.status}, headers = ${JSON.stringify(outcome.headers)}, body = ${JSON.stringify(outcome.body)}
+    set status = ${outcome.status}, headers = ${JSON.stringify(outcome.headers)}, body = ${outcome.body ?? null}
     where workspace_id = ${workspaceId} and key = ${key}`;
   return outcome;
 }
@@ -50,7 +50,7 @@ async function replay(sql: Sql, workspaceId: number, key: string, fingerprint: s
   return {
     status: Number(first[1]),
     headers: { ...JSON.parse(String(first[2])), 'idempotency-replayed': 'true' },
-    body: JSON.parse(String(first[3])),
+    body: String(first[3]),
   };
 }
 

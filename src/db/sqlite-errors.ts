@@ -1,0 +1,34 @@
+import { StorageUnavailableError } from '../errors.ts';
+
+interface SqliteError extends Error {
+  code: string;
+  errcode: number;
+}
+
+const isSqliteError = (error: unknown): error is SqliteError =>
+  (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR';
+
+/** SQLite's primary result codes that tell of the storage, not of the statement: https://sqlite.org/rescode.html */
+const unavailableResults = new Set([
+  5 /* BUSY */, 6 /* LOCKED */, 7 /* NOMEM */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */,
+  13 /* FULL */, 14 /* CANTOPEN */, 15 /* PROTOCOL */, 26 /* NOTADB */,
+]);
+
+const primaryResult = (error: SqliteError) => error.errcode & 0xff;
+
+/** Whether another connection holds the lock that was asked for. */
+export const isLocked = (error: unknown) =>
+  error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
+
+/** Runs `action` and turns failures of the storage into StorageUnavailableError. */
+export function attempt<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const isFileError = (error as { syscall?: string } | null)?.syscall !== undefined;
+    if (isFileError || (isSqliteError(error) && unavailableResults.has(primaryResult(error)))) {
+      throw new StorageUnavailableError((error as Error).message, { cause: error });
+    }
+    throw error;
+  }
+}

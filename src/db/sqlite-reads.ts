@@ -1,0 +1,58 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Row } from './sql.ts';
+import { attempt } from './sqlite-errors.ts';
+
+interface PendingRead {
+  run: () => Row[];
+  resolve: (rows: Row[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Runs the reads of a turn of the event loop together, on one snapshot. SQLite locks its file for each transaction, which
+ * costs several times as much as reading a row. And answers that leave together wake their receiver once: under load that
+ * doubles what one process serves.
+ */
+export class GroupedReads {
+  readonly #connection: DatabaseSync;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  #group: PendingRead[] = [];
+
+  constructor(connection: DatabaseSync) {
+    this.#connection = connection;
+    this.#begin = connection.prepare('begin');
+    this.#commit = connection.prepare('commit');
+  }
+
+  /** Answers what `run` reads, once the other reads of this turn have arrived. */
+  add(run: () => Row[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#group.push({ run, resolve, reject }) === 1) setImmediate(() => this.finish());
+    });
+  }
+
+  /** Runs what has arrived. */
+  finish(): void {
+    const group = this.#group;
+    if (group.length === 0) return;
+    this.#group = [];
+    try {
+      attempt(() => this.#begin.run());
+      for (const read of group) settle(read);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    } finally {
+      // A failure of the disk ends a transaction by itself.
+      if (this.#connection.isTransaction) this.#commit.run();
+    }
+  }
+}
+
+function settle({ run, resolve, reject }: PendingRead): void {
+  try {
+    resolve(run());
+  } catch (error) {
+    reject(error);
+  }
+}
