@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client';
 import type { Sharing } from './access/limiter.ts';
 import type { Decision } from './access/limits.ts';
 import { type Plan, planNames } from './access/plans.ts';
@@ -10,21 +10,22 @@ const latencyBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 
 type Account = Plan | 'none';
 type Labels = Record<string, string>;
 
+/** The answers of an operation. */
+interface Traffic {
+  byStatus: Map<number, number>;
+  /** How many took no longer than each of the buckets, but longer than the one before; then those beyond all. */
+  byLatency: number[];
+  seconds: number;
+}
+
 /** What the service counts, for Prometheus. No label tells a key, an id or an address. */
 export class Metrics {
   // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
   // its limit decision does.
-  readonly #requests = new Map<string, Map<number, number>>();
+  readonly #traffic = new Map<string, Traffic>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
   readonly #registry = new Registry();
-  readonly #latency = new Histogram({
-    name: 'petstore_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer, by operation.',
-    labelNames: ['operation'],
-    buckets: latencyBucketsSeconds,
-    registers: [this.#registry],
-  });
 
   /** `storage` tells its counts when the metrics are asked for, and so does `sharing`, where limits are to be shared. */
   constructor(
@@ -34,10 +35,11 @@ export class Metrics {
   ) {
     collectDefaultMetrics({ register: this.#registry });
     this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
-      for (const [operation, statuses] of this.#requests) {
-        for (const [status, n] of statuses) count({ operation, status: String(status) }, n);
+      for (const [operation, { byStatus }] of this.#traffic) {
+        for (const [status, n] of byStatus) count({ operation, status: String(status) }, n);
       }
     });
+    this.#publishLatency();
     this.#publish('petstore_limit_decisions_total', 'Limit decisions.', ['plan', 'outcome'], (count) => {
       for (const [plan, outcomes] of Object.entries(this.#decisions)) {
         for (const [outcome, n] of Object.entries(outcomes)) count({ plan, outcome }, n);
@@ -91,13 +93,23 @@ export class Metrics {
 
   /** Counts an answer. `operation` is `none` where the request is for no operation, or could not be read. */
   countRequest(operation: string, status: number, durationMs?: number): void {
-    let statuses = this.#requests.get(operation);
-    if (!statuses) {
-      statuses = new Map();
-      this.#requests.set(operation, statuses);
+    let traffic = this.#traffic.get(operation);
+    if (!traffic) {
+      traffic = {
+        byStatus: new Map(),
+        byLatency: Array(latencyBucketsSeconds.length + 1).fill(0),
+        seconds: 0,
+      };
+      this.#traffic.set(operation, traffic);
     }
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    if (durationMs !== undefined) this.#latency.observe({ operation }, durationMs / 1000);
+    const { byStatus, byLatency } = traffic;
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+    if (durationMs === undefined) return;
+    const seconds = durationMs / 1000;
+    traffic.seconds += seconds;
+    let bucket = 0;
+    while (seconds > (latencyBucketsSeconds[bucket] as number)) bucket++;
+    (byLatency[bucket] as number)++;
   }
 
   /** Counts a limit decision on a key of some plan, or on an address. */
@@ -113,6 +125,27 @@ export class Metrics {
   /** All metrics in the text format of Prometheus. */
   text(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  /** A histogram as prom-client publishes one: each bucket counts what the smaller ones count, too. */
+  #publishLatency(): void {
+    const name = 'petstore_request_duration_seconds';
+    const help = 'Time from the arrival of a request to the end of its answer, by operation.';
+    const get = async () => ({
+      name,
+      help,
+      type: 'histogram',
+      values: [...this.#traffic].flatMap(([operation, { byLatency, seconds }]) => {
+        let count = 0;
+        const buckets = [...latencyBucketsSeconds, '+Inf'].map((le, i) => {
+          count += byLatency[i] as number;
+          return { metricName: `${name}_bucket`, labels: { le, operation }, value: count };
+        });
+        const sum = { metricName: `${name}_sum`, labels: { operation }, value: seconds };
+        return [...buckets, sum, { metricName: `${name}_count`, labels: { operation }, value: count }];
+      }),
+    });
+    this.#registry.registerMetric({ name, help, get } as unknown as Histogram);
   }
 
   #publish(
