@@ -11,8 +11,9 @@ import type { Limiter } from './access/limiter.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
+import { headersOf } from './http/answer.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
-import { commonHeaders, fieldLines, isPreflight } from './http/headers.ts';
+import { fieldLines, isPreflight } from './http/headers.ts';
 import { Paths, pathOf } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
@@ -88,6 +89,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     frameworkErrors: answerUndecodable,
   });
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('operation', undefined);
   takeBodiesAsBytes(app);
   // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
@@ -117,7 +119,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
           paths.answer(request, reply);
           return;
         }
-        const admitted = admit(admission, request, reply);
+        const admitted = admit(admission, request);
         if (admitted) {
           admitted.then(() => assertHost(request)).then(() => done(), done);
         } else {
@@ -157,8 +159,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     reply: FastifyReply,
   ): Promise<void> {
     try {
-      begin(request, reply);
-      if (pathOf(request).startsWith('/v1/')) await admit(admission, request, reply);
+      if (pathOf(request).startsWith('/v1/')) await admit(admission, request);
       answerError(error, request, reply);
     } catch (refusal) {
       answerError(refusal, request, reply);
@@ -175,7 +176,10 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     if (isBodyError(error)) reply.removeHeader('connection');
     const apiError = toApiError(isBodyError(error) ? pathErrorOr(error, request) : error, request.id);
     if (apiError.status >= 500) log.error({ reqId: request.id, err: error }, 'failed');
-    return reply.code(apiError.status).headers(apiError.headers).send(apiError.body);
+    return reply
+      .code(apiError.status)
+      .headers({ ...headersOf(request), ...apiError.headers })
+      .send(apiError.body);
   }
 
   /** Where no route is, that matters more than what is wrong with the body. */
@@ -184,12 +188,10 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   }
 }
 
-/** What every answer carries, also one to a request that goes no further. */
+/** Finds the operation. Its answer is written with all its headers at once; any other gets them here. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id).headers(commonHeaders);
-  const { operation, lifecycle } = request.routeOptions.config;
-  request.operation = operation;
-  if (lifecycle) reply.headers(lifecycle);
+  request.operation = request.routeOptions.config.operation;
+  if (!request.operation) reply.headers(headersOf(request));
 }
 
 /** RFC 9112, section 3.2. Node.js would answer a bare 400 to none, and take the first of several. */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from './access/keys.ts';
 import type { Database } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
+import { type Answer, answerWriter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
 import { idempotencyKeyOf, once, withoutTwin } from './http/idempotency.ts';
 import { inputReader } from './http/input.ts';
@@ -13,12 +14,9 @@ import { mediaTypesOf, type Operation } from './operation.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
-    /** What every answer of a deprecated operation carries. */
-    lifecycle?: Record<string, string> | undefined;
   }
 }
 
-const json = 'application/json; charset=utf-8';
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
 /** What serving an operation needs besides the operation. */
@@ -34,40 +32,32 @@ export interface Services {
   inFlight: Set<string>;
 }
 
-/** A successful answer before it is written to the wire. Header names are in lower case. */
-export interface Outcome {
-  status: number;
-  headers: Record<string, string>;
-  /** JSON text. */
-  body?: string;
-}
-
-type Handle = (sql: Sql) => Promise<Outcome>;
+type Handle = (sql: Sql) => Promise<Answer>;
 
 /** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
   const { method, path, success } = operation;
+  const lifecycle = lifecycleHeaders(operation, services.baseUrl);
   const readInput = operationInputReader(operation);
+  const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
   const isConditional = success.kind !== 'page' && method !== 'POST';
 
   app.route({
     method,
     url: path.replace(/{(\w+)}/g, ':$1'),
-    config: { operation, lifecycle: lifecycleHeaders(operation, services.baseUrl) },
+    config: { operation, lifecycle },
     handler: async (request, reply) => {
       if (services.enforceSunset) assertNotSunset(operation, services.clock());
       const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
       const input = readInput(request, preconditions);
       const handle: Handle = async (sql) =>
-        toOutcome(operation, services.baseUrl, request, await operation.handle(sql, input));
-      const { status, headers, body } = await perform(handle, services, request);
-      reply.headers(headers);
+        toAnswer(operation, services.baseUrl, request, await operation.handle(sql, input));
+      const answer = await perform(handle, services, request);
+      const { headers } = answer;
       const { ifNoneMatch } = preconditions;
       const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
-      if (isUnchanged) return reply.code(304).send();
-      if (body !== undefined) reply.type(json);
-      return reply.code(status).send(body);
+      write(request, reply, isUnchanged ? { status: 304, headers } : answer);
     },
   });
 }
@@ -77,7 +67,7 @@ const read = (handle: Handle, { db }: Services) => handle(db.read);
 const change = (handle: Handle, { db }: Services) => db.write(handle);
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
-function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Outcome> {
+function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Answer> {
   const key = idempotencyKeyOf(request);
   if (key === undefined) return change(handle, services);
   const { workspaceId } = request.caller as Caller;
@@ -106,7 +96,7 @@ function operationInputReader(operation: Operation) {
 }
 
 /** The answer that the kind of success asks for. */
-function toOutcome(operation: Operation, baseUrl: string, request: FastifyRequest, result: unknown): Outcome {
+function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest, result: unknown): Answer {
   const { success } = operation;
   const { status } = success;
   switch (success.kind) {

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { addressGroup } from './address.ts';
@@ -28,25 +28,21 @@ export interface Admission {
 
 /**
  * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
- * `request.caller`. The reply gets the limit headers in any case. Throws, or rejects with, `rate_limited` or
+ * `request.caller`, and `request.limitHeaders` in any case. Throws, or rejects with, `rate_limited` or
  * `key_banned`, and for an admitted request without a valid key `unauthorized`. Every request comes through here, so a
  * promise is answered only where something has to be waited for.
  */
-export function admit(
-  admission: Admission,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> | undefined {
+export function admit(admission: Admission, request: FastifyRequest): Promise<void> | undefined {
   let found: Caller | Promise<Caller>;
   try {
     found = admission.identify(request);
   } catch (failure) {
-    return charge(admission, request, reply, undefined, failure);
+    return charge(admission, request, undefined, failure);
   }
-  if (!(found instanceof Promise)) return charge(admission, request, reply, found);
+  if (!(found instanceof Promise)) return charge(admission, request, found);
   const admitting = found.then(
-    (caller) => charge(admission, request, reply, caller),
-    (failure) => charge(admission, request, reply, undefined, failure),
+    (caller) => charge(admission, request, caller),
+    (failure) => charge(admission, request, undefined, failure),
   );
   request.raw.admitting = admitting;
   return admitting;
@@ -56,20 +52,19 @@ export function admit(
 function charge(
   { limiter, banRules, metrics }: Admission,
   request: FastifyRequest,
-  reply: FastifyReply,
   caller: Caller | undefined,
   failure?: unknown,
 ): Promise<void> | undefined {
   const settle = (decision: Decision): undefined => {
     metrics.countDecision(caller?.plan ?? 'none', decision);
-    tell(request, reply, decision);
+    tell(request, decision);
     if (decision.outcome !== 'admitted') throw limitRefusal(decision);
     if (!caller) throw failure;
     request.caller = caller;
   };
   if (!caller && !(failure instanceof ApiError)) {
     // Whose request it is could not be found out, which is no fault of the address.
-    tell(request, reply, limiter.look(addressOf(request), byAddress));
+    tell(request, limiter.look(addressOf(request), byAddress));
     throw failure;
   }
   const decided = caller
@@ -81,11 +76,11 @@ function charge(
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 
-/** Puts the limit headers on the answer, and by a request whose body may break, so that no reply can be written. */
-function tell(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
+/** Keeps the limit headers for the answer, also where the body may break, so that no reply can be written. */
+function tell(request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
+  request.limitHeaders = headers;
   if (hasBody(request)) request.raw.limitHeaders = headers;
-  reply.headers(headers);
 }
 
 /** RFC 9112, section 6.3. */

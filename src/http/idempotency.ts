@@ -3,7 +3,7 @@ import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
-import type { Outcome } from '../mount.ts';
+import type { Answer } from './answer.ts';
 import { fieldLines } from './headers.ts';
 
 const maxKeyLength = 255;
@@ -18,8 +18,8 @@ export const rememberMs = 24 * 60 * 60 * 1000;
 export async function once(
   sql: Sql,
   request: { workspaceId: number; key: string; fingerprint: string; nowMs: number },
-  run: () => Promise<Outcome>,
-): Promise<Outcome> {
+  run: () => Promise<Answer>,
+): Promise<Answer> {
   const { workspaceId, key, fingerprint, nowMs } = request;
   const [claimed] = await sql`
     insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
@@ -29,15 +29,15 @@ export async function once(
       where idempotency_keys.created_at_ms <= ${nowMs - rememberMs}
     returning key`;
   if (!claimed) return replay(sql, workspaceId, key, fingerprint);
-  const outcome = await run();
+  const answer = await run();
   await sql`
     update idempotency_keys
-    set status = ${outcome.status}, headers = ${JSON.stringify(outcome.headers)}, body = ${outcome.body ?? null}
+    set status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body ?? null}
     where workspace_id = ${workspaceId} and key = ${key}`;
-  return outcome;
+  return answer;
 }
 
-async function replay(sql: Sql, workspaceId: number, key: string, fingerprint: string): Promise<Outcome> {
+async function replay(sql: Sql, workspaceId: number, key: string, fingerprint: string): Promise<Answer> {
   const [first] = await sql`
     select fingerprint, status, headers, body from idempotency_keys
     where workspace_id = ${workspaceId} and key = ${key}`;

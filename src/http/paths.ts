@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Operation } from '../operation.ts';
+import { headersOf } from './answer.ts';
 import { preflightHeaders } from './headers.ts';
 
 const prefix = '/v1';
@@ -30,7 +31,8 @@ export class Paths {
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const methods = this.#methods(pathOf(request));
     if (request.method !== 'OPTIONS' || !methods) throw this.refusal(request);
-    return reply.code(204).header('allow', methods.join(', ')).headers(preflightHeaders(methods)).send();
+    const headers = { ...headersOf(request), allow: methods.join(', '), ...preflightHeaders(methods) };
+    return reply.code(204).headers(headers).send();
   }
 
   /** Why no route takes a request; undefined for OPTIONS on a path that exists. */

@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { commonHeaders } from './headers.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where its caller stands, once it was charged. */
+    limitHeaders: Record<string, string> | undefined;
+  }
+  interface FastifyContextConfig {
+    /** What every answer of a deprecated operation carries. */
+    lifecycle?: Record<string, string> | undefined;
+  }
+}
+
+/** An answer before it is written to the wire. Header names are in lower case. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  /** JSON text. */
+  body?: string;
+}
+
+const json = 'application/json; charset=utf-8';
+
+/** The headers that an answer to a request carries whatever becomes of it, as far as they are known. */
+export const headersOf = (request: FastifyRequest): Record<string, string> => ({
+  'x-request-id': request.id,
+  ...commonHeaders,
+  ...request.routeOptions.config.lifecycle,
+  ...request.limitHeaders,
+});
+
+/**
+ * A writer of answers to one operation. It hands all header fields to Node.js as one list: Fastify would look at each of
+ * them several times, which takes as long as reading the resource from storage. `lifecycle` is what the route's
+ * configuration says.
+ */
+export function answerWriter(lifecycle: Record<string, string> | undefined) {
+  const constant = fieldsOf({ ...commonHeaders, ...lifecycle });
+  return (request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Answer): void => {
+    const fields = ['x-request-id', request.id, ...constant];
+    addFields(fields, request.limitHeaders);
+    addFields(fields, headers);
+    if (body !== undefined) {
+      fields.push('content-type', json, 'content-length', String(Buffer.byteLength(body)));
+    }
+    reply.hijack();
+    reply.raw.writeHead(status, fields);
+    reply.raw.end(body);
+  };
+}
+
+const fieldsOf = (headers: Record<string, string>) => addFields([], headers);
+
+/** Adds names and values in turn, as `rawHeaders` of Node.js has them. */
+function addFields(fields: string[], headers: Record<string, string> | undefined): string[] {
+  for (const name in headers) fields.push(name, headers[name] as string);
+  return fields;
+}
