@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StorageUnavailableError } from './errors.ts';
 
-/** Does what needs the data folder, which is created as needed. Throws StorageUnavailableError that names its variable. */
+/** Does what needs the data folder, which is made as needed. Throws StorageUnavailableError that names it. */
 export function inDataDir<T>(dataDir: string, action: () => T): T {
   try {
     makeFolder(dataDir);
@@ -17,7 +17,7 @@ export function inDataDir<T>(dataDir: string, action: () => T): T {
   }
 }
 
-/** As mkdir -p. That of Node.js never ends where a system refuses a folder by ENOENT, as Linux does in /proc. */
+/** As mkdir -p. That of Node.js never ends where a folder is refused by ENOENT, as Linux does in /proc. */
 function makeFolder(path: string): void {
   if (isFolder(path)) return;
   const parent = dirname(path);

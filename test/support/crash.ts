@@ -157,7 +157,7 @@ class Store {
     }
   }
 
-  /** Answered writes are kept exactly, and one without an answer wholly or not at all. Nothing else is there. */
+  /** Answered writes are kept exactly, others wholly or not at all, and nothing else is there. */
   async assertKept(clients: Client[]): Promise<void> {
     const stored = await this.#stored((sql) => assertInvariants(sql, workspaceId));
     for (const client of clients) {
@@ -181,8 +181,8 @@ class Store {
   }
 
   /**
-   * The first answer comes again to POSTs under an Idempotency-Key that were answered, those of the round and some
-   * older ones. One that was not answered happens now unless it had happened.
+   * The first answer comes again to POSTs under an Idempotency-Key that were answered, those of the round and
+   * some older ones. One that was not answered happens now unless it had happened.
    */
   async assertReplays(service: Service, clients: Client[], random: Random): Promise<void> {
     const older = this.#replayable.slice(0, this.#replayableSince);
