@@ -13,6 +13,7 @@ import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { headersOf } from './http/answer.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
+import { boundConnections } from './http/connections.ts';
 import { fieldLines, isPreflight } from './http/headers.ts';
 import { Paths, pathOf } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
@@ -95,7 +96,8 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Node.js would answer both by itself. An expectation may be ignored (RFC 9110, section 10.1.1).
-  app.server.on('checkExpectation', app.routing);
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  boundConnections(app.server);
   app.server.on('connect', (_request, socket) => answerBroken(noProxy, socket as Socket));
 
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
+import { openSqlite } from '../src/db/sqlite.ts';
 import { temporaryFolder } from './support/folder.ts';
+import { assertSound } from './support/invariants.ts';
 import { fetchChecked } from './support/petstore.ts';
 import { ampleKey, petstore, startService } from './support/service.ts';
 import { aboutSqlite } from './support/storage.ts';
@@ -38,20 +41,145 @@ test('no room to write: 503 and reading goes on; with room again service resumes
   assert.equal(answer.status, 201, answer.text);
   assert.equal(answer.body.id, (ids.at(-1) as number) + 1, 'what was refused left nothing');
   await service.stop('SIGKILL');
+  assertSound(folder);
   const database = new DatabaseSync(join(folder, 'petstore.db'));
   t.after(() => database.close());
-  assert.equal(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
   for (const id of ids) {
     assert.ok(database.prepare('select id from categories where workspace_id = 1 and id = ?').get(id));
   }
 });
 
-test('a data folder that cannot be made stops the start with one line that names it', {
-  skip: aboutSqlite,
-}, (t) => {
-  const file = join(temporaryFolder(t), 'file');
-  writeFileSync(file, '');
-  const { status, stderr } = petstore(['serve'], { PETSTORE_DATA_DIR: join(file, 'data') });
-  assert.equal(status, 1);
-  assert.match(stderr, /^petstore: PETSTORE_DATA_DIR .*file\/data cannot be used: .*\n$/);
+test('files that become read-only: 503 and reading goes on; writable again, service resumes', {
+  skip: aboutSqlite || (!canBeImmutable() && 'chattr +i is not permitted or not known to this file system'),
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const files = ['petstore.db', 'petstore.db-wal', 'petstore.db-shm'].map((file) => join(folder, file));
+  const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
+  const key = ampleKey(folder);
+  const create = () =>
+    fetchChecked(service.origin, 'POST', '/categories', { key, body: { name: 'Dragons' } });
+  const first = await create();
+  await whileImmutable(files.slice(0, 2), async () => {
+    assert.equal((await create()).status, 503);
+    assert.equal((await create()).status, 503);
+    const path = `/categories/${first.body.id}`;
+    assert.equal((await fetchChecked(service.origin, 'GET', path, { key })).text, first.text);
+  });
+  const next = await create();
+  assert.equal(next.status, 201, next.text);
+  assert.equal(next.body.id, first.body.id + 1, 'what was refused left nothing');
+  await whileImmutable(files, async () => {
+    // SQLite maps -shm into memory. The system ends a process that writes there and cannot (SIGBUS).
+    const answer = await create().catch(() => undefined);
+    assert.ok(answer === undefined || answer.status === 503);
+    await service.stop('SIGKILL');
+    assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }));
+  });
+  assertSound(folder);
+  const restarted = await startService(t, folder, { LOG_LEVEL: 'fatal' });
+  const kept = await fetchChecked(restarted.origin, 'GET', '/categories?limit=100', { key });
+  assert.deepEqual(kept.body.slice(-2), [first.body, next.body]);
 });
+
+describe('a data folder that cannot be used stops the start with one line that names it', {
+  skip: aboutSqlite,
+}, () => {
+  test('below a file, or a file itself', (t) => {
+    const file = join(temporaryFolder(t), 'file');
+    writeFileSync(file, '');
+    for (const folder of [file, join(file, 'data')])
+      assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }));
+  });
+
+  test('in a file system that takes no folders, such as /proc', {
+    skip: process.platform !== 'linux' && 'it is about Linux',
+  }, () => {
+    for (const folder of ['/proc/petstore', '/sys/petstore/data'])
+      assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }));
+  });
+
+  for (const [what, mode] of [
+    ['written to', 0o500],
+    ['read', 0o300],
+    ['entered', 0o600],
+  ] as const) {
+    test(`one that may not be ${what}`, async (t) => {
+      const folder = await filledFolder(t);
+      chmodSync(folder, mode);
+      const ended = petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges);
+      chmodSync(folder, 0o700);
+      assertRefused(folder, ended);
+    });
+  }
+
+  test('one whose database may not be written to', async (t) => {
+    const folder = await filledFolder(t);
+    chmodSync(join(folder, 'petstore.db'), 0o400);
+    assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges));
+    assertSound(folder);
+  });
+
+  test('one whose database is something else', (t) => {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, 'petstore.db'), 'Dear diary, '.repeat(1000));
+    assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }));
+  });
+
+  test('one on a file system that is mounted read-only, empty or not', {
+    skip: !canMount() && process.env.CI !== 'true' && 'mounting is not permitted',
+  }, async (t) => {
+    for (const folder of [temporaryFolder(t), await filledFolder(t)]) {
+      const before = readdirSync(folder);
+      assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, mountedReadOnly(folder)));
+      assert.deepEqual(readdirSync(folder), before);
+    }
+  });
+});
+
+/** A data folder with a database in it. */
+async function filledFolder(t: TestContext): Promise<string> {
+  const folder = temporaryFolder(t);
+  const db = await openSqlite(folder);
+  await db.close();
+  return folder;
+}
+
+function assertRefused(folder: string, { status, stdout, stderr }: ReturnType<typeof petstore>): void {
+  assert.match(stderr, /^petstore: PETSTORE_DATA_DIR .* cannot be used: .*\n$/);
+  assert.ok(stderr.includes(` ${folder} `), stderr);
+  assert.deepEqual([status, stdout], [1, '']);
+}
+
+/** Root may do anything unless it gives that up. */
+const withoutPrivileges =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+
+/** Runs a program that sees the folder mounted read-only, which nobody else does. */
+function mountedReadOnly(folder: string): string[] {
+  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
+  const script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+  return ['unshare', '--mount', ...asRoot, 'sh', '-c', script, folder];
+}
+
+function canMount(): boolean {
+  const [program = '', ...args] = mountedReadOnly(tmpdir());
+  return spawnSync(program, [...args, 'true']).status === 0;
+}
+
+function canBeImmutable(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
+  const set = (flag: string) => spawnSync('chattr', [flag, folder]).status === 0;
+  const can = set('+i') && set('-i');
+  rmdirSync(folder);
+  return can;
+}
+
+/** Nobody can write to these files meanwhile, not even who has opened them before. */
+async function whileImmutable(files: string[], action: () => Promise<void>): Promise<void> {
+  assert.equal(spawnSync('chattr', ['+i', ...files]).status, 0);
+  try {
+    await action();
+  } finally {
+    assert.equal(spawnSync('chattr', ['-i', ...files]).status, 0);
+  }
+}

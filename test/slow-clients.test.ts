@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 
 /** Header fields get 10 s and a whole request 20 s; both are checked each second. The rest is for slow machines. */
 const headersWithinMs = 18_000;
 const requestWithinMs = 30_000;
+/** Answers that nobody reads get from 10 to 20 s. */
+const unreadWithinMs = 30_000;
+/** Requests that may be without a read answer on one connection. */
+const maxUnread = 32;
 
 function open(store: Petstore, text: string): Socket {
   const { port } = store.app.server.address() as { port: number };
@@ -23,6 +28,11 @@ async function assertServed(store: Petstore): Promise<void> {
   assert.equal(answer.status, 200);
   await answer.text();
 }
+
+const connectionsOf = ({ app }: Petstore) =>
+  new Promise<number>((resolve, reject) => {
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
 
 /** What a client reads until it is cut off, and after how long. Others must be served meanwhile. */
 async function untilCutOff(store: Petstore, socket: Socket): Promise<{ text: string; ms: number }> {
@@ -85,6 +95,45 @@ describe('slow clients', { concurrency: true }, () => {
     socket.end('{');
     const { ms } = await untilCutOff(store, socket);
     assert.ok(ms < headersWithinMs, `${ms} ms`);
+  });
+
+  test('200 clients that never read are cut off; others are served, and few answers wait', async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
+    // More than a system takes in for a client.
+    const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 1);
+    const startMs = performance.now();
+    const sockets = Array.from({ length: 200 }, (_, i) => open(store, i % 2 ? lists : documents));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    await assertServed(store);
+    while ((await connectionsOf(store)) > 0) {
+      assert.ok(performance.now() - startMs < unreadWithinMs, `${await connectionsOf(store)} are left`);
+      await assertServed(store);
+      await sleep(500);
+    }
+    const handled = store.log.filter((line) => line.includes('/v1/pets?limit=100'));
+    assert.equal(handled.length, 100 * maxUnread);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('pipelined requests are answered in their order; too many unread end the connection', async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const statuses = async (requests: number) => {
+      const paths = Array.from({ length: requests }, (_, i) => (i % 2 ? '/v1/pets/1' : '/v1/nothing'));
+      const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+      const socket = open(store, paths.map(request).join(''));
+      socket.end();
+      const { text } = await untilCutOff(store, socket);
+      return {
+        found: [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status)),
+        closing: [...text.matchAll(/^connection: close/gim)].length,
+      };
+    };
+    const answers = (count: number) => Array.from({ length: count }, (_, i) => (i % 2 ? 200 : 404));
+    assert.deepEqual((await statuses(maxUnread - 1)).found, answers(maxUnread - 1));
+    assert.deepEqual(await statuses(100), { found: answers(maxUnread), closing: 1 });
   });
 
   test('2,000 idle connections do not keep others from being served', async (t) => {

@@ -1,3 +1,4 @@
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,18 +35,20 @@ export async function openSqlite(
   dataDir: string,
   { maxGroupSize = defaultGroupSize } = {},
 ): Promise<Database> {
+  return inDataDir(dataDir, () => attempt(() => open(dataDir, maxGroupSize)));
+}
+
+function open(dataDir: string, maxGroupSize: number): Database {
   const path = join(dataDir, 'petstore.db');
-  const writer = openWriter(dataDir, path);
+  assertWritable(dataDir);
+  if (existsSync(path)) assertWritable(path);
+  const writer = new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
   try {
-    attempt(() =>
-      writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on'),
-    );
-    attempt(() => migrate(writer, pendingMigrations('sqlite')));
+    writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+    migrate(writer, pendingMigrations('sqlite'));
     // From here on the event loop must not stand still for a lock: begin() waits without blocking.
     writer.exec('pragma busy_timeout = 0');
-    const reader = attempt(
-      () => new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs }),
-    );
+    const reader = new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs });
     return new SqliteDatabase(writer, reader, maxGroupSize);
   } catch (error) {
     writer.close();
@@ -53,9 +56,8 @@ export async function openSqlite(
   }
 }
 
-function openWriter(dataDir: string, path: string): DatabaseSync {
-  return inDataDir(dataDir, () => new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs }));
-}
+/** SQLite only says that it cannot open a file. The system says why. */
+const assertWritable = (path: string) => accessSync(path, constants.R_OK | constants.W_OK);
 
 class SqliteDatabase implements Database {
   readonly read: Sql;

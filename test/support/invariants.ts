@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Sql } from '../../src/db/sql.ts';
 
 /** What holds in a workspace whatever was asked of it: ids, references, and the rules of stock and status. */
@@ -21,4 +23,14 @@ export async function assertInvariants(sql: Sql, workspaceId: number): Promise<v
     select id from pets where workspace_id = ${workspaceId}
       and (stock not between 0 and 2147483647 or status not in ('available', 'pending', 'sold'))`;
   assert.deepEqual(outOfRange, [], 'every stock is a count and every status is one of three');
+}
+
+/** SQLite finds the database in this folder whole. */
+export function assertSound(folder: string): void {
+  const database = new DatabaseSync(join(folder, 'petstore.db'));
+  try {
+    assert.equal(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
+  } finally {
+    database.close();
+  }
 }

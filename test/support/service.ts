@@ -7,6 +7,7 @@ import { databaseUrlOf } from './storage.ts';
 
 const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const startTimeoutMs = 20_000;
+const commandTimeoutMs = 60_000;
 
 type Environment = Record<string, string>;
 
@@ -25,11 +26,13 @@ function environment(env: Environment) {
   };
 }
 
-/** Runs a command of the command line to its end. */
-export function petstore(args: string[], env: Environment = {}) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
+/** Runs a command of the command line to its end, by the program `by` if one is given. */
+export function petstore(args: string[], env: Environment = {}, by: string[] = []) {
+  const [program, ...rest] = [...by, process.execPath, bin, ...args] as [string, ...string[]];
+  const { status, stdout, stderr } = spawnSync(program, rest, {
     env: environment(env),
     encoding: 'utf8',
+    timeout: commandTimeoutMs,
   });
   return { status, stdout, stderr };
 }

@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Sql } from '../../src/db/sql.ts';
+import { Model } from './fuzz/model.ts';
+import { assertInvariants, assertSound } from './invariants.ts';
+import { fetchChecked, type JsonAnswer } from './petstore.ts';
+import { ampleKey, type Service, startService } from './service.ts';
+import { openTestStorage, temporaryStorage, testDatabaseUrl } from './storage.ts';
+
+const clientCount = 32;
+const killAfterMs = { min: 100, max: 400 };
+/** Pets that every client orders: one with plenty of units, one that runs out. */
+const sharedStocks = [1_000_000, 60];
+/** The demonstration is the first workspace. */
+const workspaceId = 1;
+/** Keyed answers of earlier rounds that are asked for again in each round. */
+const olderReplays = 50;
+const maxLossesShown = 10;
+
+/** A resource as it is answered. */
+type State = Record<string, unknown>;
+
+interface Write {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  body?: State;
+  idempotencyKey?: string;
+  /** Errors that other clients may cause. */
+  refusals?: string[];
+}
+
+/** What came of one round, in numbers of writes. */
+export interface CrashRound {
+  answered: number;
+  refused: number;
+  /** Under way when the service was killed, and how many of them are kept all the same. */
+  unanswered: number;
+  kept: number;
+  replayed: number;
+}
+
+/** Kills the service under load again and again, on one data folder, and yields what came of each round. */
+export async function* crash(t: TestContext, rounds: number, seed: number): AsyncGenerator<CrashRound> {
+  const folder = await temporaryStorage(t);
+  const random = randomFrom(seed);
+  let service = await startService(t, folder, { LOG_LEVEL: 'warn' });
+  const store = new Store(folder, ampleKey(folder));
+  await store.begin(service);
+  const clients = Array.from({ length: clientCount }, (_, i) => new Client(i, store, random));
+  for (let round = 0; round < rounds; round++) {
+    store.counts = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0 };
+    const load = Promise.all(clients.map((client) => client.writeUntilKilled(service)));
+    await Promise.race([load, store.hasAnswered(service, clientCount)]);
+    await Promise.race([load, sleep(killAfterMs.min + random(killAfterMs.max - killAfterMs.min))]);
+    await service.stop('SIGKILL');
+    await load;
+    service = await startService(t, folder, { LOG_LEVEL: 'warn' });
+    await store.assertKept(clients);
+    await store.assertReplays(service, clients, random);
+    yield store.counts;
+  }
+  await service.stop('SIGKILL');
+}
+
+/** What the service has answered, and thus must have kept. */
+class Store {
+  /** The last answered state of each path; undefined once it is gone. */
+  readonly #expected = new Map<string, State | undefined>();
+  readonly #replayable: { write: Write; answer: JsonAnswer }[] = [];
+  /** From here on the answers of the round. */
+  #replayableSince = 0;
+  readonly #shared: { petId: number; stock: number }[] = [];
+  readonly #folder: string;
+  readonly #key: string;
+  counts!: CrashRound;
+
+  constructor(folder: string, key: string) {
+    this.#folder = folder;
+    this.#key = key;
+  }
+
+  /** Takes over what the demonstration holds, and adds the shared pets. */
+  async begin(service: Service): Promise<void> {
+    for (const [path, state] of await this.#stored(async () => {})) this.#expected.set(path, state);
+    for (const stock of sharedStocks) {
+      const pet = await this.send(service, {
+        method: 'POST',
+        path: '/pets',
+        body: { name: 'Shared', categoryId: 1 },
+      });
+      const petId = pet.body.id;
+      await this.send(service, { method: 'PATCH', path: `/inventory/${petId}`, body: { quantity: stock } });
+      this.#shared.push({ petId, stock });
+    }
+  }
+
+  get sharedPetIds(): number[] {
+    return this.#shared.map(({ petId }) => petId);
+  }
+
+  /** Waits for the service to be past its first, slow answers of the round. */
+  async hasAnswered({ child }: Service, writes: number): Promise<void> {
+    while (this.counts.answered < writes && !child.killed) await sleep(5);
+  }
+
+  state(path: string): State | undefined {
+    return this.#expected.get(path);
+  }
+
+  /** Sends a write, holds the answer against what it must be, and remembers it. */
+  async send(service: Service, write: Write): Promise<JsonAnswer> {
+    const { method, path, body, idempotencyKey } = write;
+    const answer = await fetchChecked(service.origin, method, path, {
+      key: this.#key,
+      ...(body && { body }),
+      ...(idempotencyKey && { headers: { 'idempotency-key': idempotencyKey } }),
+    });
+    const what = `${method} ${path} ${JSON.stringify(body)} -> ${answer.status} ${answer.text}`;
+    if (answer.status >= 400) {
+      assert.ok(write.refusals?.includes(answer.body.code), what);
+      return answer;
+    }
+    const expected = this.after(write);
+    if (method === 'POST') {
+      assert.deepEqual(answer.body, { ...expected, id: answer.body.id }, what);
+      assert.ok(!this.#expected.has(`${path}/${answer.body.id}`), `${what}: the id was given out before`);
+    } else if (expected) {
+      assert.deepEqual(answer.body, expected, what);
+    }
+    this.apply(write, answer.body);
+    if (idempotencyKey) this.#replayable.push({ write, answer });
+    return answer;
+  }
+
+  /** What a write makes of its resource; a new one still lacks its id. */
+  after({ method, path, body }: Write): State | undefined {
+    if (method === 'DELETE') return undefined;
+    if (path.startsWith('/inventory/')) {
+      return { petId: idOf(path), ...body, status: (body?.quantity as number) > 0 ? 'available' : 'sold' };
+    }
+    return { ...(method === 'POST' ? defaults[path] : this.state(path)), ...body };
+  }
+
+  /** Notes the new state of a resource, and of its other half where a pet and its inventory entry are one. */
+  apply({ method, path }: Write, state: State | undefined): void {
+    const own = method === 'POST' ? `${path}/${state?.id}` : path;
+    const petId = idOf(own);
+    this.#expected.set(own, state);
+    if (own.startsWith('/pets/')) {
+      const item = `/inventory/${petId}`;
+      const quantity = this.state(item)?.quantity ?? (state?.status === 'sold' ? 0 : 1);
+      this.#expected.set(item, state && { petId, quantity, status: state.status });
+    } else if (own.startsWith('/inventory/')) {
+      this.#expected.set(`/pets/${petId}`, { ...this.state(`/pets/${petId}`), status: state?.status });
+    }
+  }
+
+  /** Answered writes are kept exactly, others wholly or not at all, and nothing else is there. */
+  async assertKept(clients: Client[]): Promise<void> {
+    const stored = await this.#stored((sql) => assertInvariants(sql, workspaceId));
+    for (const client of clients) {
+      const { unanswered } = client;
+      if (!unanswered) continue;
+      this.counts.unanswered++;
+      const kept = this.#findKept(stored, unanswered);
+      if (!kept) continue;
+      this.counts.kept++;
+      this.apply(unanswered, kept.state);
+      client.own(kept.path);
+    }
+    this.#settleShared();
+    const losses: string[] = [];
+    for (const path of new Set([...this.#expected.keys(), ...stored.keys()])) {
+      const [answered, found] = [this.state(path), stored.get(path)];
+      if (isDeepStrictEqual(answered, found)) continue;
+      losses.push(`${path}: answered ${JSON.stringify(answered)}, stored ${JSON.stringify(found)}`);
+    }
+    if (losses.length > 0) assert.fail(`What is stored is not what was answered:\n${shown(losses)}`);
+  }
+
+  /**
+   * The first answer comes again to POSTs under an Idempotency-Key that were answered, those of the round and
+   * some older ones. One that was not answered happens now unless it had happened.
+   */
+  async assertReplays(service: Service, clients: Client[], random: Random): Promise<void> {
+    const older = this.#replayable.slice(0, this.#replayableSince);
+    const again = this.#replayable.slice(this.#replayableSince);
+    for (let i = 0; i < olderReplays && older.length > 0; i++) again.push(pick(older, random));
+    for (const { write, answer } of again) await this.#assertReplayed(service, write, answer.body.id, answer);
+    this.#replayableSince = this.#replayable.length;
+    for (const client of clients) {
+      const { unanswered } = client;
+      client.unanswered = undefined;
+      if (!unanswered?.idempotencyKey) continue;
+      if (client.keptPath) {
+        await this.#assertReplayed(service, unanswered, idOf(client.keptPath));
+      } else {
+        const answer = await this.send(service, unanswered);
+        assert.equal(answer.headers['idempotency-replayed'], undefined, answer.text);
+        if (answer.status === 201) client.own(`${unanswered.path}/${answer.body.id}`);
+      }
+    }
+  }
+
+  async #assertReplayed(service: Service, write: Write, id: number, first?: JsonAnswer): Promise<void> {
+    const { method, path, body, idempotencyKey = '' } = write;
+    const headers = { 'idempotency-key': idempotencyKey };
+    const answer = await fetchChecked(service.origin, method, path, { key: this.#key, body, headers });
+    const what = `${method} ${path} under the key ${idempotencyKey} again -> ${answer.status} ${answer.text}`;
+    assert.equal(answer.status, 201, what);
+    assert.equal(answer.headers['idempotency-replayed'], 'true', what);
+    assert.equal(answer.body.id, id, what);
+    for (const name of first ? ['location', 'etag'] : [])
+      assert.equal(answer.headers[name], first?.headers[name], what);
+    if (first) assert.equal(answer.text, first.text, what);
+    this.counts.replayed++;
+  }
+
+  /** What the storage holds of an unanswered write, where that is what the write would have made. */
+  #findKept(stored: Map<string, State>, write: Write): { path: string; state?: State } | undefined {
+    const { method, path } = write;
+    const after = this.after(write);
+    if (method === 'DELETE') return stored.has(path) ? undefined : { path };
+    if (method !== 'POST') {
+      return isDeepStrictEqual(stored.get(path), after) ? { path, state: after as State } : undefined;
+    }
+    for (const [path, state] of stored) {
+      if (this.#expected.has(path) || !path.startsWith(`${write.path}/`)) continue;
+      if (isDeepStrictEqual(state, { ...after, id: state.id })) return { path, state };
+    }
+    return undefined;
+  }
+
+  /** The stock of a shared pet is what it was at first without the units of its open and fulfilled orders. */
+  #settleShared(): void {
+    const orders = [...this.#expected].filter(([path]) => path.startsWith('/store/orders/'));
+    for (const { petId, stock } of this.#shared) {
+      const its = orders.flatMap(([, order]) => (order?.petId === petId ? [order] : []));
+      const quantity = stock - its.reduce((units, order) => units + (order.quantity as number), 0);
+      const isHeld = its.some((order) => !order.complete);
+      const status = quantity > 0 ? 'available' : isHeld ? 'pending' : 'sold';
+      this.apply({ method: 'PATCH', path: `/inventory/${petId}` }, { petId, quantity, status });
+    }
+  }
+
+  /** All rows as answers show them, once `check` and SQLite itself have found them sound. */
+  async #stored(check: (sql: Sql) => Promise<void>): Promise<Map<string, State>> {
+    if (!testDatabaseUrl) assertSound(this.#folder);
+    const db = await openTestStorage(this.#folder);
+    try {
+      await check(db.read);
+      return statesOf(await Model.of(db.read, workspaceId));
+    } finally {
+      await db.close();
+    }
+  }
+}
+
+/** Writes to what it has made itself, one write after the other, and orders the shared pets. */
+class Client {
+  /** The write that was under way when the service was killed. */
+  unanswered: Write | undefined;
+  /** The resource that it made or changed, if it is kept. */
+  keptPath: string | undefined;
+  readonly #number: number;
+  readonly #store: Store;
+  readonly #random: Random;
+  readonly #own = new Set<string>();
+  #writes = 0;
+
+  constructor(number: number, store: Store, random: Random) {
+    this.#number = number;
+    this.#store = store;
+    this.#random = random;
+  }
+
+  async writeUntilKilled(service: Service): Promise<void> {
+    this.keptPath = undefined;
+    for (;;) {
+      const write = this.#nextWrite();
+      this.unanswered = write;
+      const answer = await this.#store.send(service, write).catch((error) => onlyKilled(service, error));
+      if (!answer) return;
+      this.unanswered = undefined;
+      if (answer.status >= 400) {
+        this.#store.counts.refused++;
+        continue;
+      }
+      this.#store.counts.answered++;
+      this.#note(write.method === 'POST' ? `${write.path}/${answer.body.id}` : write.path);
+    }
+  }
+
+  /** Takes up a resource whose answer did not arrive. */
+  own(path: string): void {
+    this.keptPath = path;
+    this.#note(path);
+  }
+
+  /** Keeps in mind what may be changed later on. */
+  #note(path: string): void {
+    const state = this.#store.state(path);
+    if (path.startsWith('/inventory/')) return;
+    if (state && !state.complete) this.#own.add(path);
+    else this.#own.delete(path);
+  }
+
+  #nextWrite(): Write {
+    const random = this.#random;
+    const name = `client-${this.#number}-write-${++this.#writes}`;
+    const own = (prefix: string) => {
+      const paths = [...this.#own].filter((path) => path.startsWith(prefix));
+      return paths.length > 0 ? pick(paths, random) : undefined;
+    };
+    const [pet, order, category] = [own('/pets/'), own('/store/orders/'), own('/categories/')];
+    const categoryId = category && random(2) ? idOf(category) : 1 + random(40);
+    const newPet = { name, categoryId, status: pick(['available', 'pending', 'sold'], random) };
+    const post = (path: string, body: State, refusals: string[] = []): Write => {
+      return { method: 'POST', path, body, refusals, ...(random(2) && { idempotencyKey: name }) };
+    };
+    const choices: Write[] = [
+      post('/pets', newPet, ['invalid_reference']),
+      post('/store/orders', this.#newOrder(), ['insufficient_stock']),
+      post('/store/orders', this.#newOrder(), ['insufficient_stock']),
+      post('/categories', { name }),
+    ];
+    if (pet) {
+      const quantity = random(100);
+      choices.push(
+        { method: 'PUT', path: pet, body: newPet, refusals: ['invalid_reference'] },
+        { method: 'PATCH', path: pet, body: { name } },
+        { method: 'DELETE', path: pet },
+        { method: 'PATCH', path: `/inventory/${idOf(pet)}`, body: { quantity } },
+      );
+    }
+    if (order) {
+      const quantity = 1 + random(5);
+      choices.push(
+        { method: 'PATCH', path: order, body: { quantity }, refusals: ['insufficient_stock'] },
+        { method: 'PATCH', path: order, body: { complete: true } },
+        { method: 'DELETE', path: order },
+      );
+    }
+    if (category) {
+      const description = `${name} `.repeat(1 + random(9));
+      choices.push(
+        { method: 'PUT', path: category, body: { name, description } },
+        { method: 'DELETE', path: category, refusals: ['conflict'] },
+      );
+    }
+    return pick(choices, random);
+  }
+
+  /** Its date tells an order from every other. */
+  #newOrder(): State {
+    const petId = pick([...this.#store.sharedPetIds, undefined], this.#random);
+    const shipDate = new Date((this.#writes * clientCount + this.#number) * 1000)
+      .toISOString()
+      .replace('.000', '');
+    return { ...(petId && { petId }), quantity: 1 + this.#random(3), shipDate };
+  }
+}
+
+/** What a POST without them gets. */
+const defaults: Record<string, State> = {
+  '/pets': { status: 'available' },
+  '/store/orders': { complete: false },
+  '/categories': {},
+};
+
+const idOf = (path: string) => Number(/\d+$/.exec(path)?.[0]);
+
+function shown(losses: string[]): string {
+  const more = losses.length > maxLossesShown ? [`and ${losses.length - maxLossesShown} more`] : [];
+  return [...losses.slice(0, maxLossesShown), ...more].join('\n');
+}
+
+function statesOf({ pets, stock, orders, categories }: Model): Map<string, State> {
+  const states = new Map<string, State>();
+  for (const [id, pet] of pets) {
+    states.set(`/pets/${id}`, { ...pet });
+    states.set(`/inventory/${id}`, { petId: id, quantity: stock.get(id), status: pet.status });
+  }
+  for (const [id, order] of orders) states.set(`/store/orders/${id}`, { ...order });
+  for (const [id, category] of categories) states.set(`/categories/${id}`, { ...category });
+  return states;
+}
+
+/** fetch tells of a connection that is gone by a TypeError. */
+function onlyKilled({ child }: Service, error: Error): undefined {
+  if (!(error instanceof TypeError) || !child.killed) throw error;
+}
+
+/** A whole number from 0 up to what is asked, without that. */
+type Random = (below: number) => number;
+
+/** Mulberry32: the same numbers each time from the same seed. */
+function randomFrom(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let x = Math.imul(state ^ (state >>> 15), state | 1);
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+    return Math.floor((((x ^ (x >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+const pick = <Item>(items: readonly Item[], random: Random) => items[random(items.length)] as Item;
