@@ -53,7 +53,11 @@ async function measureTurns(): Promise<void> {
     metrics: new Metrics(db.counts, { uses: new Map() }),
   };
   const bare = await connect(key, () => undefined);
-  const admitting = await connect(key, (request, reply) => admit(admission, request, reply));
+  const admitting = await connect(key, (request, reply) => {
+    const admitted = admit(admission, request);
+    reply.headers(request.limitHeaders ?? {});
+    return admitted;
+  });
   for (let turn = -warmUpTurns; turn < turns; turn++) {
     const times: Times = { bare: await timeOf(bare), admitting: await timeOf(admitting) };
     if (turn >= 0) process.send?.(times);
@@ -66,6 +70,7 @@ type Gate = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | un
 async function connect(key: string, gate: Gate): Promise<MemoryConnection> {
   const app = fastify();
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('limitHeaders', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     const admitted = gate(request, reply);
     if (admitted) admitted.then(() => done(), done);
