@@ -14,7 +14,7 @@ import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { headersOf } from './http/answer.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { boundConnections } from './http/connections.ts';
-import { fieldLines, isPreflight } from './http/headers.ts';
+import { fieldLines, hasContent, isPreflight } from './http/headers.ts';
 import { Paths, pathOf } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
@@ -192,8 +192,11 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
 
 /** Finds the operation. Its answer is written with all its headers at once; any other gets them here. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
-  request.operation = request.routeOptions.config.operation;
-  if (!request.operation) reply.headers(headersOf(request));
+  const { operation } = request.routeOptions.config;
+  request.operation = operation;
+  if (!operation) reply.headers(headersOf(request));
+  // The type of no content means nothing (RFC 9110, section 8.3). Fastify would refuse one that it cannot read.
+  else if (!operation.body && !hasContent(request.raw)) delete request.raw.headers['content-type'];
 }
 
 /** RFC 9112, section 3.2. Node.js would answer a bare 400 to none, and take the first of several. */

@@ -132,6 +132,26 @@ test('a target in absolute form is taken as its path', async (t) => {
   assertLimitHeaders('undecodable', undecodable);
 });
 
+test('a path is the same however it is encoded, but for separators', async (t) => {
+  const store = await startPetstore(t);
+  assert.equal((await store.send('GET', '/v1/%70ets/%31', { key: store.key })).status, 200);
+  const refused = await store.send('DELETE', '/v1/%70ets', { key: store.key });
+  assert.equal(refused.status, 405);
+  assert.equal(refused.headers.allow, 'GET, HEAD, POST, OPTIONS');
+  assert.equal((await store.send('POST', '/v1/pets%2F1', { key: store.key, body: '{}' })).status, 404);
+});
+
+test('a type of no content means nothing', async (t) => {
+  const store = await startPetstore(t);
+  for (const [id, type] of ['text/plain', 'nonsense', ''].entries()) {
+    const order = await store.call('POST', '/store/orders', { body: { petId: 1, quantity: 1 } });
+    assert.equal(order.status, 201, String(id));
+    const path = `/v1/store/orders/${order.body.id}`;
+    const headers = { 'content-type': type };
+    assert.equal((await store.send('DELETE', path, { key: store.key, headers })).status, 204, type);
+  }
+});
+
 test('CONNECT gets the Error object', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await store.listen();

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
+import { hasContent } from '../http/headers.ts';
 import type { Metrics } from '../metrics.ts';
 import { addressGroup } from './address.ts';
 import type { Identify } from './identify.ts';
@@ -80,12 +81,8 @@ function charge(
 function tell(request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
   request.limitHeaders = headers;
-  if (hasBody(request)) request.raw.limitHeaders = headers;
+  if (hasContent(request.raw)) request.raw.limitHeaders = headers;
 }
-
-/** RFC 9112, section 6.3. */
-const hasBody = ({ headers }: FastifyRequest) =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 
 /** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */
 export async function admitUnread({ limiter, metrics }: Admission, address: string | undefined) {

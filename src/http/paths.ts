@@ -24,7 +24,8 @@ export class Paths {
 
   /** The methods of a path, undefined where it does not exist. */
   #methods(path: string): string[] | undefined {
-    return this.#methodsByPattern.find(([pattern]) => pattern.test(path))?.[1];
+    const decoded = decode(path);
+    return this.#methodsByPattern.find(([pattern]) => pattern.test(decoded))?.[1];
   }
 
   /** Answers OPTIONS on a path that exists, a browser's preflight too. Throws for everything else. */
@@ -49,6 +50,15 @@ export class Paths {
     const meant = [prefix + path, path.replace(/\/+$/, '')].find((candidate) => this.#methods(candidate));
     const hint = meant ? `You may mean ${meant}.` : `What there is stands in ${prefix}/openapi.json.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
+  }
+}
+
+/** As the router reads a path: an encoded separator stays part of its segment. */
+function decode(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
   }
 }
 

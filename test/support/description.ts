@@ -45,8 +45,9 @@ export function assertAsDescribed(method: string, url: string, answer: Answer): 
 
 /** The Response Object for this answer; undefined where the description has no such operation. */
 function findResponse(method: string, path: string, status: number): JsonObject | undefined {
+  const decoded = isUndecodable(path) ? path : decodeURI(path);
   const template = Object.keys(description.paths).find((template) =>
-    new RegExp(`^/v1${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
+    new RegExp(`^/v1${template.replace(/{\w+}/g, '[^/]+')}$`).test(decoded),
   );
   const operation = template && description.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (!operation || isUndecodable(path)) return undefined;
