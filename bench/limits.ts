@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { admit } from '../src/access/admission.ts';
 import { identifier } from '../src/access/identify.ts';
 import { createKey } from '../src/access/keys.ts';
@@ -20,6 +20,7 @@ import { LocalLimiter } from '../src/access/local-limiter.ts';
 import { plans } from '../src/access/plans.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
+import { answerWriter } from '../src/http/answer.ts';
 import { Metrics } from '../src/metrics.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 
@@ -53,11 +54,7 @@ async function measureTurns(): Promise<void> {
     metrics: new Metrics(db.counts, { uses: new Map() }),
   };
   const bare = await connect(key, () => undefined);
-  const admitting = await connect(key, (request, reply) => {
-    const admitted = admit(admission, request);
-    reply.headers(request.limitHeaders ?? {});
-    return admitted;
-  });
+  const admitting = await connect(key, (request) => admit(admission, request));
   for (let turn = -warmUpTurns; turn < turns; turn++) {
     const times: Times = { bare: await timeOf(bare), admitting: await timeOf(admitting) };
     if (turn >= 0) process.send?.(times);
@@ -65,18 +62,20 @@ async function measureTurns(): Promise<void> {
   await limiter.close();
 }
 
-type Gate = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined;
+type Gate = (request: FastifyRequest) => Promise<void> | undefined;
 
 async function connect(key: string, gate: Gate): Promise<MemoryConnection> {
   const app = fastify();
   app.decorateRequest('caller', undefined);
   app.decorateRequest('limitHeaders', undefined);
-  app.addHook('onRequest', (request, reply, done) => {
-    const admitted = gate(request, reply);
+  app.addHook('onRequest', (request, _reply, done) => {
+    const admitted = gate(request);
     if (admitted) admitted.then(() => done(), done);
     else done();
   });
-  app.get('/v1/pets/1', async () => ({ id: 1, name: 'Bella', categoryId: 1, status: 'available' }));
+  const write = answerWriter(undefined);
+  const body = JSON.stringify({ id: 1, name: 'Bella', categoryId: 1, status: 'available' });
+  app.get('/v1/pets/1', async (request, reply) => write(request, reply, { status: 200, headers: {}, body }));
   await app.ready();
   return new MemoryConnection(app, key);
 }
