@@ -15,7 +15,7 @@ import { headersOf } from './http/answer.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { boundConnections } from './http/connections.ts';
 import { fieldLines, hasContent, isPreflight } from './http/headers.ts';
-import { Paths, pathOf } from './http/paths.ts';
+import { isForApi, Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import { RequestLog } from './log.ts';
@@ -117,7 +117,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   app.register(
     async (api) => {
       api.addHook('onRequest', (request, reply, done) => {
-        if (isPreflight(request) || (request.is404 && documents.includes(pathOf(request)))) {
+        if (isPreflight(request) || (request.is404 && paths.isDocument(request))) {
           paths.answer(request, reply);
           return;
         }
@@ -161,7 +161,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     reply: FastifyReply,
   ): Promise<void> {
     try {
-      if (pathOf(request).startsWith('/v1/')) await admit(admission, request);
+      if (isForApi(request)) await admit(admission, request);
       answerError(error, request, reply);
     } catch (refusal) {
       answerError(refusal, request, reply);
@@ -174,9 +174,12 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
-    if (isBodyError(error)) reply.removeHeader('connection');
-    const apiError = toApiError(isBodyError(error) ? pathErrorOr(error, request) : error, request.id);
+    if (isBodyError(error)) {
+      // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
+      reply.removeHeader('connection');
+      if (request.is404) return answerUnrouted(request, reply);
+    }
+    const apiError = toApiError(error, request.id);
     if (apiError.status >= 500) log.error({ reqId: request.id, err: error }, 'failed');
     return reply
       .code(apiError.status)
@@ -184,9 +187,13 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
       .send(apiError.body);
   }
 
-  /** Where no route is, that matters more than what is wrong with the body. */
-  function pathErrorOr(error: unknown, request: FastifyRequest): unknown {
-    return (request.is404 && paths.refusal(request)) || error;
+  /** Where no route is, what is wrong with the body is of no matter. */
+  function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    try {
+      return paths.answer(request, reply);
+    } catch (refusal) {
+      return answerError(refusal, request, reply);
+    }
   }
 }
 

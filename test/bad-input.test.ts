@@ -350,6 +350,12 @@ const invalidPaths: Row[] = [
   ['GET', '/petz', {}, 404, 'not_found'],
   ['GET', '/pets/1/toys', {}, 404, 'not_found'],
   ['GET', '/pets/', {}, 404, 'not_found', /petId/],
+  ['POST', '/pets/', pet({}), 404, 'not_found', /mean \/v1\/pets\./],
+  ['GET', '/pets/1/', {}, 404, 'not_found', /mean \/v1\/pets\/1\./],
+  ['GET', '//pets/%31/', {}, 404, 'not_found', /mean \/v1\/pets\/%31\./],
+  ['GET', '/pets;x', {}, 404, 'not_found'],
+  ['DELETE', '/pets;x', {}, 404, 'not_found'],
+  ['GET', '/pets/1;x', {}, 400, 'invalid_request', /petId/],
   ['POST', '/petz', raw('<xml/>', { 'content-type': 'text/xml' }), 404, 'not_found'],
   ['POST', '/petz', raw(repeat('x', 70_000)), 404, 'not_found'],
   ['POST', '/pets/1', pet({}), 405, 'method_not_allowed', /GET, HEAD, PUT, PATCH, DELETE, OPTIONS/],
@@ -359,6 +365,18 @@ const invalidPaths: Row[] = [
   ['QUERY', '/pets', {}, 405, 'method_not_allowed'],
   ['PROPFIND', '/pets', {}, 405, 'method_not_allowed'],
   ['TRACE', '/pets', {}, 405, 'method_not_allowed'],
+  // Encoded characters are those characters, except for a slash, which then separates nothing.
+  ['DELETE', '/%70ets', {}, 405, 'method_not_allowed', /GET, HEAD, POST, OPTIONS/],
+  ['PROPFIND', '/pets/%31', {}, 405, 'method_not_allowed', /PATCH/],
+  ['DELETE', '/pets#x', {}, 405, 'method_not_allowed'],
+  ['GET', '/pets/1%2F2', {}, 400, 'invalid_request', /petId/],
+  ['POST', '/pets/1%2F2', pet({}), 405, 'method_not_allowed'],
+  ['GET', '/pets%2F1', {}, 404, 'not_found'],
+  ['POST', '/pets%2f1', pet({}), 404, 'not_found'],
+  ['DELETE', '/%2570ets', {}, 404, 'not_found'],
+  ['DELETE', '/pets%3Flimit=1', {}, 404, 'not_found'],
+  ['PROPFIND', '/pets/%E0%', {}, 400, 'invalid_request', /percent-encoding/],
+  ['POST', '/openapiXjson', {}, 404, 'not_found'],
 ];
 
 const invalidQueries: Row[] = [

@@ -127,18 +127,29 @@ test('a target in absolute form is taken as its path', async (t) => {
     );
   assert.equal((await ask('GET', '/v1/pets/1')).status, 200);
   assert.equal((await ask('DELETE', '/v1/pets')).status, 405);
+  assert.equal((await ask('OPTIONS', '')).status, 204);
+  assert.equal((await ask('OPTIONS', '?/v1/pets')).headers.allow, 'get, head, options');
   const undecodable = await ask('GET', '/v1/pets/%E0%');
   assert.equal(undecodable.status, 400);
   assertLimitHeaders('undecodable', undecodable);
 });
 
-test('a path is the same however it is encoded, but for separators', async (t) => {
+test('a path is the same however it is encoded, and two slashes at its beginning are two', async (t) => {
   const store = await startPetstore(t);
-  assert.equal((await store.send('GET', '/v1/%70ets/%31', { key: store.key })).status, 200);
-  const refused = await store.send('DELETE', '/v1/%70ets', { key: store.key });
-  assert.equal(refused.status, 405);
-  assert.equal(refused.headers.allow, 'GET, HEAD, POST, OPTIONS');
-  assert.equal((await store.send('POST', '/v1/pets%2F1', { key: store.key, body: '{}' })).status, 404);
+  const ask = (method: string, path: string) => store.send(method, path);
+  assert.equal((await ask('GET', '/%76%31/%70ets')).status, 200);
+  assert.equal((await ask('POST', '/v1/pets%2F1')).status, 404);
+  assert.equal((await ask('OPTIONS', '/%76%31/%70ets')).headers.allow, 'GET, HEAD, POST, OPTIONS');
+  assert.equal((await ask('POST', '/health%7A')).headers.allow, 'GET, HEAD, OPTIONS');
+  const document = await ask('POST', '/v1/openapi%2Ejson');
+  assert.equal(document.headers.allow, 'GET, HEAD, OPTIONS');
+  assert.ok(!('x-ratelimit-limit' in document.headers), 'it is not counted');
+  assertLimitHeaders('undecodable', await ask('GET', '/%76%31/%E0%'));
+  for (const method of ['GET', 'DELETE', 'OPTIONS']) {
+    const { status, body } = await ask(method, '//v1/pets');
+    assert.equal(status, 404);
+    assert.match(body.message, /mean \/v1\/pets\./);
+  }
 });
 
 test('a type of no content means nothing', async (t) => {

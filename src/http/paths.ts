@@ -8,60 +8,71 @@ const prefix = '/v1';
 
 /** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
+  readonly #documents: Set<string>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
   /** `documents` are paths from the root that can only be read. */
   constructor(operations: readonly Operation[], documents: readonly string[]) {
+    this.#documents = new Set(documents);
     const byPath = Map.groupBy(operations, (operation) => operation.path);
-    this.#methodsByPattern = [
-      ...[...byPath].map(([path, group]): [RegExp, string[]] => [
-        new RegExp(`^${prefix}${path.replace(/{\w+}/g, '[^/]+')}$`),
-        [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'],
-      ]),
-      ...documents.map((path): [RegExp, string[]] => [new RegExp(`^${path}$`), ['GET', 'HEAD', 'OPTIONS']]),
-    ];
+    this.#methodsByPattern = [...byPath].map(([path, group]) => [
+      new RegExp(`^${prefix}${path.replace(/{\w+}/g, '[^/]+')}$`),
+      [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'],
+    ]);
+  }
+
+  /** Whether a request asks for a document. */
+  isDocument(request: FastifyRequest): boolean {
+    return this.#documents.has(pathOf(request));
   }
 
   /** The methods of a path, undefined where it does not exist. */
   #methods(path: string): string[] | undefined {
-    const decoded = decode(path);
-    return this.#methodsByPattern.find(([pattern]) => pattern.test(decoded))?.[1];
+    if (this.#documents.has(path)) return ['GET', 'HEAD', 'OPTIONS'];
+    return this.#methodsByPattern.find(([pattern]) => pattern.test(path))?.[1];
   }
 
   /** Answers OPTIONS on a path that exists, a browser's preflight too. Throws for everything else. */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const methods = this.#methods(pathOf(request));
-    if (request.method !== 'OPTIONS' || !methods) throw this.refusal(request);
-    const headers = { ...headersOf(request), allow: methods.join(', '), ...preflightHeaders(methods) };
-    return reply.code(204).headers(headers).send();
-  }
-
-  /** Why no route takes a request; undefined for OPTIONS on a path that exists. */
-  refusal(request: FastifyRequest): ApiError | undefined {
-    const path = pathOf(request);
-    const methods = this.#methods(path);
-    if (!methods) return this.#notFound(path);
-    if (request.method === 'OPTIONS') return undefined;
+    if (!methods) throw this.#notFound(request);
     const allow = methods.join(', ');
-    return new ApiError('method_not_allowed', `This path takes ${allow}, not ${request.method}.`, { allow });
+    if (request.method !== 'OPTIONS') {
+      throw new ApiError('method_not_allowed', `This path takes ${allow}, not ${request.method}.`, { allow });
+    }
+    return reply
+      .code(204)
+      .headers({ ...headersOf(request), allow, ...preflightHeaders(methods) })
+      .send();
   }
 
-  #notFound(path: string): ApiError {
-    const meant = [prefix + path, path.replace(/\/+$/, '')].find((candidate) => this.#methods(candidate));
+  #notFound(request: FastifyRequest): ApiError {
+    const path = encodedPathOf(request)
+      .replace(/\/{2,}/g, '/')
+      .replace(/\/$/, '');
+    const meant = [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
     const hint = meant ? `You may mean ${meant}.` : `What there is stands in ${prefix}/openapi.json.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
   }
 }
 
-/** As the router reads a path: an encoded separator stays part of its segment. */
-function decode(path: string): string {
+/** Whether a request is for the API, whose answers all carry the limits. */
+export const isForApi = (request: FastifyRequest) => pathOf(request).startsWith(`${prefix}/`);
+
+/** The path of a request as the router reads it. */
+const pathOf = (request: FastifyRequest) => decoded(encodedPathOf(request));
+
+/** Without query and fragment, and without the origin that a client of a proxy sends along. */
+const encodedPathOf = ({ url }: FastifyRequest) =>
+  url.replace(/[?#].*$/s, '').replace(/^https?:\/\/[^/]*/i, '') || '/';
+
+/** An encoded slash stays encoded, since it separates nothing, and so does a segment that is malformed. */
+const decoded = (path: string) => path.split('/').map(decodedSegment).join('/');
+
+function decodedSegment(segment: string): string {
   try {
-    return decodeURI(path);
+    return decodeURI(segment);
   } catch {
-    return path;
+    return segment;
   }
 }
-
-/** The path of a request, without its query, and without the origin that a client of a proxy sends along. */
-export const pathOf = ({ url }: FastifyRequest) =>
-  (url.split('?', 1)[0] as string).replace(/^https?:\/\/[^/]*/i, '');
