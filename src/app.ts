@@ -4,6 +4,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type onRequestHookHandler,
 } from 'fastify';
 import { admit, admitUnread } from './access/admission.ts';
 import { identifier } from './access/identify.ts';
@@ -54,6 +55,9 @@ const documents = [
   '/v1/openapi.yaml',
 ];
 
+/** `/pets/` for `/pets/{petId}`. */
+const parentsOfParameters = new Set(operations.flatMap(({ path }) => /^.*\/(?={)/.exec(path) ?? []));
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** What is asked for, where there is such an operation. */
@@ -102,6 +106,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
 
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
+    ignoreTypeOfNothing(request);
     done();
   });
 
@@ -131,12 +136,15 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
       });
       const services = { db, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
       for (const operation of operations) mount(api, operation, services);
-      api.setNotFoundHandler((request, reply) => paths.answer(request, reply));
+      // The router would take these for paths with an empty parameter.
+      const onRequest: onRequestHookHandler = (request, reply) => void answerUnrouted(request, reply);
+      for (const url of parentsOfParameters) api.all(url, { onRequest }, answerUnrouted);
+      api.setNotFoundHandler(answerUnrouted);
     },
     { prefix: '/v1' },
   );
 
-  app.setNotFoundHandler((request, reply) => paths.answer(request, reply));
+  app.setNotFoundHandler(answerUnrouted);
   app.setErrorHandler(answerError);
   app.addHook('onResponse', (request, reply, done) => {
     const { operation, caller } = request;
@@ -177,6 +185,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     if (isBodyError(error)) {
       // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
       reply.removeHeader('connection');
+      // Where no route is, that matters more.
       if (request.is404) return answerUnrouted(request, reply);
     }
     const apiError = toApiError(error, request.id);
@@ -187,7 +196,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
       .send(apiError.body);
   }
 
-  /** Where no route is, what is wrong with the body is of no matter. */
+  /** For OPTIONS, and where no route is. */
   function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     try {
       return paths.answer(request, reply);
@@ -202,8 +211,12 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   const { operation } = request.routeOptions.config;
   request.operation = operation;
   if (!operation) reply.headers(headersOf(request));
-  // The type of no content means nothing (RFC 9110, section 8.3). Fastify would refuse one that it cannot read.
-  else if (!operation.body && !hasContent(request.raw)) delete request.raw.headers['content-type'];
+}
+
+/** Without content its type means nothing (RFC 9110, section 8.3). Fastify would refuse one that it cannot read. */
+function ignoreTypeOfNothing(request: FastifyRequest): void {
+  const { headers } = request.raw;
+  if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];
 }
 
 /** RFC 9112, section 3.2. Node.js would answer a bare 400 to none, and take the first of several. */

@@ -12,7 +12,7 @@ import { plans } from './plans.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The limit headers of its answer, once it was charged, if it has a body. */
+    /** The limit headers of its answer, once it was charged, if it has content. */
     limitHeaders?: Record<string, string>;
     /** Its admission, while something has to be waited for. */
     admitting?: Promise<void>;
@@ -81,7 +81,7 @@ function charge(
 function tell(request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
   request.limitHeaders = headers;
-  if (hasContent(request.raw)) request.raw.limitHeaders = headers;
+  if (hasContent(request)) request.raw.limitHeaders = headers;
 }
 
 /** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */

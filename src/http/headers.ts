@@ -34,13 +34,13 @@ export const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;
 
-/** Whether content comes with a request, be it empty (RFC 9112, section 6.3). */
-export const hasContent = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-
 /** The values of all field lines of one name (in lower case), which Node.js joins or drops but the first. */
 export function fieldLines({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1] as string, name));
 }
 
 const isNamed = (field: string, name: string) => field.length === name.length && field.toLowerCase() === name;
+
+/** Whether content comes with a request (RFC 9112, section 6.3). */
+export const hasContent = ({ headers }: FastifyRequest) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

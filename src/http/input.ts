@@ -98,8 +98,6 @@ function fromText(schema: TSchema, text: string): unknown {
 function textValues(properties: TProperties, texts: Values): Values {
   const values: Values = {};
   for (const name in properties) {
-    // The router takes a path that ends in a slash for one with an empty parameter.
-    if (texts[name] === '') throw new ApiError('not_found', `The path ends where ${name} should stand.`);
     values[name] = fromText(properties[name] as TSchema, texts[name] as string);
   }
   return values;
@@ -139,12 +137,11 @@ function assertWellEncoded(query: string): void {
 
 function parseBody(request: FastifyRequest, mediaTypes: readonly string[]): Values {
   const bytes = request.body as Buffer | undefined;
-  const contentType = request.headers['content-type'];
-  if (!bytes?.length && contentType === undefined)
+  if (!bytes?.length) {
     throw new ApiError('invalid_json', 'The request has no body; it must be a JSON object.');
-  assertMediaType(contentType, mediaTypes);
+  }
+  assertMediaType(request.headers['content-type'], mediaTypes);
   assertNotEncoded(request.headers['content-encoding']);
-  if (!bytes?.length) throw new ApiError('invalid_json', 'The body is empty; it must be a JSON object.');
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError('invalid_request', 'The body must be a JSON object.');
