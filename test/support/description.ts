@@ -34,7 +34,7 @@ function closed(document: JsonObject): JsonObject {
 export function assertAsDescribed(method: string, url: string, answer: Answer): void {
   const encoded = url.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] as string;
   const path = decoded(encoded) ?? encoded;
-  if (!path.startsWith('/v1') || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;
+  if (!/^\/v1(\/|$)/.test(path) || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);

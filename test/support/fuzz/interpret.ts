@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { toUtc } from '../../../src/instant.ts';
-import { description, resolve } from '../description.ts';
+import { decoded as decodedPath, description, resolve } from '../description.ts';
 import type { Call, Model } from './model.ts';
 
 type Json = Parameters<typeof resolve>[0];
@@ -72,16 +72,21 @@ function withoutReadOnly(schema: Json): Json {
 
 /** Reads a request by the description and says what may be answered. */
 export function interpret(wire: Wire, key: string, model: Model): Meaning {
+  const path = decodedPath(wire.path);
+  if (!isBelowV1(wire.path)) return { statuses: [path === undefined ? 400 : 404] };
   const { authorization, 'x-api-key': apiKey } = wire.headers;
   if (authorization !== `Bearer ${key}` || apiKey !== undefined) return { statuses: [401, 429] };
-  if (decoded(wire.path) === undefined) return { statuses: [400] };
-  const here = described.filter(({ pattern }) => pattern.test(wire.path));
+  if (path === undefined) return { statuses: [400] };
+  const here = described.filter(({ pattern }) => pattern.test(path));
   if (here.length === 0) return { statuses: [404] };
   if (wire.method === 'OPTIONS') return { statuses: [204] };
   const method = wire.method === 'HEAD' ? 'GET' : wire.method;
   const operation = here.find((operation) => operation.method === method);
-  return operation ? readBy(operation, wire, model) : { statuses: [405] };
+  return operation ? readBy(operation, { ...wire, path }, model) : { statuses: [405] };
 }
+
+/** Whether the first segment is the version, though what follows may be malformed. */
+const isBelowV1 = (path: string) => /^\/[^/]+(?=\/)/.test(path) && decoded(path.split('/')[1] ?? '') === 'v1';
 
 function readBy(operation: Described, wire: Wire, model: Model): Meaning {
   const statuses: number[] = [];
@@ -97,10 +102,10 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
     if (!operation.fitsBody(body) || Array.isArray(body)) statuses.push(400);
   } else if (
     operation.method === 'DELETE' &&
-    wire.body !== undefined &&
-    wire.headers['content-type'] === ''
+    wire.body?.length &&
+    !isMediaType(wire.headers['content-type'])
   ) {
-    // Whoever sends a body must name its type, even where it is not read.
+    // Whoever names the type of a body must name one, even where it is not read.
     statuses.push(415);
   }
   if (statuses.length > 0 || !params || !query) return { statuses };
@@ -203,6 +208,10 @@ function isMediaTypeFine({ mediaTypes }: Described, headers: Wire['headers']): b
   const isPlain = ['identity', undefined].includes(headers['content-encoding']);
   return mediaTypes.includes(type.trim()) && isUtf8 && isPlain;
 }
+
+/** The grammar of RFC 9110, section 8.3.1, leniently: parameters may be anything. No type is no mistake. */
+const isMediaType = (value: string | undefined) =>
+  value === undefined || /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;.*)?$/.test(value);
 
 /** The value of a JSON text, with NaN for numbers that no integer type of the description holds as written. */
 function parsed(text: string): unknown {

@@ -11,7 +11,7 @@ import { assertInvariants } from '../invariants.ts';
 import { ample, type Petstore } from '../petstore.ts';
 import { curlOf } from './curl.ts';
 import { described, idempotencyKey, interpret, type Wire } from './interpret.ts';
-import { canonical, type Expected, Model } from './model.ts';
+import { type Call, canonical, type Expected, Model } from './model.ts';
 import { type Step, step, toWire } from './steps.ts';
 
 const sequencesPerBatch = 20;
@@ -146,10 +146,10 @@ class Sequence {
     return [meaning.call.operationId, answer.status];
   }
 
-  #check(wire: Wire, call: Parameters<Model['answer']>[0], answer: Answer, what: string): void {
+  #check(wire: Wire, call: Call, answer: Answer, what: string): void {
     const field = wire.headers['idempotency-key'];
     const key = wire.method === 'POST' && field !== undefined ? idempotencyKey(field) : undefined;
-    const fingerprint = `${wire.path} ${hash('sha256', wire.body ?? '')}`;
+    const fingerprint = `${call.path} ${hash('sha256', wire.body ?? '')}`;
     const first = key === undefined ? undefined : this.#firsts.get(key);
     if (first) {
       assertRepeated(what, first.fingerprint === fingerprint ? first.answer : undefined, answer);
@@ -157,17 +157,17 @@ class Sequence {
     }
     const expected = this.model.answer(call);
     assertExpected(what, wire, expected, answer);
-    this.#remember(wire, call.operationId, expected, answer);
+    this.#remember(call, expected, answer);
     if (key !== undefined && answer.status === 201) this.#firsts.set(key, { fingerprint, answer });
   }
 
   /** Keeps what later requests refer to. Equal representations have equal tags, and others have others. */
-  #remember(wire: Wire, operationId: string, expected: Expected, { headers }: Answer): void {
+  #remember({ operationId, path: asked }: Call, expected: Expected, { headers }: Answer): void {
     const { textByTag, tagByPath, cursors } = this.model;
     if (headers.etag) {
       const text = canonical(expected.body as object);
       assert.equal(textByTag.get(headers.etag) ?? text, text, 'one tag stands for one representation');
-      const path = (headers.location ?? wire.path).replace(/^.*\/v1/, '/v1');
+      const path = (headers.location ?? asked).replace(/^.*\/v1/, '/v1');
       if (tagByPath.has(path) && textByTag.get(tagByPath.get(path) as string) === text) {
         assert.equal(headers.etag, tagByPath.get(path), 'what has not changed keeps its tag');
       }

@@ -110,7 +110,7 @@ export function toWire(
 
 function finished({ method, path, query, headers, value, spoil }: Draft): Wire {
   // As every client does, so that what is sent is the same in the process and over a socket.
-  const url = new URL(`${path}${query && `?${query}`}`, 'http://localhost');
+  const url = new URL(`http://localhost${path}${query && `?${query}`}`);
   const text = value === undefined ? undefined : jsonOf(value);
   return {
     method,

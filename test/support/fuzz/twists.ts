@@ -132,6 +132,26 @@ const queryParts = fc.constantFrom(
   Array(101).fill('id=1').join('&'),
 );
 
+/** In place of the whole path. */
+const otherPaths = fc.constantFrom(
+  ...[
+    '//v1/pets',
+    '/v1%2Fpets',
+    '/%76%31/pets',
+    '/%76%31/%70ets/%31',
+    '/%76%31/%E0%',
+    '/V1/pets',
+    '/pets',
+    '/v1/',
+  ],
+);
+
+/** Characters that stand encoded in a path, which stays the same. */
+const encodedCharacters = fc.uniqueArray(fc.constantFrom(...'v1petscaoris2'), { minLength: 1 });
+
+const percentEncoded = (char: string) => `%${char.charCodeAt(0).toString(16)}`;
+
+/** Below /v1. */
 const addresses = fc.constantFrom(
   ...[
     '/pets/',
@@ -267,6 +287,27 @@ export const twist: Arbitrary<Twist> = fc.oneof(
       (path): Twist =>
         (draft) => {
           draft.path = `/v1${path}`;
+        },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: otherPaths.map(
+      (path): Twist =>
+        (draft) => {
+          draft.path = path;
+        },
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: encodedCharacters.map(
+      (chars): Twist =>
+        (draft) => {
+          if (draft.path.includes('%')) return;
+          draft.path = draft.path.replace(/./g, (char) =>
+            chars.includes(char) ? percentEncoded(char) : char,
+          );
         },
     ),
   },
