@@ -213,7 +213,7 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   if (!operation) reply.headers(headersOf(request));
 }
 
-/** Without content its type means nothing (RFC 9110, section 8.3). Fastify would refuse one that it cannot read. */
+/** Without content, its type is void (RFC 9110, section 8.3). Fastify would refuse a malformed one. */
 function ignoreTypeOfNothing(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { described } from './support/fuzz/interpret.ts';
+import { startPetstore } from './support/petstore.ts';
+
+const root = new URL('..', import.meta.url);
+
+/** Modules that open no connection. Every other one shows up, but for the program's own. */
+const silentModules = [
+  ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:sqlite', 'node:timers/promises'],
+  ...['node:util', 'node:zlib', 'commander', 'fastify', 'ipaddr.js', 'lru-cache', 'pino', 'prom-client'],
+  ...['typebox', 'typebox/compile', 'typebox/format', 'yaml', '@scalar/fastify-api-reference'],
+];
+/** What may be taken from other modules, since it opens none either. */
+const silentNames = ['STATUS_CODES', 'isIP'];
+
+const importOf = /^(?:import|export)\s+(type\s)?([\w\s*{},]*?)\s*(?:\bfrom\s*)?['"]([^'"]+)['"]/gm;
+const dynamicImport = /\bimport\(([^)]*)\)/g;
+const globals = /\b(?:fetch|WebSocket|EventSource|XMLHttpRequest|WebTransport|require|getBuiltinModule)\b/g;
+
+/** Everything in a program by which it could open a connection. */
+function waysOut(program: string): string[] {
+  const imported = [...program.matchAll(importOf)].flatMap(([, isType, names = '', module = '']) => {
+    const values = names.split(/[{},]/).map((name) => name.trim());
+    const isSilent = values.every((name) => !name || name.startsWith('type ') || silentNames.includes(name));
+    return isType || (names && isSilent) ? [] : [module];
+  });
+  const loaded = [...program.matchAll(dynamicImport)].map(
+    ([call, argument = '']) => /^['"](.*)['"]$/.exec(argument.trim())?.[1] ?? call,
+  );
+  const modules = [...imported, ...loaded].filter(
+    (name) => !/^\.\.?\//.test(name) && !silentModules.includes(name),
+  );
+  return [...new Set([...modules, ...(program.match(globals) ?? [])])];
+}
+
+test('the service has no way out but to its storage and to the server that shares its limits', () => {
+  const found = globSync('src/**/*.ts', { cwd: root })
+    .sort()
+    .map((path) => [path, waysOut(readFileSync(new URL(path, root), 'utf8'))])
+    .filter(([, ways]) => ways?.length);
+  assert.deepEqual(Object.fromEntries(found), {
+    'src/access/valkey.ts': ['iovalkey'],
+    'src/db/postgres-errors.ts': ['pg'],
+    'src/db/postgres-migrate.ts': ['pg'],
+    'src/db/postgres.ts': ['pg'],
+    // In the text of samples.
+    'src/reference/samples.ts': ['fetch'],
+  });
+});
+
+test('a way out would be found', () => {
+  for (const [program, way] of [
+    ["import { request } from 'node:https';", 'node:https'],
+    ["import { STATUS_CODES, get } from 'node:http';", 'node:http'],
+    ["import http, { type Agent } from 'http';", 'http'],
+    ["import * as net from 'node:net';", 'node:net'],
+    ["import\n  'undici';", 'undici'],
+    ["export { connect } from 'node:net';", 'node:net'],
+    ["const { connect } = await import('node:tls');", 'node:tls'],
+    ['await import(name);', 'import(name)'],
+    ['await fetch(url);', 'fetch'],
+    ['const send = globalThis.fetch;', 'fetch'],
+    ['new WebSocket(url);', 'WebSocket'],
+    ["process.getBuiltinModule('net')", 'getBuiltinModule'],
+  ] as const) {
+    assert.deepEqual(waysOut(program), [way], program);
+  }
+  assert.deepEqual(waysOut("import { STATUS_CODES, type Agent } from 'node:http'; import './app.ts';"), []);
+});
+
+test('an address that a caller gives, wherever it stands, is not connected to', async (t) => {
+  let connections = 0;
+  const bait = createServer((_request, response) => response.end()).on('connection', () => connections++);
+  t.after(() => bait.close());
+  await once(bait.listen(0, '127.0.0.1'), 'listening');
+  const { port } = bait.address() as { port: number };
+  const url = `http://127.0.0.1:${port}/`;
+  const store = await startPetstore(t);
+  const headers = {
+    ...Object.fromEntries(
+      ['origin', 'referer', 'x-request-id', 'link', 'location'].map((name) => [name, url]),
+    ),
+    ...{ host: `127.0.0.1:${port}`, 'x-forwarded-host': `127.0.0.1:${port}`, forwarded: `for="${url}"` },
+    ...{ callback: url, 'x-callback-url': url, 'x-original-url': url, 'idempotency-key': `"${url}"` },
+  };
+  const values = {
+    name: url,
+    description: url,
+    url,
+    callbackUrl: url,
+    webhook: url,
+    $ref: url,
+    $schema: url,
+  };
+  for (const { method, pattern } of described) {
+    const path = pattern.source.slice(1, -1).replaceAll('\\/', '/').replaceAll('([^/]+)', '3');
+    const body =
+      method === 'GET' || method === 'DELETE' ? undefined : { ...values, categoryId: 1, quantity: 1 };
+    await store.send(method, path, { headers, body });
+    await store.send(method, `${path}?url=${encodeURIComponent(url)}&callback=${url}`, { headers, body });
+    await store.send(method, `http://127.0.0.1:${port}${path}`, { headers, body });
+  }
+  assert.equal(connections, 0);
+  await fetch(url);
+  assert.equal(connections, 1, 'it would have been noticed');
+});
