@@ -232,5 +232,8 @@ const noProxy = new ApiError('invalid_request', 'CONNECT is not served: this is 
 /** Bodies are read here and parsed where the operation is known, which decides on media types. */
 function takeBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // Fastify remembers which parser it found for a type, but not that it found the one for all.
+  for (const types of [/^/, '*']) {
+    app.addContentTypeParser(types, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  }
 }

@@ -66,6 +66,7 @@ class SqliteDatabase implements Database {
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #reads: GroupedReads;
+  readonly #run: (...statement: Parameters<Sql>) => Row[];
   readonly #sql: Sql;
   #queue: PendingWrite[] = [];
   #draining: Promise<void> | undefined;
@@ -75,6 +76,7 @@ class SqliteDatabase implements Database {
     this.#writer = writer;
     this.#reader = reader;
     const write = runner(writer, this.counts);
+    this.#run = (template, ...values) => write(template, values);
     this.#sql = async (template, ...values) => write(template, values);
     this.#reads = new GroupedReads(reader);
     const read = runner(reader, this.counts);
@@ -126,19 +128,19 @@ class SqliteDatabase implements Database {
     try {
       const settle: (() => void)[] = [];
       for (const write of group) {
-        await this.#sql`savepoint one_write`;
+        this.#run`savepoint one_write`;
         try {
           const value = await write.work(this.#sql);
           settle.push(() => write.resolve(value));
         } catch (error) {
           // A full disk or the like ends the whole transaction.
           if (error instanceof StorageUnavailableError) throw error;
-          await this.#sql`rollback to one_write`;
+          this.#run`rollback to one_write`;
           settle.push(() => write.reject(error));
         }
-        await this.#sql`release one_write`;
+        this.#run`release one_write`;
       }
-      await this.#sql`commit`;
+      this.#run`commit`;
       return settle;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec('rollback');
@@ -150,7 +152,7 @@ class SqliteDatabase implements Database {
     const deadlineMs = Date.now() + lockWaitMs;
     for (;;) {
       try {
-        await this.#sql`begin immediate`;
+        this.#run`begin immediate`;
         return;
       } catch (error) {
         if (!isLocked(error) || Date.now() >= deadlineMs) throw error;

@@ -149,8 +149,9 @@ function parseBody(request: FastifyRequest, mediaTypes: readonly string[]): Valu
   return body as Values;
 }
 
-function assertMediaType(contentType: string | undefined, mediaTypes: readonly string[]): void {
-  const [mediaType, ...parameters] = (contentType ?? '')
+function assertMediaType(contentType = '', mediaTypes: readonly string[]): void {
+  if (mediaTypes.includes(contentType)) return;
+  const [mediaType, ...parameters] = contentType
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());

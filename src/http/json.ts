@@ -24,9 +24,9 @@ export function parseJson(bytes: Uint8Array): unknown {
     if (error instanceof ApiError) throw error;
     throw invalidJson(error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message);
   }
-  const twice = findDuplicateProperty(text);
-  if (twice !== undefined)
-    throw invalidJson(`the property ${JSON.stringify(twice)} stands twice in one object`);
+  if (countProperties(value) < countColons(text)) {
+    throw invalidJson(`the property ${JSON.stringify(duplicateProperty(text))} stands twice in one object`);
+  }
   return value;
 }
 
@@ -51,8 +51,35 @@ function keepExact(key: string, value: unknown, context: { source?: string }): u
   return isRounded ? Number.NaN : value;
 }
 
+/** How many properties the objects of a JSON value have, at any depth. */
+function countProperties(value: unknown): number {
+  let count = 0;
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const parts = Object.values(next);
+    if (!Array.isArray(next)) count += parts.length;
+    for (const part of parts) if (typeof part === 'object') open.push(part);
+  }
+  return count;
+}
+
+/** The colons of a valid JSON text outside its strings: one for each property as it is written. */
+function countColons(json: string): number {
+  let count = 0;
+  let isInString = false;
+  for (let i = 0; i < json.length; i++) {
+    const character = json[i];
+    if (character === '"') isInString = !isInString;
+    else if (character === '\\') i++;
+    else if (character === ':' && !isInString) count++;
+  }
+  return count;
+}
+
 /** The first property that stands twice in one object of a valid JSON text. */
-function findDuplicateProperty(json: string): string | undefined {
+function duplicateProperty(json: string): string | undefined {
   const open: Set<string>[] = [];
   for (const [token, , colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g)) {
     if (token === '{') open.push(new Set());

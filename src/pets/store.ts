@@ -40,11 +40,10 @@ export async function createPet(sql: Sql, workspaceId: number, pet: NewPet): Pro
   const id = await allocateIds(sql, workspaceId, 'pets');
   const status = pet.status ?? 'available';
   const stock = status === 'sold' ? 0 : 1;
-  const [row] = await sql`
+  await sql`
     insert into pets (workspace_id, id, name, category_id, status, stock)
-    values (${workspaceId}, ${id}, ${pet.name}, ${pet.categoryId}, ${status}, ${stock})
-    returning id, name, category_id, status`;
-  return toPet(row as Row);
+    values (${workspaceId}, ${id}, ${pet.name}, ${pet.categoryId}, ${status}, ${stock})`;
+  return { id, name: pet.name, categoryId: pet.categoryId, status };
 }
 
 /** Replaces a pet by what `change` makes of it. The row is locked first, so that nothing comes in between. */

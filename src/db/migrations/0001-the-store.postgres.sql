@@ -41,7 +41,7 @@ create table pets (
   id bigint not null,
   name text not null,
   category_id bigint not null,
-  status text not null check (status in ('available', 'pending', 'sold')),
+  status text not null check (status = 'available' or status = 'pending' or status = 'sold'),
   stock bigint not null check (stock between 0 and 2147483647),
   primary key (workspace_id, id),
   foreign key (workspace_id, category_id) references categories (workspace_id, id)

@@ -34,13 +34,14 @@ create table categories (
   primary key (workspace_id, id)
 ) strict, without rowid;
 
--- A pet and its inventory entry are one row: they are born, change status and die together.
+-- A pet and its inventory entry are one row: they are born, change status and die together. For `in` with three values
+-- SQLite would make a table at each insert.
 create table pets (
   workspace_id integer not null,
   id integer not null,
   name text not null,
   category_id integer not null,
-  status text not null check (status in ('available', 'pending', 'sold')),
+  status text not null check (status = 'available' or status = 'pending' or status = 'sold'),
   stock integer not null check (stock between 0 and 2147483647),
   primary key (workspace_id, id),
   foreign key (workspace_id, category_id) references categories (workspace_id, id)
