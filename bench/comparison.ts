@@ -32,7 +32,8 @@ export function readOptions<Name extends string>(
   return { ...Object.fromEntries(read), check: values.check === true };
 }
 
-const warmUpSeconds = 2;
+/** V8 takes about 70,000 requests to compile everything that serves one. */
+const warmUpSeconds = 8;
 
 /** Tells where and how is measured. */
 export function introduce({ rounds, seconds }: Effort): void {

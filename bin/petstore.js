@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const neededMajor = 26;
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
+  // Stripped and compiled code is kept, if that can be done: it is a third of the start.
+  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/petstore', import.meta.url)));
   const { main } = await import('../src/main.ts');
   await main(process.argv);
 } else {
@@ -15,7 +18,7 @@ if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
 function handOver() {
   let node;
   try {
-    node = createRequire(import.meta.url).resolve('node/bin/node');
+    node = module.createRequire(import.meta.url).resolve('node/bin/node');
   } catch {
     console.error(
       `petstore: Node.js ${neededMajor} or newer is needed. "npm ci" installs it beside the service.`,
