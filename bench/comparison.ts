@@ -60,10 +60,10 @@ export async function compare(title: string, targets: Target[], effort: Effort):
 }
 
 export const holdAtLeast = (what: string, value: number, bar: number, effort: Effort) =>
-  hold(what, value, `at least ${bar}`, value >= bar, effort);
+  hold(what, value, `at least ${bar.toFixed(2)}`, value >= bar, effort);
 
 export const holdAtMost = (what: string, value: number, bar: number, effort: Effort) =>
-  hold(what, value, `at most ${bar}`, value <= bar, effort);
+  hold(what, value, `at most ${bar.toFixed(2)}`, value <= bar, effort);
 
 function hold(what: string, value: number, bar: string, isMet: boolean, { check }: Effort): void {
   console.log(`\n${isMet ? 'Met' : 'MISSED'}: ${what}: ${value.toFixed(2)}, ${bar}`);

@@ -65,7 +65,9 @@ async function sendByWrk(
   const folder = mkdtempSync(join(tmpdir(), 'petstore-load-'));
   const script = join(folder, 'requests.lua');
   writeFileSync(script, luaOf(requests));
-  const options = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--latency', '-s', script];
+  const effort = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`];
+  // Some peers are slow, which is no error.
+  const options = [...effort, '--timeout', '30s', '--latency', '-s', script];
   const command = [...onCore(loadCore), 'wrk', ...options, origin];
   const { stdout } = await run(command[0] as string, command.slice(1)).finally(() =>
     rmSync(folder, { recursive: true }),
