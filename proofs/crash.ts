@@ -1,7 +1,7 @@
 // npm run proof:crash -- --rounds N --seed S: as test/crash.test.ts, for longer.
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { crash } from '../test/support/crash.ts';
+import { crash } from '../test/support/crash/rounds.ts';
 
 const { values } = parseArgs({
   options: {

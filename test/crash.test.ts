@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crash } from './support/crash.ts';
+import { crash } from './support/crash/rounds.ts';
 import { fetchChecked } from './support/petstore.ts';
 import { ampleKey, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Sql } from '../../src/db/sql.ts';
-import { Model } from './fuzz/model.ts';
-import { assertInvariants, assertSound } from './invariants.ts';
-import { fetchChecked, type JsonAnswer } from './petstore.ts';
-import { ampleKey, type Service, startService } from './service.ts';
-import { openTestStorage, temporaryStorage, testDatabaseUrl } from './storage.ts';
+import type { Sql } from '../../../src/db/sql.ts';
+import { Model } from '../fuzz/model.ts';
+import { assertInvariants, assertSound } from '../invariants.ts';
+import { fetchChecked, type JsonAnswer } from '../petstore.ts';
+import type { Service } from '../service.ts';
+import { openTestStorage, testDatabaseUrl } from '../storage.ts';
+import type { Client } from './client.ts';
+import { pick, type Random } from './random.ts';
+import { idOf, type State, type Write } from './write.ts';
 
-const clientCount = 32;
-const killAfterMs = { min: 100, max: 400 };
 /** Pets that every client orders: one with plenty of units, one that runs out. */
 const sharedStocks = [1_000_000, 60];
 /** The demonstration is the first workspace. */
@@ -18,18 +18,6 @@ const workspaceId = 1;
 /** Keyed answers of earlier rounds that are asked for again in each round. */
 const olderReplays = 50;
 const maxLossesShown = 10;
-
-/** A resource as it is answered. */
-type State = Record<string, unknown>;
-
-interface Write {
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  path: string;
-  body?: State;
-  idempotencyKey?: string;
-  /** Errors that other clients may cause. */
-  refusals?: string[];
-}
 
 /** What came of one round, in numbers of writes. */
 export interface CrashRound {
@@ -41,31 +29,8 @@ export interface CrashRound {
   replayed: number;
 }
 
-/** Kills the service under load again and again, on one data folder, and yields what came of each round. */
-export async function* crash(t: TestContext, rounds: number, seed: number): AsyncGenerator<CrashRound> {
-  const folder = await temporaryStorage(t);
-  const random = randomFrom(seed);
-  let service = await startService(t, folder, { LOG_LEVEL: 'warn' });
-  const store = new Store(folder, ampleKey(folder));
-  await store.begin(service);
-  const clients = Array.from({ length: clientCount }, (_, i) => new Client(i, store, random));
-  for (let round = 0; round < rounds; round++) {
-    store.counts = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0 };
-    const load = Promise.all(clients.map((client) => client.writeUntilKilled(service)));
-    await Promise.race([load, store.hasAnswered(service, clientCount)]);
-    await Promise.race([load, sleep(killAfterMs.min + random(killAfterMs.max - killAfterMs.min))]);
-    await service.stop('SIGKILL');
-    await load;
-    service = await startService(t, folder, { LOG_LEVEL: 'warn' });
-    await store.assertKept(clients);
-    await store.assertReplays(service, clients, random);
-    yield store.counts;
-  }
-  await service.stop('SIGKILL');
-}
-
 /** What the service has answered, and thus must have kept. */
-class Store {
+export class Store {
   /** The last answered state of each path; undefined once it is gone. */
   readonly #expected = new Map<string, State | undefined>();
   readonly #replayable: { write: Write; answer: JsonAnswer }[] = [];
@@ -258,119 +223,12 @@ class Store {
   }
 }
 
-/** Writes to what it has made itself, one write after the other, and orders the shared pets. */
-class Client {
-  /** The write that was under way when the service was killed. */
-  unanswered: Write | undefined;
-  /** The resource that it made or changed, if it is kept. */
-  keptPath: string | undefined;
-  readonly #number: number;
-  readonly #store: Store;
-  readonly #random: Random;
-  readonly #own = new Set<string>();
-  #writes = 0;
-
-  constructor(number: number, store: Store, random: Random) {
-    this.#number = number;
-    this.#store = store;
-    this.#random = random;
-  }
-
-  async writeUntilKilled(service: Service): Promise<void> {
-    this.keptPath = undefined;
-    for (;;) {
-      const write = this.#nextWrite();
-      this.unanswered = write;
-      const answer = await this.#store.send(service, write).catch((error) => onlyKilled(service, error));
-      if (!answer) return;
-      this.unanswered = undefined;
-      if (answer.status >= 400) {
-        this.#store.counts.refused++;
-        continue;
-      }
-      this.#store.counts.answered++;
-      this.#note(write.method === 'POST' ? `${write.path}/${answer.body.id}` : write.path);
-    }
-  }
-
-  /** Takes up a resource whose answer did not arrive. */
-  own(path: string): void {
-    this.keptPath = path;
-    this.#note(path);
-  }
-
-  /** Keeps in mind what may be changed later on. */
-  #note(path: string): void {
-    const state = this.#store.state(path);
-    if (path.startsWith('/inventory/')) return;
-    if (state && !state.complete) this.#own.add(path);
-    else this.#own.delete(path);
-  }
-
-  #nextWrite(): Write {
-    const random = this.#random;
-    const name = `client-${this.#number}-write-${++this.#writes}`;
-    const own = (prefix: string) => {
-      const paths = [...this.#own].filter((path) => path.startsWith(prefix));
-      return paths.length > 0 ? pick(paths, random) : undefined;
-    };
-    const [pet, order, category] = [own('/pets/'), own('/store/orders/'), own('/categories/')];
-    const categoryId = category && random(2) ? idOf(category) : 1 + random(40);
-    const newPet = { name, categoryId, status: pick(['available', 'pending', 'sold'], random) };
-    const post = (path: string, body: State, refusals: string[] = []): Write => {
-      return { method: 'POST', path, body, refusals, ...(random(2) && { idempotencyKey: name }) };
-    };
-    const choices: Write[] = [
-      post('/pets', newPet, ['invalid_reference']),
-      post('/store/orders', this.#newOrder(), ['insufficient_stock']),
-      post('/store/orders', this.#newOrder(), ['insufficient_stock']),
-      post('/categories', { name }),
-    ];
-    if (pet) {
-      const quantity = random(100);
-      choices.push(
-        { method: 'PUT', path: pet, body: newPet, refusals: ['invalid_reference'] },
-        { method: 'PATCH', path: pet, body: { name } },
-        { method: 'DELETE', path: pet },
-        { method: 'PATCH', path: `/inventory/${idOf(pet)}`, body: { quantity } },
-      );
-    }
-    if (order) {
-      const quantity = 1 + random(5);
-      choices.push(
-        { method: 'PATCH', path: order, body: { quantity }, refusals: ['insufficient_stock'] },
-        { method: 'PATCH', path: order, body: { complete: true } },
-        { method: 'DELETE', path: order },
-      );
-    }
-    if (category) {
-      const description = `${name} `.repeat(1 + random(9));
-      choices.push(
-        { method: 'PUT', path: category, body: { name, description } },
-        { method: 'DELETE', path: category, refusals: ['conflict'] },
-      );
-    }
-    return pick(choices, random);
-  }
-
-  /** Its date tells an order from every other. */
-  #newOrder(): State {
-    const petId = pick([...this.#store.sharedPetIds, undefined], this.#random);
-    const shipDate = new Date((this.#writes * clientCount + this.#number) * 1000)
-      .toISOString()
-      .replace('.000', '');
-    return { ...(petId && { petId }), quantity: 1 + this.#random(3), shipDate };
-  }
-}
-
 /** What a POST without them gets. */
 const defaults: Record<string, State> = {
   '/pets': { status: 'available' },
   '/store/orders': { complete: false },
   '/categories': {},
 };
-
-const idOf = (path: string) => Number(/\d+$/.exec(path)?.[0]);
 
 function shown(losses: string[]): string {
   const more = losses.length > maxLossesShown ? [`and ${losses.length - maxLossesShown} more`] : [];
@@ -387,24 +245,3 @@ function statesOf({ pets, stock, orders, categories }: Model): Map<string, State
   for (const [id, category] of categories) states.set(`/categories/${id}`, { ...category });
   return states;
 }
-
-/** fetch tells of a connection that is gone by a TypeError. */
-function onlyKilled({ child }: Service, error: Error): undefined {
-  if (!(error instanceof TypeError) || !child.killed) throw error;
-}
-
-/** A whole number from 0 up to what is asked, without that. */
-type Random = (below: number) => number;
-
-/** Mulberry32: the same numbers each time from the same seed. */
-function randomFrom(seed: number): Random {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let x = Math.imul(state ^ (state >>> 15), state | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return Math.floor((((x ^ (x >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
-
-const pick = <Item>(items: readonly Item[], random: Random) => items[random(items.length)] as Item;
