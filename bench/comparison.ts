@@ -32,8 +32,9 @@ export function readOptions<Name extends string>(
   return { ...Object.fromEntries(read), check: values.check === true };
 }
 
-/** V8 takes about 70,000 requests to compile everything that serves one. */
-const warmUpSeconds = 8;
+/** After so many requests V8 has compiled what serves them, whatever a server does. */
+const warmUpRequests = 70_000;
+const warmUpSteps = { seconds: 2, most: 15 };
 
 /** Tells where and how is measured. */
 export function introduce({ rounds, seconds }: Effort): void {
@@ -45,7 +46,7 @@ export function introduce({ rounds, seconds }: Effort): void {
 /** Measures targets in turn, prints their table, and holds them against their bars. */
 export async function compare(title: string, targets: Target[], effort: Effort): Promise<Measured[]> {
   const measured: Measured[] = targets.map((target) => ({ ...target, results: [] }));
-  for (const target of measured) await send(target, warmUpSeconds);
+  for (const target of measured) await warmUp(target);
   for (let round = 0; round < effort.rounds; round++) {
     for (const target of measured) target.results.push(await send(target, effort.seconds));
   }
@@ -57,6 +58,16 @@ export async function compare(title: string, targets: Target[], effort: Effort):
     if (p99Bar) holdAtMost(`p99 of ${name}`, p99Of(target) / p99Of(first), p99Bar, effort);
   }
   return measured;
+}
+
+/** Slow servers get half a minute. */
+async function warmUp(load: Load): Promise<void> {
+  const { seconds, most } = warmUpSteps;
+  let requests = 0;
+  for (let step = 0; step < most && requests < warmUpRequests; step++) {
+    const { perSecond } = await send(load, seconds);
+    requests += perSecond * seconds;
+  }
 }
 
 export const holdAtLeast = (what: string, value: number, bar: number, effort: Effort) =>

@@ -14,7 +14,6 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { admit } from '../src/access/admission.ts';
 import { identifier } from '../src/access/identify.ts';
 import { createKey } from '../src/access/keys.ts';
-
 import { defaultBanRules } from '../src/access/limits.ts';
 import { LocalLimiter } from '../src/access/local-limiter.ts';
 import { plans } from '../src/access/plans.ts';
@@ -43,6 +42,7 @@ interface Times {
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const db = await openSqlite(folder);
+
 /** Answers rounds of a bare server and of one that admits, in turn, and tells the microseconds of each. */
 async function measureTurns(): Promise<void> {
   const key = await ampleKey(db);

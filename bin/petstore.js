@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const neededMajor = 26;
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
-  // Stripped and compiled code is kept, if that can be done: it is a third of the start.
+  // Stripped and compiled code is kept for the next start, if that can be done.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/petstore', import.meta.url)));
   const { main } = await import('../src/main.ts');
   await main(process.argv);

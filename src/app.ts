@@ -4,7 +4,6 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type onRequestHookHandler,
 } from 'fastify';
 import { admit, admitUnread } from './access/admission.ts';
 import { identifier } from './access/identify.ts';
@@ -15,7 +14,7 @@ import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { headersOf } from './http/answer.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { boundConnections } from './http/connections.ts';
-import { fieldLines, hasContent, isPreflight } from './http/headers.ts';
+import { hasContent, isPreflight } from './http/headers.ts';
 import { isForApi, Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
@@ -54,9 +53,6 @@ const documents = [
   '/v1/openapi.json',
   '/v1/openapi.yaml',
 ];
-
-/** `/pets/` for `/pets/{petId}`. */
-const parentsOfParameters = new Set(operations.flatMap(({ path }) => /^.*\/(?={)/.exec(path) ?? []));
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -128,17 +124,14 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
         }
         const admitted = admit(admission, request);
         if (admitted) {
-          admitted.then(() => assertHost(request)).then(() => done(), done);
+          admitted.then(() => paths.assertTarget(request)).then(() => done(), done);
         } else {
-          assertHost(request);
+          paths.assertTarget(request);
           done();
         }
       });
       const services = { db, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
       for (const operation of operations) mount(api, operation, services);
-      // The router would take these for paths with an empty parameter.
-      const onRequest: onRequestHookHandler = (request, reply) => void answerUnrouted(request, reply);
-      for (const url of parentsOfParameters) api.all(url, { onRequest }, answerUnrouted);
       api.setNotFoundHandler(answerUnrouted);
     },
     { prefix: '/v1' },
@@ -219,21 +212,11 @@ function ignoreTypeOfNothing(request: FastifyRequest): void {
   if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];
 }
 
-/** RFC 9112, section 3.2. Node.js would answer a bare 400 to none, and take the first of several. */
-function assertHost({ raw }: FastifyRequest): void {
-  const hosts = fieldLines(raw, 'host');
-  if (hosts.length > 1 || (hosts.length === 0 && raw.httpVersion === '1.1')) {
-    throw new ApiError('invalid_request', 'The header field Host must stand once.');
-  }
-}
-
 const noProxy = new ApiError('invalid_request', 'CONNECT is not served: this is no proxy.');
 
 /** Bodies are read here and parsed where the operation is known, which decides on media types. */
 function takeBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  // Fastify remembers which parser it found for a type, but not that it found the one for all.
-  for (const types of [/^/, '*']) {
-    app.addContentTypeParser(types, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  }
+  // `*` would do as well, but Fastify would look for its parser anew at each request.
+  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 }

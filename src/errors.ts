@@ -57,7 +57,7 @@ const retryUnavailableAfterSeconds = 1;
 
 /** Refusals of Fastify and Node.js, by their error codes. */
 const frameworkErrors: Record<string, [ErrorCode, string]> = {
-  FST_ERR_BAD_URL: ['invalid_request', 'The path has a malformed percent-encoding.'],
+  FST_ERR_BAD_URL: ['invalid_request', 'The request target is malformed; look at its percent-encoding.'],
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A segment of the path is too long.'],
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body must not exceed 65536 bytes.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The body is not as long as Content-Length says.'],

@@ -89,6 +89,19 @@ for (const hosts of ['', 'Host: a\r\nHost: b\r\n']) {
   });
 }
 
+for (const target of ['/v1/pets#x', '/v1/pets?limit=1#x', '/v1/petz#', '*v1/pets', 'http://x/v1/pets#x']) {
+  test(`a request target of another form gets 400: ${target}`, async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+    const answer = await exchange(store, head);
+    assert.equal(answer.status, 400, answer.text);
+    assertError(target, answer);
+    assertLimitHeaders(target, answer);
+    assert.match(answer.body.message, /request target/);
+  });
+}
+
 test('broken bytes after requests get their 400 after the answers to those', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
@@ -224,6 +237,20 @@ test('a body of exactly 64 KiB is read', async (t) => {
   const padded = body.replace('""', `"${'x'.repeat(65_536 - body.length)}"`);
   assert.equal(padded.length, 65_536);
   assert.equal((await store.call('POST', '/pets', { body: padded })).status, 201);
+});
+
+test('JSON is read as it is written, in whatever way that is', async (t) => {
+  const store = await startPetstore(t);
+  const odd = '{"name":"a:\\"{b\\\\","categoryId":1,"x":[{"y":1},{"y":2}],"__proto__":{"y":":"}}';
+  const created = await store.call('POST', '/pets', { body: odd });
+  assert.equal(created.status, 201, created.text);
+  assert.equal(created.body.name, 'a:"{b\\');
+  for (const quantity of ['3', '30e-1', '0.3E+1', '3.000000000000000000000', '3e0']) {
+    const changed = await store.call('PATCH', '/inventory/1', { body: `{"quantity":${quantity}}` });
+    assert.deepEqual([changed.status, changed.body.quantity], [200, 3], changed.text);
+  }
+  const none = await store.call('PATCH', '/inventory/1', { body: '{"quantity":0e999999999}' });
+  assert.equal(none.body.quantity, 0, none.text);
 });
 
 test('a Content-Type without content means nothing', async (t) => {

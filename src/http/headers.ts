@@ -41,6 +41,6 @@ export function fieldLines({ rawHeaders }: IncomingMessage, name: string): strin
 
 const isNamed = (field: string, name: string) => field.length === name.length && field.toLowerCase() === name;
 
-/** Whether content comes with a request (RFC 9112, section 6.3). */
+/** Whether content comes, or may come, with a request (RFC 9112, section 6.3). */
 export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

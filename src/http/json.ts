@@ -3,8 +3,8 @@ import { toInt64 } from '../schema.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** What JSON.parse would take without complaint but not keep as written: long numbers and escaped surrogates. */
-const needsExactness = /\d{16}|\\u[dD]/;
+/** What JSON.parse may take without complaint but not keep as written: long numbers, exponents, escaped surrogates. */
+const needsExactness = /[\d.]{16}|\d[eE]|\\u[dD]/;
 
 /**
  * Parses a JSON text strictly (RFC 8259, and RFC 7493 for what it leaves open): UTF-8, no property twice, no unpaired
@@ -44,11 +44,22 @@ function keepExact(key: string, value: unknown, context: { source?: string }): u
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
     throw invalidJson('a string has an unpaired surrogate');
   }
-  const source = context.source ?? '';
-  if (typeof value !== 'number') return value;
-  if (/^-?\d{16,19}$/.test(source)) return toInt64(source) ?? value;
-  const isRounded = Number.isInteger(value) && /^-?\d+\.\d*[1-9]\d*$/.test(source);
-  return isRounded ? Number.NaN : value;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return value;
+  const integer = integerOf(context.source as string);
+  if (integer === undefined) return Number.isInteger(value) ? Number.NaN : value;
+  return toInt64(integer) ?? value;
+}
+
+/** The digits of a JSON number that is an integer, as 1500 of `1.5e3`; undefined for a fraction. */
+function integerOf(source: string): string | undefined {
+  const parts = /^(-?)(\d+)\.?(\d*)[eE]?(.*)$/.exec(source) as string[];
+  const [, sign, whole, fraction, exponent] = parts as [string, string, string, string, string];
+  const digits = `${whole}${fraction}`;
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  if (end === 0) return `${sign}0`;
+  const zeros = Number(exponent) + digits.length - end - fraction.length;
+  return zeros < 0 ? undefined : sign + digits.slice(0, end) + '0'.repeat(zeros);
 }
 
 /** How many properties the objects of a JSON value have, at any depth. */

@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { headersOf } from './answer.ts';
-import { preflightHeaders } from './headers.ts';
+import { fieldLines, preflightHeaders } from './headers.ts';
 
 const prefix = '/v1';
 
@@ -32,6 +33,21 @@ export class Paths {
     return this.#methodsByPattern.find(([pattern]) => pattern.test(path))?.[1];
   }
 
+  /**
+   * Throws `invalid_request` where a request names its target in a way that others may understand differently (RFC 9112,
+   * section 3.2), and `not_found` where the router took a slash at the end for an empty parameter.
+   */
+  assertTarget(request: FastifyRequest): void {
+    assertHost(request.raw);
+    const { url, params } = request;
+    if (!/^(?:\/|https?:)[^#]*$/i.test(url)) {
+      throw new ApiError('invalid_request', 'The request target must begin with a slash and have no "#".');
+    }
+    for (const name in params as object) {
+      if ((params as Record<string, string>)[name] === '') throw this.#notFound(request);
+    }
+  }
+
   /** Answers OPTIONS on a path that exists, a browser's preflight too. Throws for everything else. */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const methods = this.#methods(pathOf(request));
@@ -53,6 +69,14 @@ export class Paths {
     const meant = [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
     const hint = meant ? `You may mean ${meant}.` : `What there is stands in ${prefix}/openapi.json.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
+  }
+}
+
+/** Node.js would answer a bare 400 to none, and take the first of several. */
+function assertHost(request: IncomingMessage): void {
+  const hosts = fieldLines(request, 'host');
+  if (hosts.length > 1 || (hosts.length === 0 && request.httpVersion === '1.1')) {
+    throw new ApiError('invalid_request', 'The header field Host must stand once.');
   }
 }
 

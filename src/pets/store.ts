@@ -43,7 +43,7 @@ export async function createPet(sql: Sql, workspaceId: number, pet: NewPet): Pro
   await sql`
     insert into pets (workspace_id, id, name, category_id, status, stock)
     values (${workspaceId}, ${id}, ${pet.name}, ${pet.categoryId}, ${status}, ${stock})`;
-  return { id, name: pet.name, categoryId: pet.categoryId, status };
+  return toPet([id, pet.name, pet.categoryId, status]);
 }
 
 /** Replaces a pet by what `change` makes of it. The row is locked first, so that nothing comes in between. */

@@ -22,7 +22,8 @@ export type Meaning = { statuses: number[] } | { call: Call };
 interface Described {
   id: string;
   pattern: RegExp;
-  paramNames: string[];
+  /** By the number of their segment. */
+  params: [name: string, segment: number][];
   method: string;
   parameters: { name: string; in: string; schema: Json; required: boolean }[];
   mediaTypes: string[];
@@ -52,7 +53,10 @@ function describedOf(template: string, method: string, operation: Json): Describ
   return {
     id: operation.operationId as string,
     pattern: new RegExp(`^/v1${template.replace(/{\w+}/g, '([^/]+)')}$`),
-    paramNames: [...template.matchAll(/{(\w+)}/g)].map(([, name]) => name as string),
+    params: `/v1${template}`.split('/').flatMap((segment, i) => {
+      const name = /^{(\w+)}$/.exec(segment)?.[1];
+      return name === undefined ? [] : [[name, i]];
+    }),
     method: method.toUpperCase(),
     parameters: (operation.parameters as Json[]).map((parameter) => resolve(parameter)) as never,
     mediaTypes: Object.keys(content),
@@ -82,7 +86,7 @@ export function interpret(wire: Wire, key: string, model: Model): Meaning {
   if (wire.method === 'OPTIONS') return { statuses: [204] };
   const method = wire.method === 'HEAD' ? 'GET' : wire.method;
   const operation = here.find((operation) => operation.method === method);
-  return operation ? readBy(operation, { ...wire, path }, model) : { statuses: [405] };
+  return operation ? readBy(operation, wire, model) : { statuses: [405] };
 }
 
 /** Whether the first segment is the version, though what follows may be malformed. */
@@ -112,14 +116,16 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
   const declared = Object.entries((body ?? {}) as object).filter(([name]) =>
     operation.bodyNames.includes(name),
   );
-  const { headers, path } = wire;
+  const { headers } = wire;
+  const path = decodedPath(wire.path) as string;
   return {
     call: { operationId: operation.id, path, params, query, body: Object.fromEntries(declared), headers },
   };
 }
 
-function readParams({ pattern, paramNames }: Described, path: string): Record<string, number> | undefined {
-  const values = paramNames.map((name, i) => [name, toInteger(decoded(pattern.exec(path)?.[i + 1] ?? ''))]);
+function readParams({ params }: Described, path: string): Record<string, number> | undefined {
+  const segments = path.split('/');
+  const values = params.map(([name, i]) => [name, toInteger(decoded(segments[i] ?? ''))]);
   return values.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(values);
 }
 
@@ -157,10 +163,10 @@ function toValue(schema: Json, text: string): unknown {
 /** A decimal 64-bit integer, and undefined for everything else. */
 function toInteger(text: string | undefined): number | undefined {
   const isDecimal = text !== undefined && /^(0|-?[1-9]\d*)$/.test(text);
-  return isDecimal && isInt64(text) ? Number(text) : undefined;
+  return isDecimal && isInt64(BigInt(text)) ? Number(text) : undefined;
 }
 
-const isInt64 = (digits: string) => BigInt.asIntN(64, BigInt(digits)) === BigInt(digits);
+const isInt64 = (integer: bigint) => BigInt.asIntN(64, integer) === integer;
 
 function decoded(text: string): string | undefined {
   try {
@@ -222,8 +228,16 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Decimals as they are written: a mantissa and a power of ten. */
 function exact(_name: string, value: unknown, { source = '' }: { source?: string }): unknown {
   if (typeof value !== 'number') return value;
-  if (/^-?\d+$/.test(source)) return isInt64(source) ? value : Number.NaN;
-  return Math.abs(value) < 2 ** 63 ? value : Number.NaN;
+  const [, whole = '', fraction = '', exponent = ''] = /^(-?\d+)\.?(\d*)e?(.*)$/i.exec(source) ?? [];
+  const mantissa = BigInt(whole + fraction);
+  const power = BigInt(exponent) - BigInt(fraction.length);
+  if (mantissa === 0n) return value;
+  // Far beyond 64 bits, or far behind the point.
+  if (power > 400n || power < -100_000n) return Number.NaN;
+  if (power >= 0n) return isInt64(mantissa * 10n ** power) ? value : Number.NaN;
+  if (mantissa % 10n ** -power !== 0n) return Number.NaN;
+  return isInt64(mantissa / 10n ** -power) ? value : Number.NaN;
 }

@@ -3,7 +3,7 @@ import { description, resolve } from '../description.ts';
 import type { Wire } from './interpret.ts';
 import type { Model } from './model.ts';
 import { type Draft, type Twist, twist } from './twists.ts';
-import { Earlier, earlier, validValue } from './values.ts';
+import { Earlier, earlier, Numeral, validValue } from './values.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
@@ -122,18 +122,18 @@ function finished({ method, path, query, headers, value, spoil }: Draft): Wire {
   };
 }
 
-/** JSON in which a bigint is a number with all its digits. */
+/** JSON in which a bigint is a number with all its digits, and a numeral is as it is spelt. */
 const jsonOf = (value: unknown) =>
-  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `#${part}#` : part)).replace(
-    /"#(-?\d+)#"/g,
-    '$1',
-  );
+  JSON.stringify(value, (_, part) => {
+    if (typeof part === 'bigint') return `#${part}#`;
+    return part instanceof Numeral ? `#${part.text}#` : part;
+  }).replace(/"#(-?\d[\d.eE+-]*)#"/g, '$1');
 
 /** A value with what earlier answers told in the places of references. */
 function told(value: unknown, model: Model, at?: { path: string; id: string }): unknown {
   if (value instanceof Earlier) return find(value, model, at);
   if (Array.isArray(value)) return value.map((item) => told(item, model, at));
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || value instanceof Numeral) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, told(part, model, at)]));
 }
 

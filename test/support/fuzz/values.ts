@@ -16,6 +16,24 @@ export class Earlier {
 
 export const earlier = (kind: string) => fc.nat(1_000).map((nth) => new Earlier(kind, nth));
 
+/** A number as its JSON text spells it. */
+export class Numeral {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Integers in other words, and numbers that a double rounds to integers. */
+const numerals = fc
+  .constantFrom(
+    ...['1e0', '10E-1', '0.2e1', '3.00', '0e999999', '5e+0', '1e3', '92233720368547758070e-1', '1.0e18'],
+    ...['1e-400', '-1e-1', '0.99999999999999999e0', '999999999999999.99', '1.00000000000000000001'],
+    ...['1e400', '1e19', '9.223372036854775808e18', '100000000000000000000000000000001e-32'],
+  )
+  .map((text) => new Numeral(text));
+
 /** Which rows an identifier names, by the name of its parameter or property. */
 const kindOfId: Record<string, string> = {
   petId: 'pets',
@@ -110,5 +128,6 @@ export const anyValue: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>('available', 'SOLD', '2026-02-30T00:00:00Z', '2026-01-01 00:00:00Z', '\ufeff'),
   fc.constantFrom<unknown>('x'.repeat(2_001), '🐕'.repeat(201), '\u2028', '\u202e', 'e\u0301'),
   fc.constantFrom(...edges),
+  numerals,
   fc.jsonValue({ maxDepth: 3 }),
 );
