@@ -40,7 +40,8 @@ async function compareAll(servers: Servers): Promise<void> {
     ],
     ['The first page of a status', () => '/v1/pets?status=available&limit=20'],
     ['The first page of a category', () => '/v1/pets?categoryId=3&limit=20'],
-    ['The first page of a status in a category', () => '/v1/pets?categoryId=3&status=sold&limit=20'],
+    // The few have no 20 of these.
+    ['The first page of a status in a category', () => '/v1/pets?categoryId=3&status=sold&limit=10'],
     ['Three pets by their ids', (pets: number) => `/v1/pets?id=1&id=${Math.ceil(pets / 2)}&id=${pets}`],
     ['The first page of the inventory, by status', () => '/v1/inventory?status=pending&limit=20'],
   ] as const) {
