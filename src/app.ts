@@ -78,6 +78,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
     return503OnClosing: false,
+    schemaController: { compilersFactory: noCompilers },
     routerOptions: { maxParamLength: maxHeaderBytes },
     http: {
       maxHeaderSize: maxHeaderBytes,
@@ -112,7 +113,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
-  serveDescription(app, describe(operations, baseUrl));
+  serveDescription(app, () => describe(operations, baseUrl));
   serveReference(app, baseUrl, demoKey);
 
   app.register(
@@ -210,6 +211,13 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
 function ignoreTypeOfNothing(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];
+}
+
+/** Operations read and write by their own schemas, so Fastify need not load its compilers. */
+const noCompilers = { buildValidator: unused, buildSerializer: unused };
+
+function unused(): never {
+  throw new Error('Routes have no schemas of Fastify.');
 }
 
 const noProxy = new ApiError('invalid_request', 'CONNECT is not served: this is no proxy.');

@@ -10,6 +10,6 @@ export function openapiCommand(): Command {
       const { asJson, asYaml } = await import('../openapi/serve.ts');
       const { operations } = await import('../operations.ts');
       const document = describe(operations, readConfig(process.env).baseUrl);
-      process.stdout.write(options.yaml ? asYaml(document) : asJson(document));
+      process.stdout.write(options.yaml ? await asYaml(document) : asJson(document));
     });
 }

@@ -1,8 +1,9 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError, toApiError } from '../errors.ts';
 import { commonHeaders } from './headers.ts';
+import { reasonPhrase } from './reason-phrase.ts';
 import { requestIdOf } from './request-id.ts';
 
 type ParseError = Error & { code?: string };
@@ -58,7 +59,7 @@ export async function answerBrokenRequest(
     connection: 'close',
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${apiError.status} ${STATUS_CODES[apiError.status]}\r\n${fields.join('')}\r\n${body}`);
+  socket.end(`HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}\r\n${fields.join('')}\r\n${body}`);
   answered(apiError.status, requestId, error.code);
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { ApiError } from '../errors.ts';
 import { isInt64, toInt64 } from '../schema.ts';
 import { expectation } from './expectation.ts';

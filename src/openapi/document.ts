@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { type ErrorCode, errorCodes } from '../errors.ts';
+import { reasonPhrase } from '../http/reason-phrase.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
 import { guides } from '../reference/guides.ts';
 import { codeSamples } from '../reference/samples.ts';
@@ -221,7 +221,7 @@ function describeError(status: number, codes: readonly ErrorCode[], schemas: Sch
 const statusesOf = (codes: readonly ErrorCode[]) =>
   [...new Set(codes.map((code) => errorCodes[code][0]))].sort((a, b) => a - b);
 
-const nameOf = (status: number) => (STATUS_CODES[status] as string).replaceAll(/\W/g, '');
+const nameOf = (status: number) => reasonPhrase(status).replaceAll(/\W/g, '');
 
 const refs = (headers: Record<string, string>): JsonObject =>
   Object.fromEntries(

@@ -1,22 +1,23 @@
 import type { FastifyInstance } from 'fastify';
-import { stringify } from 'yaml';
 import { serveDocument } from '../http/document.ts';
 
 /** The description as text. */
 export const asJson = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
-export const asYaml = (document: object) =>
-  stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });
+export async function asYaml(document: object): Promise<string> {
+  const { stringify } = await import('yaml');
+  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });
+}
 
-/** Serves the description as JSON and as YAML, to everybody. */
-export function serveDescription(app: FastifyInstance, description: object): void {
+/** Serves the description as JSON and as YAML, to everybody. It is made when it is first asked for. */
+export function serveDescription(app: FastifyInstance, description: () => object): void {
   serveDocument(app, {
     path: '/v1/openapi.json',
     mediaType: 'application/json; charset=utf-8',
-    text: () => asJson(description),
+    text: () => asJson(description()),
   });
   serveDocument(app, {
     path: '/v1/openapi.yaml',
     mediaType: 'application/yaml; charset=utf-8',
-    text: () => asYaml(description),
+    text: () => asYaml(description()),
   });
 }

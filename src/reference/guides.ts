@@ -13,7 +13,7 @@ const names = ['Getting started', 'Authentication', 'Rate limits', 'Errors', 'Ev
 
 /** The guides, for callers who find the API at `baseUrl`. */
 export function guides(baseUrl: string): Guide[] {
-  const values = { ...facts, base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
+  const values = { ...facts(), base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
   return names.map((name) => ({ name, description: fill(textOf(name), values) }));
 }
 
@@ -35,7 +35,7 @@ function fill(text: string, values: Record<string, string>): string {
 const number = (value: number) => value.toLocaleString('en-US');
 
 /** What the guides tell of the limits, from where it is decided. */
-const facts = {
+const facts = () => ({
   plans: planTable(),
   free_pace_seconds: number(Math.ceil(dayMs / 1000 / plans.free.perDay)),
   ban_min_strikes: number(minStrikes),
@@ -43,7 +43,7 @@ const facts = {
   ban_growth: number(defaultBanRules.growth),
   ban_longest_minutes: number(defaultBanRules.longestMs / 60_000),
   ban_memory_hours: number(defaultBanRules.memoryMs / 3_600_000),
-};
+});
 
 function planTable(): string {
   const rows = Object.entries(plans).map(([plan, quota]) => [
