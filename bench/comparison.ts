@@ -40,7 +40,9 @@ const warmUpSteps = { seconds: 2, most: 15 };
 export function introduce({ rounds, seconds }: Effort): void {
   const today = new Date().toISOString().slice(0, 10);
   console.log(`${today}, Node.js ${process.version}, ${cpus()[0]?.model}, ${availableParallelism()} cores.`);
-  console.log(`${generator}, medians of ${rounds} rounds of ${seconds} s, in turn.`);
+  console.log(
+    `${generator}, medians of ${rounds} rounds of ${seconds} s, in turn; each ratio is the median of its rounds.`,
+  );
 }
 
 /** Measures targets in turn, prints their table, and holds them against their bars. */
@@ -48,14 +50,16 @@ export async function compare(title: string, targets: Target[], effort: Effort):
   const measured: Measured[] = targets.map((target) => ({ ...target, results: [] }));
   for (const target of measured) await warmUp(target);
   for (let round = 0; round < effort.rounds; round++) {
-    for (const target of measured) target.results.push(await send(target, effort.seconds));
+    // There and back, so that a machine that grows slower or faster favours none.
+    const turn = round % 2 === 0 ? measured : measured.toReversed();
+    for (const target of turn) target.results.push(await send(target, effort.seconds));
   }
   console.log(`\n### ${title}\n\n${tableOf(measured)}`);
   const [first] = measured as [Measured];
   for (const target of measured) {
     const { name, bar, p99Bar } = target;
-    if (bar) holdAtLeast(name, rateOf(target) / rateOf(first), bar, effort);
-    if (p99Bar) holdAtMost(`p99 of ${name}`, p99Of(target) / p99Of(first), p99Bar, effort);
+    if (bar) holdAtLeast(name, ratioOf(target, first, 'perSecond'), bar, effort);
+    if (p99Bar) holdAtMost(`p99 of ${name}`, ratioOf(target, first, 'p99Ms'), p99Bar, effort);
   }
   return measured;
 }
@@ -86,6 +90,10 @@ export const rateOf = ({ results }: Measured) => median(results.map(({ perSecond
 const p50Of = ({ results }: Measured) => median(results.map(({ p50Ms }) => p50Ms));
 const p99Of = ({ results }: Measured) => median(results.map(({ p99Ms }) => p99Ms));
 
+/** The median of what each round gives: neighbours in time share what else the machine does. */
+export const ratioOf = (target: Measured, base: Measured, figure: keyof Result) =>
+  median(target.results.map((result, round) => result[figure] / (base.results[round] as Result)[figure]));
+
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 function tableOf(measured: Measured[]): string {
@@ -98,7 +106,7 @@ function tableOf(measured: Measured[]): string {
       `${whole(Math.min(...rates))}–${whole(Math.max(...rates))}`,
       p50Of(target).toFixed(2),
       p99Of(target).toFixed(2),
-      (rateOf(target) / rateOf(first)).toFixed(2),
+      ratioOf(target, first, 'perSecond').toFixed(2),
     ];
   });
   const head = ['', 'Requests/s', 'Spread', 'p50 ms', 'p99 ms', 'Ratio'];

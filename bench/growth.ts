@@ -9,7 +9,7 @@ import { compare, holdAtLeast, holdAtMost, introduce, readOptions } from './comp
 import { get, type LoadRequest } from './load.ts';
 import { type Server, Servers, workspace } from './servers.ts';
 
-const effort = readOptions({ pets: 10_000_000, seconds: 2 });
+const effort = readOptions({ pets: 10_000_000, rounds: 9, seconds: 1 });
 const fewPets = 1_000;
 const manyPets = effort.pets;
 const connections = 16;
