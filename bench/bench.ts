@@ -2,7 +2,17 @@
  * The whole request path beside a bare server and beside other servers, in one run: `npm run bench`. Servers are pinned to
  * one core and the load to another where the machine allows it. With `--check` the run fails when a bar is missed.
  */
-import { compare, holdAtLeast, introduce, type Measured, rateOf, readOptions } from './comparison.ts';
+import { timeCommits } from './commits.ts';
+import {
+  compare,
+  holdAtLeast,
+  introduce,
+  type Measured,
+  median,
+  rateOf,
+  ratioOf,
+  readOptions,
+} from './comparison.ts';
 import { get, type LoadRequest } from './load.ts';
 import { type Server, Servers } from './servers.ts';
 
@@ -66,6 +76,7 @@ async function compareAll(servers: Servers): Promise<void> {
 
   const createPet = post('/v1/pets', key);
   const createUngrouped = post('/v1/pets', other.ungrouped.key);
+  const commits = timeCommits(servers.folder);
   const created = await compare(
     'A new pet, on disk before the answer',
     [
@@ -80,7 +91,8 @@ async function compareAll(servers: Servers): Promise<void> {
     ],
     effort,
   );
-  holdGain(created);
+  commits.push(...timeCommits(servers.folder));
+  holdGain(created, median(commits));
 
   const reads = (key: string) => [
     ...Array(4).fill(get('/v1/pets/1', key)),
@@ -101,13 +113,11 @@ async function compareAll(servers: Servers): Promise<void> {
  * Holds what grouping gains against the most that it could: if a write cost a bare answer and its share of a commit that all
  * connections wait for. How much that is depends on the disk.
  */
-function holdGain([bare, grouped, , single]: Measured[]): void {
-  const milliseconds = (target?: Measured) => 1000 / rateOf(target as Measured);
-  // What grouping saves of each write but the first of a group is a commit.
-  const commitMs = (milliseconds(single) - milliseconds(grouped)) / (1 - 1 / connections);
-  const mostGain = (milliseconds(bare) + commitMs) / (milliseconds(bare) + commitMs / connections);
+function holdGain([bare, grouped, , single]: Measured[], commitMs: number): void {
+  const bareMs = 1000 / rateOf(bare as Measured);
+  const mostGain = (bareMs + commitMs) / (bareMs + commitMs / connections);
   console.log(`\nA commit takes ${commitMs.toFixed(2)} ms; grouping can gain ${mostGain.toFixed(1)} times.`);
-  const gain = milliseconds(single) / milliseconds(grouped);
+  const gain = ratioOf(grouped as Measured, single as Measured, 'perSecond');
   const bar = Math.min(bestGainBar, leastShareOfGain * mostGain);
   holdAtLeast('Grouped writes against one transaction each', gain, bar, effort);
 }

@@ -88,13 +88,13 @@ function hold(what: string, value: number, bar: string, isMet: boolean, { check 
 /** Answers a second. */
 export const rateOf = ({ results }: Measured) => median(results.map(({ perSecond }) => perSecond));
 const p50Of = ({ results }: Measured) => median(results.map(({ p50Ms }) => p50Ms));
-const p99Of = ({ results }: Measured) => median(results.map(({ p99Ms }) => p99Ms));
+export const p99Of = ({ results }: Measured) => median(results.map(({ p99Ms }) => p99Ms));
 
 /** The median of what each round gives: neighbours in time share what else the machine does. */
 export const ratioOf = (target: Measured, base: Measured, figure: keyof Result) =>
   median(target.results.map((result, round) => result[figure] / (base.results[round] as Result)[figure]));
 
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+export const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 function tableOf(measured: Measured[]): string {
   const [first] = measured as [Measured];
@@ -110,8 +110,13 @@ function tableOf(measured: Measured[]): string {
     ];
   });
   const head = ['', 'Requests/s', 'Spread', 'p50 ms', 'p99 ms', 'Ratio'];
+  return markdownTable([head, ...rows]);
+}
+
+/** A table in Markdown, of a line of heads and lines of figures behind a name. */
+export function markdownTable([head = [], ...rows]: string[][]): string {
   const lines = [head, head.map((_, i) => (i === 0 ? '---' : '--:')), ...rows];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-const whole = (value: number) => Math.round(value).toLocaleString('en-US');
+export const whole = (value: number) => Math.round(value).toLocaleString('en-US');

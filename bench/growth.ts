@@ -5,7 +5,19 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeCursor } from '../src/http/page.ts';
-import { compare, holdAtLeast, holdAtMost, introduce, readOptions } from './comparison.ts';
+import {
+  compare,
+  holdAtLeast,
+  holdAtMost,
+  introduce,
+  type Measured,
+  markdownTable,
+  p99Of,
+  rateOf,
+  ratioOf,
+  readOptions,
+  whole,
+} from './comparison.ts';
 import { get, type LoadRequest } from './load.ts';
 import { type Server, Servers, workspace } from './servers.ts';
 
@@ -30,6 +42,7 @@ async function compareAll(servers: Servers): Promise<void> {
   const many = await startStore(servers, 'many', manyPets);
   const atStart = residentMiB(many) - residentMiB(few);
 
+  const comparisons: [string, Measured[]][] = [];
   for (const [title, request] of [
     ['One pet by id', (pets: number) => `/v1/pets/${Math.ceil(pets / 2)}`],
     ['The first page', () => '/v1/pets?limit=20'],
@@ -45,14 +58,19 @@ async function compareAll(servers: Servers): Promise<void> {
     ['Three pets by their ids', (pets: number) => `/v1/pets?id=1&id=${Math.ceil(pets / 2)}&id=${pets}`],
     ['The first page of the inventory, by status', () => '/v1/inventory?status=pending&limit=20'],
   ] as const) {
-    await compareStores(title, few, many, ({ pets, key }) => get(request(pets), key));
+    comparisons.push([
+      title,
+      await compareStores(title, few, many, ({ pets, key }) => get(request(pets), key)),
+    ]);
   }
-  await compareStores('A new pet', few, many, ({ key }) => ({
+  const createPet = ({ key }: Store) => ({
     ...get('/v1/pets', key),
     method: 'POST',
     headers: { ...get('', key).headers, 'content-type': 'application/json' },
     body: '{"name":"Bella","categoryId":1}',
-  }));
+  });
+  comparisons.push(['A new pet', await compareStores('A new pet', few, many, createPet)]);
+  console.log(`\n### All of it\n\n${summaryOf(comparisons)}`);
 
   const grown = Math.max(atStart, residentMiB(many) - residentMiB(few));
   holdAtMost('MiB of resident memory more', grown, mostGrownMiB, effort);
@@ -63,14 +81,30 @@ async function compareStores(
   few: Store,
   many: Store,
   requestOf: (store: Store) => LoadRequest,
-): Promise<void> {
+): Promise<Measured[]> {
   const load = (store: Store) => ({
-    name: `${store.pets.toLocaleString('en-US')} pets`,
+    name: nameOf(store.pets),
     origins: [store.origin],
     requests: [requestOf(store)],
     connections,
   });
-  await compare(title, [load(few), { ...load(many), bar }], effort);
+  return compare(title, [load(few), { ...load(many), bar }], effort);
+}
+
+const nameOf = (pets: number) => `${whole(pets)} pets`;
+
+/** Requests a second, their ratio, and the p99 in milliseconds of both stores, a line for each comparison. */
+function summaryOf(comparisons: [string, Measured[]][]): string {
+  const rows = comparisons.map(([title, measured]) => {
+    const [few, many] = measured as [Measured, Measured];
+    const ratio = ratioOf(many, few, 'perSecond');
+    const figures = [whole(rateOf(few)), whole(rateOf(many)), ratio.toFixed(2)];
+    return [title, ...figures, p99Of(few).toFixed(2), p99Of(many).toFixed(2)];
+  });
+  return markdownTable([
+    ['', nameOf(fewPets), nameOf(manyPets), 'Ratio', 'p99 ms, few', 'p99 ms, many'],
+    ...rows,
+  ]);
 }
 
 /** A workspace with so many pets, seeded by the command that everybody uses, and the service on it. */

@@ -9,7 +9,7 @@ import { seedWorkspace } from '../src/workspaces/seed.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { freePort } from '../test/support/port.ts';
 import { PostgresCluster } from '../test/support/postgres-cluster.ts';
-import { compare, holdAtMost, introduce, readOptions } from './comparison.ts';
+import { compare, holdAtMost, introduce, median, readOptions } from './comparison.ts';
 import type { LoadRequest } from './load.ts';
 import { type Server, Servers, workspace } from './servers.ts';
 
@@ -55,7 +55,6 @@ async function countQuestions(server: Server, { method, path, headers, body }: L
     const after = await questionsOf(server);
     perRequest.push([after[0] - before[0], after[1] - before[1]]);
   }
-  const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
   return { statements: median(perRequest.map(([n]) => n)), roundTrips: median(perRequest.map(([, n]) => n)) };
 }
 

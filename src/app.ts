@@ -96,9 +96,9 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   takeBodiesAsBytes(app);
   // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
+  boundConnections(app.server);
   // Node.js would answer both by itself. An expectation may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  boundConnections(app.server);
   app.server.on('connect', (_request, socket) => answerBroken(noProxy, socket as Socket));
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -202,9 +202,15 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
 
 /** Finds the operation. Its answer is written with all its headers at once; any other gets them here. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
-  const { operation } = request.routeOptions.config;
-  request.operation = operation;
-  if (!operation) reply.headers(headersOf(request));
+  request.operation = lacksParameter(request) ? undefined : request.routeOptions.config.operation;
+  if (!request.operation) reply.headers(headersOf(request));
+}
+
+/** The router takes a slash at the end for an empty parameter. */
+function lacksParameter(request: FastifyRequest): boolean {
+  const params = request.params as Record<string, string>;
+  for (const name in params) if (params[name] === '') return true;
+  return false;
 }
 
 /** Without content, its type is void (RFC 9110, section 8.3). Fastify would refuse a malformed one. */

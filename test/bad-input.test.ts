@@ -261,7 +261,7 @@ const invalidBodies: Row[] = [
   [
     'POST',
     '/pets',
-    raw(repeat('[', 30_000) + repeat(']', 30_000)),
+    raw(repeat('[', 500) + repeat(']', 500)),
     400,
     'invalid_request',
     /must be a JSON object/,
@@ -269,11 +269,21 @@ const invalidBodies: Row[] = [
   [
     'POST',
     '/pets',
-    pet({ name: JSON.parse(repeat('[', 5_000) + repeat(']', 5_000)) }),
+    pet({ name: JSON.parse(repeat('[', 499) + repeat(']', 499)) }),
     400,
     'invalid_request',
     /name/,
   ],
+  ...[500, 5_000, 30_000].map(
+    (depth): Row => [
+      'POST',
+      '/pets',
+      raw(`{"name":"1E","x":${repeat('[', depth)}${repeat(']', depth)}}`),
+      400,
+      'invalid_json',
+      /deeper than 500 levels/,
+    ],
+  ),
   ...['[]', '[{"name":"Zed","categoryId":1}]', 'null', '"Zed"', '1', 'true'].map(
     (body): Row => ['POST', '/pets', raw(body), 400, 'invalid_request', /must be a JSON object/],
   ),
@@ -285,6 +295,7 @@ const invalidBodies: Row[] = [
     'application/xml',
     'application/merge-patch+json',
     'application/json; charset=utf-16',
+    'application/json;charset = latin1',
     'json',
     '*/*',
   ].map(

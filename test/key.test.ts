@@ -25,4 +25,9 @@ test('a key with any one character mistyped is not well-formed', () => {
 test('keys are found wherever they stand in a text', () => {
   const [first, second] = [generateKey(), generateKey()];
   assert.equal(`?a=${first}&b="${second}"`.replace(keysInText, '*'), '?a=*&b="*"');
+  let encoded = first;
+  for (let times = 1; times <= 3; times++) {
+    encoded = encoded.replaceAll(/[%_t]|[A-F]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+    assert.equal(`?a=${encoded}&b`.replace(keysInText, '*'), '?a=*&b', encoded);
+  }
 });

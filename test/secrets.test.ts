@@ -15,6 +15,9 @@ test('no key is written anywhere: not to the log, not to an error, not to the da
     ['GET', `/${key}`, {}],
     ['GET', `/pets?api_key=${key}`, { key: null }],
     ['GET', `/pets?${key}=1`, {}],
+    ['GET', `/pets?key=${key.replace('p', '%70').replace('_', '%5f')}`, {}],
+    ['GET', `/pets?key=${key.replace('_', '%255F')}`, {}],
+    ['GET', `/pets?key=${encodeEach(key)}`, {}],
     ['GET', `/pets?cursor=${key}`, {}],
     ['GET', `/pets?x=%E0%${key}`, {}],
     ['GET', `/pets/%E0%${key}`, {}],
@@ -45,11 +48,14 @@ test('no key is written anywhere: not to the log, not to an error, not to the da
   assert.ok(errors.length >= 15 && store.log.length >= requests.length);
   assert.ok(!errors.join('').includes(secret), 'errors');
   assert.ok(!store.log.join('').includes(secret), 'log');
+  assert.ok(!store.log.join('').includes(encodeEach(secret)), 'log, encoded');
   assert.ok(!(await store.send('GET', '/metrics', { key: null })).text.includes(secret), 'metrics');
   for (const file of readdirSync(store.folder)) {
     assert.ok(!readFileSync(join(store.folder, file)).includes(secret), file);
   }
 });
+
+const encodeEach = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
 
 test('a name that objects have by nature is a name like any other, and changes no object', async (t) => {
   const store = await startPetstore(t);
@@ -101,8 +107,12 @@ test('no pattern takes long on text that was made for it', async (t) => {
     '"a",'.repeat(3_500),
     `"${'!'.repeat(14_000)}`,
     `${'"a" '.repeat(3_000)}x`,
+    `%${'25'.repeat(7_000)}`,
+    'pet_%25'.repeat(2_000),
   ]) {
     await store.call('DELETE', '/pets/1', { headers: { 'if-match': value } });
+    await store.call('GET', `/pets?${encodeURI(value)}`);
+    await store.call('GET', `/pets?${value.replaceAll(/\s/g, '')}`);
     await store.call('POST', '/pets', { body: {}, headers: { 'idempotency-key': value } });
   }
   // A pattern that backtracks without bound would take minutes.

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Database } from '../db/database.ts';
 import { ApiError } from '../errors.ts';
+import { fieldLines } from '../http/headers.ts';
 import { isWellFormedKey } from './key.ts';
 import { type Caller, findCaller } from './keys.ts';
 
@@ -30,7 +31,11 @@ export function identifier(db: Database): Identify {
     trusted.set(key, { caller, untilMs: performance.now() + trustMs });
     return caller;
   };
-  return ({ headers }) => {
+  return ({ headers, raw }) => {
+    // Node.js takes the first. Whoever stands before this service may take the last.
+    if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
+      throw unauthorized('Authorization must stand once.', 'invalid_token');
+    }
     const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
     const known = trusted.get(key);
     if (known && performance.now() < known.untilMs) return known.caller;

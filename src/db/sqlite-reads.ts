@@ -44,7 +44,7 @@ export class GroupedReads {
       for (const { reject } of group) reject(error);
     } finally {
       // A failure of the disk ends a transaction by itself.
-      if (this.#connection.isTransaction) this.#commit.run();
+      if (this.#connection.isOpen && this.#connection.isTransaction) this.#commit.run();
     }
   }
 }

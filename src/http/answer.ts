@@ -26,7 +26,7 @@ const json = 'application/json; charset=utf-8';
 export const headersOf = (request: FastifyRequest): Record<string, string> => ({
   'x-request-id': request.id,
   ...commonHeaders,
-  ...request.routeOptions.config.lifecycle,
+  ...(request.operation && request.routeOptions.config.lifecycle),
   ...request.limitHeaders,
 });
 

@@ -36,10 +36,14 @@ export const isPreflight = ({ method, headers }: FastifyRequest) =>
 
 /** The values of all field lines of one name (in lower case), which Node.js joins or drops but the first. */
 export function fieldLines({ rawHeaders }: IncomingMessage, name: string): string[] {
-  return rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1] as string, name));
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const field = rawHeaders[i] as string;
+    if (field.length === name.length && field.toLowerCase() === name)
+      values.push(rawHeaders[i + 1] as string);
+  }
+  return values;
 }
-
-const isNamed = (field: string, name: string) => field.length === name.length && field.toLowerCase() === name;
 
 /** Whether content comes, or may come, with a request (RFC 9112, section 6.3). */
 export const hasContent = ({ headers }: FastifyRequest) =>

@@ -1,9 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { ApiError } from '../errors.ts';
 import { isInt64, toInt64 } from '../schema.ts';
 import { expectation } from './expectation.ts';
+import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
 import { defaultLimit, type PageRequest, readCursor } from './page.ts';
 
@@ -140,8 +142,8 @@ function parseBody(request: FastifyRequest, mediaTypes: readonly string[]): Valu
   if (!bytes?.length) {
     throw new ApiError('invalid_json', 'The request has no body; it must be a JSON object.');
   }
-  assertMediaType(request.headers['content-type'], mediaTypes);
-  assertNotEncoded(request.headers['content-encoding']);
+  assertMediaType(fieldLines(request.raw, 'content-type'), mediaTypes);
+  assertNotEncoded(request.headers);
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError('invalid_request', 'The body must be a JSON object.');
@@ -149,13 +151,15 @@ function parseBody(request: FastifyRequest, mediaTypes: readonly string[]): Valu
   return body as Values;
 }
 
-function assertMediaType(contentType = '', mediaTypes: readonly string[]): void {
+function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]): void {
+  const [contentType = '', ...more] = contentTypes;
+  if (more.length > 0) throw new ApiError('unsupported_media_type', 'Content-Type must stand once.');
   if (mediaTypes.includes(contentType)) return;
   const [mediaType, ...parameters] = contentType
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  const isUtf8 = parameters.every((parameter) => !/^charset=(?!"?utf-8"?$)/.test(parameter));
+  const isUtf8 = parameters.every((parameter) => !/^charset\s*=(?!\s*"?utf-8"?$)/.test(parameter));
   if (!isUtf8 || !mediaTypes.includes(mediaType as string)) {
     throw new ApiError(
       'unsupported_media_type',
@@ -164,8 +168,15 @@ function assertMediaType(contentType = '', mediaTypes: readonly string[]): void 
   }
 }
 
-function assertNotEncoded(contentEncoding: string | undefined): void {
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+function assertNotEncoded(headers: IncomingHttpHeaders): void {
+  const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = headers;
+  if (content.toLowerCase() !== 'identity') {
     throw new ApiError('unsupported_media_type', 'The body must come without Content-Encoding.');
+  }
+  if (transfer.toLowerCase() !== 'chunked') {
+    throw new ApiError(
+      'unsupported_media_type',
+      'The body must come without a Transfer-Encoding but chunked.',
+    );
   }
 }

@@ -6,9 +6,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** What JSON.parse may take without complaint but not keep as written: long numbers, exponents, escaped surrogates. */
 const needsExactness = /[\d.]{16}|\d[eE]|\\u[dD]/;
 
+/** JSON.parse takes more, but how much more depends on the stack. */
+const maxDepth = 500;
+
 /**
  * Parses a JSON text strictly (RFC 8259, and RFC 7493 for what it leaves open): UTF-8, no property twice, no unpaired
- * surrogate. Throws `invalid_json` saying what is wrong.
+ * surrogate, no number rounded to an integer, at most 500 levels. Throws `invalid_json` saying what is wrong.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
@@ -17,14 +20,16 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw invalidJson('it is not UTF-8');
   }
+  const { colons, depth } = measure(text);
+  if (depth > maxDepth) throw invalidJson(`it is nested deeper than ${maxDepth} levels`);
   let value: unknown;
   try {
     value = needsExactness.test(text) ? JSON.parse(text, keepExact as Reviver) : JSON.parse(text);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    throw invalidJson(error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message);
+    throw invalidJson((error as Error).message);
   }
-  if (countProperties(value) < countColons(text)) {
+  if (countProperties(value) < colons) {
     throw invalidJson(`the property ${JSON.stringify(duplicateProperty(text))} stands twice in one object`);
   }
   return value;
@@ -76,17 +81,22 @@ function countProperties(value: unknown): number {
   return count;
 }
 
-/** The colons of a valid JSON text outside its strings: one for each property as it is written. */
-function countColons(json: string): number {
-  let count = 0;
+/** The colons of a JSON text outside its strings, one for each property as it is written, and its deepest level. */
+function measure(json: string): { colons: number; depth: number } {
+  let colons = 0;
+  let level = 0;
+  let depth = 0;
   let isInString = false;
   for (let i = 0; i < json.length; i++) {
     const character = json[i];
     if (character === '"') isInString = !isInString;
     else if (character === '\\') i++;
-    else if (character === ':' && !isInString) count++;
+    else if (isInString) continue;
+    else if (character === ':') colons++;
+    else if (character === '{' || character === '[') depth = Math.max(depth, ++level);
+    else if (character === '}' || character === ']') level--;
   }
-  return count;
+  return { colons, depth };
 }
 
 /** The first property that stands twice in one object of a valid JSON text. */

@@ -35,17 +35,17 @@ export class Paths {
 
   /**
    * Throws `invalid_request` where a request names its target in a way that others may understand differently (RFC 9112,
-   * section 3.2), and `not_found` where the router took a slash at the end for an empty parameter.
+   * section 3.2), and `not_found` where the route that takes it is not meant.
    */
   assertTarget(request: FastifyRequest): void {
     assertHost(request.raw);
-    const { url, params } = request;
-    if (!/^(?:\/|https?:)[^#]*$/i.test(url)) {
-      throw new ApiError('invalid_request', 'The request target must begin with a slash and have no "#".');
+    if (!/^(?:\/|https?:)[^#]*$/i.test(request.url)) {
+      throw new ApiError(
+        'invalid_request',
+        'The request target must be a path, or a URL of http or https, without "#".',
+      );
     }
-    for (const name in params as object) {
-      if ((params as Record<string, string>)[name] === '') throw this.#notFound(request);
-    }
+    if (!request.is404 && !request.operation) throw this.#notFound(request);
   }
 
   /** Answers OPTIONS on a path that exists, a browser's preflight too. Throws for everything else. */
@@ -72,13 +72,19 @@ export class Paths {
   }
 }
 
-/** Node.js would answer a bare 400 to none, and take the first of several. */
+/** Node.js would answer a bare 400 to none, and take the first of several, whatever it is. */
 function assertHost(request: IncomingMessage): void {
-  const hosts = fieldLines(request, 'host');
-  if (hosts.length > 1 || (hosts.length === 0 && request.httpVersion === '1.1')) {
+  const [host, ...more] = fieldLines(request, 'host');
+  if (more.length > 0 || (host === undefined && request.httpVersion !== '1.0')) {
     throw new ApiError('invalid_request', 'The header field Host must stand once.');
   }
+  if (host && !authority.test(host)) {
+    throw new ApiError('invalid_request', 'The header field Host must be a host, with or without a port.');
+  }
 }
+
+/** Host and port (RFC 3986, sections 3.2.2 and 3.2.3). */
+const authority = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
 /** Whether a request is for the API, whose answers all carry the limits. */
 export const isForApi = (request: FastifyRequest) => pathOf(request).startsWith(`${prefix}/`);

@@ -112,6 +112,7 @@ function assertUndescribed(what: string, method: string, answer: Answer): void {
     return;
   }
   assert.ok([400, 401, 403, 404, 405, 429].includes(answer.status), what);
+  for (const name of ['deprecation', 'sunset']) assert.ok(!(name in answer.headers), `${what}: ${name}`);
   if (answer.status === 405) assert.ok(answer.headers.allow, `${what}: Allow is missing`);
   if (method !== 'HEAD') assertError(what, answer);
 }

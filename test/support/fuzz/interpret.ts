@@ -209,8 +209,10 @@ export function idempotencyKey(value: string): string | undefined {
 
 function isMediaTypeFine({ mediaTypes }: Described, headers: Wire['headers']): boolean {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
-  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
-  const isUtf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  const charsets = parameters.map((text) => text.split('=').map((part) => part.trim()));
+  const isUtf8 = charsets.every(
+    ([name, value]) => name !== 'charset' || /^("?)utf-8\1$/.test(value ?? 'utf-8'),
+  );
   const isPlain = ['identity', undefined].includes(headers['content-encoding']);
   return mediaTypes.includes(type.trim()) && isUtf8 && isPlain;
 }

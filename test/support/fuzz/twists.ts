@@ -209,6 +209,7 @@ const fields = fc.oneof(
       'text/plain',
       'application/x-www-form-urlencoded',
       'application/json; charset=utf-16',
+      'application/json;charset = latin1',
       'json',
       '*/*',
       '',
