@@ -32,6 +32,9 @@ interface Described {
 }
 
 const maxBodyBytes = 65_536;
+const maxHeadBytes = 16_384;
+/** More than the fields take that a client adds by itself. */
+const addedHeadBytes = 400;
 
 /** Formats as the contract reads them; another reader of requests than the service's judges the rest. */
 const ajv = new Ajv({
@@ -72,6 +75,12 @@ function withoutReadOnly(schema: Json): Json {
     ...schema,
     properties: Object.fromEntries(properties.filter(([, property]) => !property.readOnly)),
   };
+}
+
+/** Whether target and fields may be more than is read. Only a socket has that limit, and `test/http.test.ts` tests it. */
+export function mayExceedHead({ path, query, headers }: Wire): boolean {
+  const text = [path, query, ...Object.entries(headers).flat()].join('');
+  return Buffer.byteLength(text) > maxHeadBytes - addedHeadBytes;
 }
 
 /** Reads a request by the description and says what may be answered. */
@@ -221,7 +230,7 @@ function isMediaTypeFine({ mediaTypes }: Described, headers: Wire['headers']): b
 const isMediaType = (value: string | undefined) =>
   value === undefined || /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;.*)?$/.test(value);
 
-/** The value of a JSON text, with NaN for numbers that no integer type of the description holds as written. */
+/** The value of a JSON text of whole characters, with NaN for numbers that no integer type holds as written. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, exact as Parameters<typeof JSON.parse>[1]);
@@ -231,7 +240,9 @@ function parsed(text: string): unknown {
 }
 
 /** Decimals as they are written: a mantissa and a power of ten. */
-function exact(_name: string, value: unknown, { source = '' }: { source?: string }): unknown {
+function exact(name: string, value: unknown, { source = '' }: { source?: string }): unknown {
+  const texts = typeof value === 'string' ? [name, value] : [name];
+  if (!texts.every((text) => text.isWellFormed())) throw new SyntaxError('An unpaired surrogate.');
   if (typeof value !== 'number') return value;
   const [, whole = '', fraction = '', exponent = ''] = /^(-?\d+)\.?(\d*)e?(.*)$/i.exec(source) ?? [];
   const mantissa = BigInt(whole + fraction);

@@ -10,7 +10,7 @@ import { type Answer, assertAsDescribed } from '../description.ts';
 import { assertInvariants } from '../invariants.ts';
 import { ample, type Petstore } from '../petstore.ts';
 import { curlOf } from './curl.ts';
-import { described, idempotencyKey, interpret, type Wire } from './interpret.ts';
+import { described, idempotencyKey, interpret, mayExceedHead, type Wire } from './interpret.ts';
 import { type Call, canonical, type Expected, Model } from './model.ts';
 import { type Step, step, toWire } from './steps.ts';
 
@@ -126,7 +126,7 @@ class Sequence {
   async perform(step: Step): Promise<[operation: string, status: number]> {
     const earlier =
       'again' in step ? this.sent[step.again % this.sent.length] : toWire(step, this.model, this.#key);
-    if (!earlier) return ['nothing', 0];
+    if (!earlier || mayExceedHead(earlier)) return ['nothing', 0];
     const wire = earlier;
     this.sent.push(wire);
     const meaning = interpret(wire, this.#key, this.model);
