@@ -205,7 +205,7 @@ function errorResponses(operations: readonly Operation[], schemas: Schemas): Jso
   );
 }
 
-/** The answer with an error status, as any operation gives it or as this one does. */
+/** The answer with an error status: of every operation, or of the given one. */
 function describeError(status: number, codes: readonly ErrorCode[], schemas: Schemas, operation?: Operation) {
   const ofStatus = codes.filter((code) => errorCodes[code][0] === status);
   const examples = ofStatus.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]);

@@ -62,8 +62,7 @@ function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: Sam
     'const options = {',
     ...(method === 'GET' ? [] : [`  method: "${method}",`]),
     '  headers: {',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one in the sample
-    '    Authorization: `Bearer ${process.env.PETSTORE_API_KEY}`,',
+    `    Authorization: \`Bearer \${process.env.PETSTORE_API_KEY}\`,`,
     ...(body ? [`    "Content-Type": "${mediaType}",`] : []),
     ...(isCreation ? ['    "Idempotency-Key": crypto.randomUUID(),'] : []),
     '  },',
@@ -78,8 +77,7 @@ function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: Sam
     '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
     '  response = await fetch(url, options);',
     '}',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one in the sample
-    'if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);',
+    `if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);`,
     `console.log(response.status${hasAnswer ? ', await response.json()' : ''});`,
   ];
   return lines.join('\n');
