@@ -12,6 +12,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { headersOf } from './http/answer.ts';
+import { handleTogether } from './http/arrivals.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { boundConnections } from './http/connections.ts';
 import { hasContent, isPreflight } from './http/headers.ts';
@@ -96,6 +97,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   takeBodiesAsBytes(app);
   // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
+  handleTogether(app.server);
   boundConnections(app.server);
   // Node.js would answer both by itself. An expectation may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));

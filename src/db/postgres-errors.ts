@@ -1,16 +1,17 @@
 import { DatabaseError } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
+import { ForeignKeyError } from './sql.ts';
 
 /**
- * Failures by which a transaction learns that it raced with another. Serialization and deadlock say so. A constraint
- * does too: the stores look before they write, so what it protects came in between, and the next try will see it.
+ * Failures by which a transaction learns that it raced with another. Serialization and deadlock say so. So does a
+ * constraint that a store looked out for and still met: what it protects came in between, and the next try will see it.
  */
 const races = new Set([
   '40001' /* serialization_failure */,
   '40P01' /* deadlock_detected */,
-  '23503' /* foreign_key_violation */,
   '23505' /* unique_violation */,
 ]);
+const foreignKeyViolation = '23503';
 
 /** Classes and single codes that tell of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const unavailableClasses = new Set([
@@ -30,18 +31,19 @@ const unavailableCodes = new Set([
 
 /** Whether the transaction may succeed if it runs again at once. */
 export const isRace = (error: unknown): boolean =>
-  error instanceof DatabaseError && races.has(error.code ?? '');
+  error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
 
 /**
- * Runs `action` of the client library and turns failures of the server into StorageUnavailableError, but for races. What
- * is no answer of the server tells that there is none.
+ * Runs `action` of the client library and turns failures of the server into StorageUnavailableError, but for races, and
+ * others that have a name. What is no answer of the server tells that there is none.
  */
 export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    if (isRace(error) || (error instanceof DatabaseError && !isUnavailable(error))) throw error;
-    throw unavailable(error);
+    if (!(error instanceof DatabaseError)) throw unavailable(error);
+    if (error.code === foreignKeyViolation) throw new ForeignKeyError(error.message, { cause: error });
+    throw isRace(error) || !isUnavailable(error) ? error : unavailable(error);
   }
 }
 

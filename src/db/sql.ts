@@ -18,6 +18,9 @@ export class Fragment {
 /** Runs one statement, written as a tagged template, and answers its rows. */
 export type Sql = (strings: TemplateStringsArray, ...values: (SqlValue | Fragment)[]) => Promise<Row[]>;
 
+/** A statement would leave a row that refers to one that is not there. */
+export class ForeignKeyError extends Error {}
+
 /** A piece of SQL as a tagged template. */
 export function fragment(strings: TemplateStringsArray, ...values: (SqlValue | Fragment)[]): Fragment {
   return new Fragment(strings, values);

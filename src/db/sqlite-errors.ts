@@ -1,4 +1,5 @@
 import { StorageUnavailableError } from '../errors.ts';
+import { ForeignKeyError } from './sql.ts';
 
 interface SqliteError extends Error {
   code: string;
@@ -14,13 +15,16 @@ const unavailableResults = new Set([
   13 /* FULL */, 14 /* CANTOPEN */, 15 /* PROTOCOL */, 26 /* NOTADB */,
 ]);
 
+/** SQLITE_CONSTRAINT_FOREIGNKEY, an extended result code. */
+const brokenForeignKey = 787;
+
 const primaryResult = (error: SqliteError) => error.errcode & 0xff;
 
 /** Whether another connection holds the lock that was asked for. */
 export const isLocked = (error: unknown) =>
   error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
 
-/** Runs `action` and turns failures of the storage into StorageUnavailableError. */
+/** Runs `action` and turns failures of the storage into StorageUnavailableError, and others that have a name. */
 export function attempt<T>(action: () => T): T {
   try {
     return action();
@@ -28,6 +32,9 @@ export function attempt<T>(action: () => T): T {
     const isFileError = (error as { syscall?: string } | null)?.syscall !== undefined;
     if (isFileError || (isSqliteError(error) && unavailableResults.has(primaryResult(error)))) {
       throw new StorageUnavailableError((error as Error).message, { cause: error });
+    }
+    if (isSqliteError(error) && error.errcode === brokenForeignKey) {
+      throw new ForeignKeyError(error.message, { cause: error });
     }
     throw error;
   }

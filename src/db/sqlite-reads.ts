@@ -9,7 +9,7 @@ interface PendingRead {
 }
 
 /**
- * Runs the reads of a turn of the event loop together, on one snapshot. SQLite locks its file for each transaction, which
+ * Runs the reads of requests that are handled together on one snapshot. SQLite locks its file for each transaction, which
  * costs several times as much as reading a row. And answers that leave together wake their receiver once: under load that
  * doubles what one process serves.
  */
@@ -25,10 +25,10 @@ export class GroupedReads {
     this.#commit = connection.prepare('commit');
   }
 
-  /** Answers what `run` reads, once the other reads of this turn have arrived. */
+  /** Answers what `run` reads, once the other requests of the group have come to their reads. */
   add(run: () => Row[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      if (this.#group.push({ run, resolve, reject }) === 1) setImmediate(() => this.finish());
+      if (this.#group.push({ run, resolve, reject }) === 1) process.nextTick(() => this.finish());
     });
   }
 

@@ -1,4 +1,4 @@
-import { fragment, join, type Row, type Sql } from '../db/sql.ts';
+import { ForeignKeyError, fragment, join, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import { type Page, type PageRequest, toPage } from '../http/page.ts';
 import type { PetStatus } from '../schema.ts';
@@ -36,13 +36,13 @@ export async function getPet(sql: Sql, workspaceId: number, id: number): Promise
 
 /** Adds a pet and its inventory entry: one unit, or none when it is sold. */
 export async function createPet(sql: Sql, workspaceId: number, pet: NewPet): Promise<Pet> {
-  await assertCategory(sql, workspaceId, pet.categoryId);
   const id = await allocateIds(sql, workspaceId, 'pets');
   const status = pet.status ?? 'available';
   const stock = status === 'sold' ? 0 : 1;
   await sql`
     insert into pets (workspace_id, id, name, category_id, status, stock)
-    values (${workspaceId}, ${id}, ${pet.name}, ${pet.categoryId}, ${status}, ${stock})`;
+    values (${workspaceId}, ${id}, ${pet.name}, ${pet.categoryId}, ${status}, ${stock})
+  `.catch(refuseCategory);
   return toPet([id, pet.name, pet.categoryId, status]);
 }
 
@@ -54,10 +54,10 @@ export async function changePet(
   change: (current: Pet) => NewPet,
 ): Promise<Pet> {
   const { name, categoryId, status = 'available' } = change(await lockPet(sql, workspaceId, id));
-  await assertCategory(sql, workspaceId, categoryId);
   const [row] = await sql`
     update pets set name = ${name}, category_id = ${categoryId}, status = ${status}
-    where workspace_id = ${workspaceId} and id = ${id} returning id, name, category_id, status`;
+    where workspace_id = ${workspaceId} and id = ${id} returning id, name, category_id, status
+  `.catch(refuseCategory);
   return toPet(row as Row);
 }
 
@@ -88,10 +88,12 @@ async function lockPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> 
   return toPet(row ?? noSuchPet());
 }
 
-async function assertCategory(sql: Sql, workspaceId: number, categoryId: number): Promise<void> {
-  const [row] = await sql`
-    select id from categories where workspace_id = ${workspaceId} and id = ${categoryId}`;
-  if (!row) throw new ApiError('invalid_reference', 'categoryId names no category.');
+/** The foreign key looks for the category while the row is written. */
+function refuseCategory(error: unknown): never {
+  if (error instanceof ForeignKeyError) {
+    throw new ApiError('invalid_reference', 'categoryId names no category.');
+  }
+  throw error;
 }
 
 function noSuchPet(): never {
