@@ -102,10 +102,12 @@ class SqliteDatabase implements Database {
     this.#writer.close();
   }
 
-  /** Commits what is queued, group by group. Writes that arrive in one turn of the event loop form a group. */
+  /** Commits what is queued, group by group. Writes of requests that arrive together form a group. */
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
+      // What has arrived by now is read in one turn and handled at its end, so that its writes are there in the next.
       await nextTurn();
+      if (this.#queue.length < this.#maxGroupSize) await nextTurn();
       const group = this.#queue.splice(0, this.#maxGroupSize);
       try {
         const settle = await this.#commit(group);
