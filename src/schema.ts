@@ -55,7 +55,7 @@ export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
 
 /**
  * The number for a decimal integer, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still
- * within 64 bits: it tells such ids from impossible ones, and no row has an id that large.
+ * within 64 bits: it tells such ids from impossible ones, columns take it, and no row has an id that large.
  */
 export function toInt64(digits: string): number | undefined {
   if (digits.length <= digitsOfSafeIntegers) return Number(digits);

@@ -143,6 +143,15 @@ const invalidBodies: Row[] = [
   ['POST', '/store/orders', raw('{"petId":9007199254740993}'), 400, 'invalid_reference', /petId/],
   ['POST', '/store/orders', raw('{"petId":9223372036854775808}'), 400, 'invalid_request', /petId/],
   ['PUT', '/pets/1', pet({ categoryId: 4711 }), 400, 'invalid_reference', /categoryId/],
+  [
+    'PUT',
+    '/pets/1',
+    raw('{"name":"Zed","categoryId":9223372036854775807}'),
+    400,
+    'invalid_reference',
+    /categoryId/,
+  ],
+  ['PATCH', '/pets/1', raw('{"categoryId":-9223372036854775808}'), 400, 'invalid_reference', /categoryId/],
   ['PATCH', '/pets/1', { body: { categoryId: 4711 } }, 400, 'invalid_reference', /categoryId/],
   // Names.
   ['POST', '/pets', pet({ name: '' }), 400, 'invalid_request', /name/],

@@ -25,6 +25,18 @@ test('a pet without a status is available; a whole Pet may be sent and its id is
   assert.deepEqual(replaced.body, { ...body, name: 'Zeta' });
 });
 
+test('a pet of no category spends no id and leaves those beside it alone', async (t) => {
+  const store = await startPetstore(t);
+  const create = (categoryId: number) => store.call('POST', '/pets', { body: { name: 'Zed', categoryId } });
+  const answers = await Promise.all([create(1), create(4711), create(2)]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [201, 400, 201],
+  );
+  assert.deepEqual([answers[0].body.id, answers[2].body.id].sort(), [21, 22]);
+  assert.equal((await create(1)).body.id, 23);
+});
+
 test('a new pet brings its inventory entry: one unit, none when it is sold', async (t) => {
   const store = await startPetstore(t);
   for (const [status, quantity] of [

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
@@ -62,6 +65,25 @@ test('one refusal leaves the writes beside it alone, and nobody reads what is no
     ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
   );
   assert.deepEqual(await db.read`select name from workspaces order by name`, [['a'], ['c'], ['d']]);
+});
+
+test('pets that are sent together on many connections share a commit', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const { port } = store.app.server.address() as { port: number };
+  const body = '{"name":"Zed","categoryId":1}';
+  const head = `Host: x\r\nX-API-Key: ${store.key}\r\n`;
+  const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.write(`GET /v1/pets/1 HTTP/1.1\r\n${head}\r\n`);
+  await Promise.all(sockets.map((socket) => once(socket, 'data')));
+  const before = store.db.counts.commits;
+  const create = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  const answers = await Promise.all(sockets.map((socket) => text(socket.end(create))));
+  for (const answer of answers) assert.match(answer, /^HTTP\/1.1 201 /);
+  // One more may be that of the limits.
+  assert.ok(store.db.counts.commits - before <= 2, `${store.db.counts.commits - before} commits`);
 });
 
 test('a full disk refuses the whole group with 503, keeps nothing of it, and reading goes on', {

@@ -29,13 +29,13 @@ const unavailableCodes = new Set([
   '55P03' /* lock_not_available */,
 ]);
 
-/** Whether the transaction may succeed if it runs again at once. */
+/** Whether the transaction may succeed if it runs again at once. What a store can explain does not come here. */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
 
 /**
- * Runs `action` of the client library and turns failures of the server into StorageUnavailableError, but for races, and
- * others that have a name. What is no answer of the server tells that there is none.
+ * Runs `action` of the client library and turns failures of the server into StorageUnavailableError, and a broken foreign
+ * key into ForeignKeyError. Races stay as they are. What is no answer of the server tells that there is none.
  */
 export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {

@@ -24,7 +24,7 @@ const primaryResult = (error: SqliteError) => error.errcode & 0xff;
 export const isLocked = (error: unknown) =>
   error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
 
-/** Runs `action` and turns failures of the storage into StorageUnavailableError, and others that have a name. */
+/** Runs `action` and turns failures of the storage into StorageUnavailableError, a broken foreign key into ForeignKeyError. */
 export function attempt<T>(action: () => T): T {
   try {
     return action();

@@ -25,7 +25,7 @@ export class GroupedReads {
     this.#commit = connection.prepare('commit');
   }
 
-  /** Answers what `run` reads, once the other requests of the group have come to their reads. */
+  /** Answers what `run` reads, together with the other reads that are asked for in this tick. */
   add(run: () => Row[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#group.push({ run, resolve, reject }) === 1) process.nextTick(() => this.finish());

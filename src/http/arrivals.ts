@@ -10,12 +10,15 @@ export function handleTogether(server: Server): void {
   const handleArrived = () => {
     const group = arrived;
     arrived = [];
-    for (const [request, response] of group) if (!request.destroyed) handle(request, response);
+    for (const [request, response] of group) {
+      // The body of one that is gone would be waited for.
+      if (!request.destroyed) handle(request, response);
+    }
   };
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     if (arrived.push([request, response]) === 1) setImmediate(handleArrived);
   });
-  // Where the rest of a request is broken, its answer tells the limits of the key that its head has.
+  // Where the rest of a request is broken, its head must be handled first: the answer tells the limits of its key.
   server.prependListener('clientError', handleArrived);
 }
