@@ -130,7 +130,7 @@ export class Metrics {
   /** A histogram as prom-client publishes one: each bucket counts what the smaller ones count, too. */
   #publishLatency(): void {
     const name = 'petstore_request_duration_seconds';
-    const help = 'Time from the arrival of a request to the end of its answer, by operation.';
+    const help = 'Time from when a request is handled to the end of its answer, by operation.';
     const get = async () => ({
       name,
       help,
