@@ -126,6 +126,24 @@ test('a broken chunk in a body gets 400, and the service goes on', async (t) => 
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
 });
 
+test('a broken chunk harms no request that came beside it', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = (method: string) => `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
+  const sound = `${head('GET')}Connection: close\r\n\r\n`;
+  const broken = `${head('POST')}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n`;
+  const answers = await Promise.all(
+    [sound, broken, sound, broken, sound].map((text) => exchange(store, text)),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 400, 200, 400, 200],
+  );
+  // The harness asks nothing of its own, so the last count tells that each was charged once.
+  const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+  assert.equal(Math.min(...remaining), 1_000_000 - answers.length);
+});
+
 test('a broken chunk under an unknown key gets 401 and nothing more', async (t) => {
   const store = await startPetstore(t);
   await store.listen();

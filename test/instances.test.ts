@@ -112,6 +112,14 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     }
   });
 
+  test('a pet of no category is refused at once, without another run', {}, async (t) => {
+    const [instance] = await startInstances(t, await emptyDatabase(cluster));
+    const { status, body } = await instance.call('POST', '/pets', {
+      body: { name: 'Smaug', categoryId: 4711 },
+    });
+    assert.deepEqual([status, body.code, instance.db.counts.reruns], [400, 'invalid_reference', 0]);
+  });
+
   test('changes that lock rows in different orders all get through', async (t) => {
     const [first, second] = await startInstances(t, await emptyDatabase(cluster));
     const { promise: bothHoldOne, resolve } = Promise.withResolvers<void>();
