@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { type CallOptions, type Petstore, startPetstore } from './petstore.ts';
+
+/** A request that must be refused: method, path, options, status, code, and what the message must name. */
+export type Refusal = [
+  method: string,
+  path: string,
+  options: CallOptions,
+  status: number,
+  code: string,
+  names?: RegExp,
+];
+
+export const pet = (fields: object): CallOptions => ({ body: { name: 'Zed', categoryId: 1, ...fields } });
+export const raw = (body: string | Uint8Array, headers?: Record<string, string>): CallOptions => ({
+  body,
+  ...(headers && { headers }),
+});
+export const repeat = (text: string, count: number) => text.repeat(count);
+
+/** A test for each row: the refusal is as the row says, shows no internals, and leaves the store as it was. */
+export function testRefusals(rows: readonly Refusal[]): void {
+  let store: Petstore;
+  before(async (t) => {
+    store = await startPetstore(t as never);
+  });
+
+  for (const row of rows) {
+    const [method, path, options, status, code, names = /./] = row;
+    const sent = typeof options.body === 'string' ? options.body : JSON.stringify(options.body ?? '');
+    const shown = `${path} ${sent} ${options.headers ? JSON.stringify(options.headers) : ''}`.slice(0, 110);
+    test(`${method} ${JSON.stringify(shown)} gets ${status} ${code}`, async () => {
+      const unchanged = await store.content();
+      const { body, headers, ...answer } = await store.call(method, path, options);
+      assert.equal(answer.status, status, answer.text);
+      if (answer.text !== '') assert.equal(body.code, code);
+      assert.match(body.message, names);
+      assert.doesNotMatch(answer.text, /sqlite|\.ts|node_modules|FST_ERR/i);
+      if (status === 401) assert.match(headers['www-authenticate'] as string, /^Bearer/);
+      assert.equal(await store.content(), unchanged);
+    });
+  }
+}
