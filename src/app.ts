@@ -12,9 +12,10 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
 import { headersOf } from './http/answer.ts';
-import { handleTogether } from './http/arrivals.ts';
+import { Arrivals } from './http/arrivals.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { boundConnections } from './http/connections.ts';
+import { continueWhenRead } from './http/continue.ts';
 import { hasContent, isPreflight } from './http/headers.ts';
 import { isForApi, Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
@@ -94,19 +95,28 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   app.decorateRequest('caller', undefined);
   app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('operation', undefined);
-  takeBodiesAsBytes(app);
   // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  handleTogether(app.server);
+  takeBodiesAsBytes(app, new Arrivals(app.server));
   boundConnections(app.server);
-  // Node.js would answer both by itself. An expectation may be ignored (RFC 9110, section 10.1.1).
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.server.on('connect', (_request, socket) => answerBroken(noProxy, socket as Socket));
+  continueWhenRead(app.server);
+  app.server.on('connect', (request, stream) => {
+    // Node.js takes the limits of time off the connection, and wraps it where content is to come.
+    stream.on('error', () => {});
+    request.socket.on('timeout', () => request.socket.destroy());
+    answerBroken(noProxy, request.socket);
+  });
 
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
     ignoreTypeOfNothing(request);
     done();
+  });
+
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    // Whatever its body is, nobody wants it.
+    if (request.is404) answerUnrouted(request, reply);
+    else done();
   });
 
   app.get('/healthz', async () => ({ status: 'alive' }));
@@ -180,9 +190,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (isBodyError(error)) {
       // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
-      reply.removeHeader('connection');
-      // Where no route is, that matters more.
-      if (request.is404) return answerUnrouted(request, reply);
+      reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = toApiError(error, request.id);
     if (apiError.status >= 500) log.error({ reqId: request.id, err: error }, 'failed');
@@ -231,8 +239,10 @@ function unused(): never {
 const noProxy = new ApiError('invalid_request', 'CONNECT is not served: this is no proxy.');
 
 /** Bodies are read here and parsed where the operation is known, which decides on media types. */
-function takeBodiesAsBytes(app: FastifyInstance): void {
+function takeBodiesAsBytes(app: FastifyInstance, arrivals: Arrivals): void {
   app.removeAllContentTypeParsers();
   // `*` would do as well, but Fastify would look for its parser anew at each request.
-  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) =>
+    arrivals.readBody(body.length, () => done(null, body)),
+  );
 }

@@ -5,8 +5,9 @@ import type { Database } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import { type Answer, answerWriter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
+import { hasContent } from './http/headers.ts';
 import { idempotencyKeyOf, once, withoutTwin } from './http/idempotency.ts';
-import { inputReader } from './http/input.ts';
+import { assertContentType, inputReader } from './http/input.ts';
 import { type Page, writeCursor } from './http/page.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
 import { mediaTypesOf, type Operation } from './operation.ts';
@@ -41,12 +42,18 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
   const readInput = operationInputReader(operation);
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
+  const mediaTypes = mediaTypesOf(operation);
   const isConditional = success.kind !== 'page' && method !== 'POST';
 
   app.route({
     method,
     url: path.replace(/{(\w+)}/g, ':$1'),
     config: { operation, lifecycle },
+    // Before the body is read, so that nobody sends one in vain.
+    preParsing: (request, _reply, _payload, done) => {
+      if (operation.body && hasContent(request)) assertContentType(request, mediaTypes);
+      done();
+    },
     handler: async (request, reply) => {
       if (services.enforceSunset) assertNotSunset(operation, services.clock());
       const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
@@ -84,7 +91,7 @@ function operationInputReader(operation: Operation) {
   const readValues = inputReader({
     params,
     query,
-    body: body && { properties: body.properties, mediaTypes: mediaTypesOf(operation) },
+    body: body?.properties,
     cursorOf: success.kind === 'page' ? id : undefined,
   });
   return (request: FastifyRequest, preconditions: Preconditions): Parameters<Operation['handle']>[1] => {

@@ -1,24 +1,72 @@
 import type { RequestListener, Server } from 'node:http';
 
+/** Requests of one turn at most, so that whoever comes meanwhile waits for milliseconds. */
+const maxTogether = 64;
+/** A body beyond this length, in bytes, is large: to read it can take as long as to serve many requests. */
+const largeBodyBytes = 4 * 1024;
+/** How long a turn goes on with further large bodies. */
+const largeBodiesMs = 2;
+
 /**
  * Handles the requests that arrive in one turn of the event loop together, once all of them are read. Each step of their
  * path then runs for all in a row while the processor has its code at hand, and they reach the storage as one group.
+ * Large bodies wait for each other and keep nobody else waiting: a turn reads one, and more while its time lasts.
  */
-export function handleTogether(server: Server): void {
-  const [handle] = server.listeners('request') as [RequestListener];
-  let arrived: Parameters<RequestListener>[] = [];
-  const handleArrived = () => {
-    const group = arrived;
-    arrived = [];
+export class Arrivals {
+  readonly #handle: RequestListener;
+  #requests: Parameters<RequestListener>[] = [];
+  #largeBodies: (() => void)[] = [];
+  #isDue = false;
+
+  /** Takes the requests of a server from its one listener, and hands them on in turn. */
+  constructor(server: Server) {
+    [this.#handle] = server.listeners('request') as [RequestListener];
+    server.removeAllListeners('request');
+    server.on('request', (request, response) => {
+      this.#requests.push([request, response]);
+      this.#comeBack();
+    });
+    // Where the rest of a request is broken, its head must be handled first: the answer tells the limits of its key.
+    server.prependListener('clientError', (_error, broken) => {
+      const { here = [], others = [] } = Object.groupBy(this.#requests, ([{ socket }]) =>
+        socket === broken ? 'here' : 'others',
+      );
+      this.#requests = others;
+      this.#handleAll(here);
+    });
+  }
+
+  /** Calls `read` for a body of `length` bytes when it is its turn, which is at once unless it is large. */
+  readBody(length: number, read: () => void): void {
+    if (length <= largeBodyBytes) {
+      read();
+      return;
+    }
+    this.#largeBodies.push(read);
+    this.#comeBack();
+  }
+
+  #comeBack(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      this.#handleAll(this.#requests.splice(0, maxTogether));
+      this.#readLargeBodies();
+      if (this.#requests.length > 0 || this.#largeBodies.length > 0) this.#comeBack();
+    });
+  }
+
+  #handleAll(group: Parameters<RequestListener>[]): void {
     for (const [request, response] of group) {
       // The body of one that is gone would be waited for.
-      if (!request.destroyed) handle(request, response);
+      if (!request.destroyed) this.#handle(request, response);
     }
-  };
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => {
-    if (arrived.push([request, response]) === 1) setImmediate(handleArrived);
-  });
-  // Where the rest of a request is broken, its head must be handled first: the answer tells the limits of its key.
-  server.prependListener('clientError', handleArrived);
+  }
+
+  #readLargeBodies(): void {
+    const endMs = performance.now() + largeBodiesMs;
+    do this.#largeBodies.shift()?.();
+    while (this.#largeBodies.length > 0 && performance.now() < endMs);
+  }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError, toApiError } from '../errors.ts';
+import { endConnection, isAnsweredEarly, isEnding } from './connections.ts';
 import { commonHeaders } from './headers.ts';
 import { reasonPhrase } from './reason-phrase.ts';
 import { requestIdOf } from './request-id.ts';
@@ -16,7 +17,8 @@ type Admit = (
 /**
  * Answers what Node.js could not read as a request, on the bare socket, with the headers and the Error object of any
  * other answer, and closes it. Requests before it on the connection get their answers first. One whose body breaks was
- * charged when it came; of others the key cannot be read, so they are charged to the address.
+ * charged when it came, and where it has been refused already it gets no second answer; of others the key cannot be read,
+ * so they are charged to the address.
  */
 export async function answerBrokenRequest(
   error: ParseError,
@@ -24,13 +26,18 @@ export async function answerBrokenRequest(
   admit: Admit,
   answered: (status: number, requestId: string, reason: string | undefined) => void,
 ): Promise<void> {
+  if (isEnding(socket)) return;
   const pending = pendingAnswer(socket);
   if (pending?.req.complete) {
     pending.once('close', () => answerBrokenRequest(error, socket, admit, answered));
     return;
   }
-  if (!socket.writable || error.code === 'ECONNRESET' || pending?.headersSent) {
+  if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
+    return;
+  }
+  if (pending?.headersSent || isAnsweredEarly(socket)) {
+    endConnection(socket);
     return;
   }
   const requestId = requestIdOf({ headers: {} });
@@ -40,12 +47,14 @@ export async function answerBrokenRequest(
     await nextTurn();
     // It was refused, and the answer is on its way.
     if (pending.headersSent) {
-      socket.destroySoon();
+      endConnection(socket);
       return;
     }
   }
   const charged = pending?.req.limitHeaders;
   const { headers: limits, refusal } = charged ? { headers: charged } : await admit(socket.remoteAddress);
+  // It may have broken a second time meanwhile.
+  if (isEnding(socket)) return;
   const apiError = refusal ?? refusalOf(error, requestId);
   const body = JSON.stringify(apiError.body);
   const headers = {
@@ -59,7 +68,8 @@ export async function answerBrokenRequest(
     connection: 'close',
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}\r\n${fields.join('')}\r\n${body}`);
+  const line = `HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}`;
+  endConnection(socket, `${line}\r\n${fields.join('')}\r\n${body}`);
   answered(apiError.status, requestId, error.code);
 }
 

@@ -1,40 +1,48 @@
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Requests that a client may send on one connection before it has read the answer to the first of them. */
 const maxUnread = 32;
 /** How long a client may read nothing of an answer. Node.js notices between one and two times this. */
 const unreadTimeoutMs = 10_000;
+/** How long, and how much of what it still sends is read, a client has to see that its connection ends. */
+const lingerMs = 1_000;
+const lingerBytes = 1024 * 1024;
 
 interface Connection {
   /** Requests whose answers the system has not taken yet. */
   unread: number;
+  /** The request that came last, and its answer. */
   latest: IncomingMessage;
+  answer: ServerResponse;
 }
 
+const connections = new WeakMap<Socket, Connection>();
+const ending = new WeakSet<Socket>();
+
 /**
- * Bounds what is kept for clients that do not read their answers. Node.js handles all requests of a chunk at
- * once, thousands if they are short, and waits for a reader for ever. Here a connection ends with the answer
- * to the request that is one too many, and without an answer when nothing is read for long. Clients may send
- * again what was not answered (RFC 9112, section 9.3.2).
+ * Bounds what is kept for clients that do not read their answers, and keeps a connection that breaks from doing harm.
+ * Node.js handles all requests of a chunk at once, thousands if they are short, and waits for a reader for ever. Here a
+ * connection ends with the answer to the request that is one too many, and without an answer when nothing is read for
+ * long. Clients may send again what was not answered (RFC 9112, section 9.3.2).
  */
 export function boundConnections(server: Server): void {
-  const connections = new WeakMap<Socket, Connection>();
   const [handle] = server.listeners('request') as [RequestListener];
   server.removeAllListeners('request');
 
+  // Node.js takes its own listeners off what it hands over, and an error without a listener ends the process.
+  server.on('connection', (socket) => socket.on('error', ignore));
+
   server.on('request', (request, response) => {
     const { socket } = request;
-    let connection = connections.get(socket);
-    if (!connection) {
-      connection = { unread: 0, latest: request };
-      connections.set(socket, connection);
-    }
+    const connection = connections.get(socket) ?? { unread: 0, latest: request, answer: response };
+    connections.set(socket, connection);
     if (connection.unread === maxUnread) {
       socket.pause();
       return;
     }
     connection.latest = request;
+    connection.answer = response;
     connection.unread++;
     if (connection.unread === maxUnread) response.shouldKeepAlive = false;
     else response.once('close', () => connection.unread--);
@@ -48,3 +56,35 @@ export function boundConnections(server: Server): void {
     if (connection.unread === 0 || socket.writableLength > 0) socket.destroy();
   });
 }
+
+/** Whether the request that is arriving on a connection has its answer already, so that it must not get another. */
+export function isAnsweredEarly(socket: Socket): boolean {
+  const connection = connections.get(socket);
+  return connection !== undefined && !connection.latest.complete && connection.answer.writableEnded;
+}
+
+/** Whether a connection is being ended, so that what still comes on it counts for nothing. */
+export const isEnding = (socket: Socket) => ending.has(socket);
+
+/**
+ * Ends a connection after `last`, the last that is written on it. What the client still sends is read and dropped for a
+ * while: to close with unread bytes would reset the connection, and the client might lose the answer (RFC 9112, section
+ * 9.6).
+ */
+export function endConnection(socket: Socket, last = ''): void {
+  ending.add(socket);
+  let dropped = 0;
+  const close = () => socket.destroy();
+  // The parser of Node.js must see no more of it.
+  socket.removeAllListeners('data');
+  socket.on('data', (chunk) => {
+    dropped += chunk.length;
+    if (dropped > lingerBytes) close();
+  });
+  socket.resume();
+  socket.end(last, () => setTimeout(close, lingerMs).unref());
+  setTimeout(close, unreadTimeoutMs).unref();
+}
+
+/** Who waits for the connection learns by its end. */
+function ignore(): void {}

@@ -22,7 +22,7 @@ export interface RequestValues {
 export interface InputSpec {
   params: TProperties;
   query: TProperties;
-  body: { properties: TProperties; mediaTypes: readonly string[] } | undefined;
+  body: TProperties | undefined;
   /** The list whose cursors are taken, for operations that answer pages. */
   cursorOf: string | undefined;
 }
@@ -34,12 +34,12 @@ export interface InputSpec {
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
   const readParams = objectReader(spec.params, 'Path parameter');
   const readQuery = objectReader(spec.query, 'Query parameter');
-  const readBody = spec.body && objectReader(spec.body.properties, 'Body property');
+  const readBody = spec.body && objectReader(spec.body, 'Body property');
 
   return (request) => {
     const problems: string[] = [];
     const given = textValues(spec.params, request.params as Values);
-    const body = spec.body && parseBody(request, spec.body.mediaTypes);
+    const body = spec.body && parseBody(request);
     const params = readParams(given, problems);
     const query = readQuery(queryValues(spec, request.raw.url as string, problems), problems);
     const page = readPage(spec.cursorOf, query, problems);
@@ -137,18 +137,22 @@ function assertWellEncoded(query: string): void {
   }
 }
 
-function parseBody(request: FastifyRequest, mediaTypes: readonly string[]): Values {
+function parseBody(request: FastifyRequest): Values {
   const bytes = request.body as Buffer | undefined;
   if (!bytes?.length) {
     throw new ApiError('invalid_json', 'The request has no body; it must be a JSON object.');
   }
-  assertMediaType(fieldLines(request.raw, 'content-type'), mediaTypes);
-  assertNotEncoded(request.headers);
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError('invalid_request', 'The body must be a JSON object.');
   }
   return body as Values;
+}
+
+/** Throws `unsupported_media_type` unless content comes as one of these, in UTF-8 and not encoded, as far as its head tells. */
+export function assertContentType(request: FastifyRequest, mediaTypes: readonly string[]): void {
+  assertMediaType(fieldLines(request.raw, 'content-type'), mediaTypes);
+  assertNotEncoded(request.headers);
 }
 
 function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]): void {
