@@ -45,3 +45,12 @@ test('SIGTERM under load: an answer is whole or has not begun, what was answered
   const unanswered = Math.max(...ids) + clients + 1;
   assert.equal(await status(unanswered), 404, 'no more was made than was asked for');
 });
+
+test('SIGUSR1 opens no debugger, and ends nothing', async (t) => {
+  const service = await startService(t, await temporaryStorage(t));
+  service.child.kill('SIGUSR1');
+  // Node.js tells at once that it listens; SIGTERM comes after that.
+  assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+  assert.doesNotMatch(service.output(), /debugger/i);
+});
