@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../src/access/key.ts';
+import type { Sql } from '../src/db/sql.ts';
 import { assertError, assertLimitHeaders } from './support/description.ts';
 import { exchange } from './support/exchange.ts';
-import { fetchChecked, startPetstore } from './support/petstore.ts';
+import { fetchChecked, Petstore, startPetstore } from './support/petstore.ts';
+import { openTestStorage, temporaryStorage } from './support/storage.ts';
 
 const brokenRequests: [string, string[], number, string][] = [
   ['a broken request line', ['NONSENSE\r\n\r\n'], 400, 'invalid_request'],
@@ -152,6 +155,30 @@ test('a broken chunk under an unknown key gets 401 and nothing more', async (t) 
   assert.equal(answer.status, 401);
   assertError('broken chunk', answer);
   assertLimitHeaders('broken chunk', answer);
+});
+
+test('a broken chunk is answered once the caller is known, however long that takes', async (t) => {
+  const folder = await temporaryStorage(t);
+  const db = await openTestStorage(folder);
+  const { promise: found, resolve: find } = Promise.withResolvers<void>();
+  let isAsked = false;
+  const read: Sql = async (...statement) => {
+    isAsked = true;
+    await found;
+    return db.read(...statement);
+  };
+  const store = new Petstore({ ...db, read, write: db.write.bind(db), close: db.close.bind(db) }, folder);
+  t.after(() => store.close());
+  const { key } = await store.addWorkspace('first', false);
+  await store.listen();
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answered = exchange(store, `${head}ZZZ\r\n`);
+  while (!isAsked) await sleep(1);
+  await sleep(20);
+  find();
+  const answer = await answered;
+  assert.equal(answer.status, 400);
+  assert.equal(answer.headers['x-ratelimit-limit'], '1000000', 'it is charged to its key');
 });
 
 test('a body far over 64 KiB gets 413 that the client can read, with a length and in chunks', async (t) => {

@@ -136,6 +136,33 @@ describe('slow clients', { concurrency: true }, () => {
     assert.deepEqual(await statuses(100), { found: answers(maxUnread), closing: 1 });
   });
 
+  test('an idle connection ends when the time that Keep-Alive promises is over', async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    Object.assign(store.app.server, { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 });
+    const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+    const { text } = await untilCutOff(store, socket);
+    assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
+  });
+
+  test('a silent connection is not ended while its answer is being made', async (t) => {
+    const store = await startPetstore(t);
+    const { promise: made, resolve: make } = Promise.withResolvers<void>();
+    store.app.addHook('preHandler', () => made);
+    await store.listen();
+    const connected = once(store.app.server, 'connection');
+    const asked = once(store.app.server, 'request');
+    const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+    t.after(() => socket.destroy());
+    const [ours] = await connected;
+    await asked;
+    // As after ten seconds.
+    ours.emit('timeout');
+    make();
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 200 /);
+  });
+
   test('2,000 idle connections do not keep others from being served', async (t) => {
     const store = await startPetstore(t);
     await store.listen();
