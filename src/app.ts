@@ -36,8 +36,6 @@ export interface Parts {
   log: FastifyBaseLogger;
   /** Milliseconds since 1970. */
   clock: () => number;
-  /** Key of the demonstration, for the reference on this machine. */
-  demoKey?: string | undefined;
 }
 
 const maxBodyBytes = 64 * 1024;
@@ -64,7 +62,7 @@ declare module 'fastify' {
 }
 
 /** The whole service over HTTP. A request goes through it from top to bottom. */
-export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): FastifyInstance {
+export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
   const deprecatedCalls = new DeprecatedCalls(log, clock);
@@ -126,7 +124,7 @@ export function buildApp({ config, db, limiter, log, clock, demoKey }: Parts): F
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   serveDescription(app, () => describe(operations, baseUrl));
-  serveReference(app, baseUrl, demoKey);
+  serveReference(app, baseUrl);
 
   app.register(
     async (api) => {

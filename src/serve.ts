@@ -9,7 +9,7 @@ import type { Database } from './db/database.ts';
 import { openStorage } from './db/open.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import { createLogger } from './log.ts';
-import { referenceUrl } from './reference/url.ts';
+import { referenceUrlWithKey } from './reference/url.ts';
 import { prepareDemo } from './workspaces/demo.ts';
 
 const sweepEveryMs = 60 * 60 * 1000;
@@ -26,7 +26,7 @@ export async function serve(config: Config): Promise<void> {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
     const limiter = await openLimiter(config, db, log);
-    const app = buildApp({ config, db, limiter, log, clock: Date.now, demoKey });
+    const app = buildApp({ config, db, limiter, log, clock: Date.now });
     stopOnSignal(app, limiter, db);
     await listen(app, config);
     if (demoKey) console.log(welcome(config, demoKey));
@@ -98,13 +98,16 @@ function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {
 Petstore is ready.
 
   API          ${baseUrl}
-  Reference    ${referenceUrl(baseUrl)}
   Description  ${baseUrl}/openapi.json
   Demo key     ${demoKey}
                (Free plan, kept in ${join(dataDir, 'demo.key')})
 
-Try it:
+The reference, where requests can be tried with the key:
 
-  curl -H "Authorization: Bearer ${demoKey}" ${baseUrl}/pets/1
+  ${referenceUrlWithKey(baseUrl, demoKey)}
+
+A first request:
+
+  curl -H "Authorization: Bearer ${demoKey}" "${baseUrl}/pets?limit=3"
 `;
 }

@@ -14,18 +14,22 @@ import { temporaryStorage } from './support/storage.ts';
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
 
-test('the demonstration starts on an empty folder and prints a curl line that answers 200 with a pet', async (t) => {
+test('the demonstration starts on an empty folder and prints what can be pasted: a curl line and the reference', async (t) => {
   const folder = join(await temporaryStorage(t), 'data');
   const service = await startService(t, folder);
   const key = readFileSync(keyFile(folder), 'utf8').trim();
   assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600);
-  const port = new URL(service.origin).port;
-  assert.match(service.output(), new RegExp(`API +http://localhost:${port}/v1`));
-  const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" (\S+)/.exec(service.output()) ?? [];
+  const origin = service.origin.replace('127.0.0.1', 'localhost');
+  assert.match(service.output(), new RegExp(`API +${origin}/v1\n`));
+  assert.ok(service.output().includes(`\n  ${origin}/reference#key=${key}\n`));
+  // Quoted, because zsh and fish take a bare question mark for a pattern.
+  const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" "(\S+)"\n/.exec(service.output()) ?? [];
   assert.equal(sent, key);
   const answer = await fetch(url as string, { headers: { authorization: `Bearer ${sent}` } });
   assert.equal(answer.status, 200);
-  assert.deepEqual(await answer.json(), { id: 1, name: 'Bella', categoryId: 1, status: 'available' });
+  assert.equal(answer.headers.get('deprecation'), null);
+  const pets = (await answer.json()) as unknown[];
+  assert.deepEqual(pets[0], { id: 1, name: 'Bella', categoryId: 1, status: 'available' });
 });
 
 test('a later start finds what was there and prints the same key; a lost key is replaced', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { chromium, type Locator, type Page } from 'playwright-core';
+import { chromium, type Locator, type Page, type Request } from 'playwright-core';
 import { operations } from '../src/operations.ts';
 import { startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
@@ -25,39 +25,56 @@ const args = [
 ];
 
 interface Visit {
+  /** The tab of whoever followed the address that the start prints. */
   page: Page;
-  /** Opens another page, at an address and of a size in pixels, that is watched like the first. */
-  open(address: string, viewport: { width: number; height: number }): Promise<Page>;
+  /** Opens another tab, at an address and of a size in pixels, that is watched like the first. */
+  open(address: string, viewport?: { width: number; height: number }): Promise<Page>;
   origin: string;
   demoKey: string;
-  /** Every address that the page asked for. */
-  requests: string[];
-  /** What the console shows, but for what Scalar says of its version. */
+  /** Everything that the tabs asked for. */
+  requests: Request[];
+  /** What the consoles show, but for what Scalar says of its version. */
   complaints: string[];
 }
 
-/** Opens the reference of a demonstration that has just been started. */
+/** Opens the reference of a demonstration that has just been started, all in one browser that keeps what pages store. */
 async function openReference(t: TestContext): Promise<Visit> {
   const dataDir = join(await temporaryStorage(t), 'data');
   const service = await startService(t, dataDir);
   const browser = await chromium.launch({ executablePath, args });
   t.after(() => browser.close());
-  const origin = service.origin.replace('127.0.0.1', 'localhost');
-  const requests: string[] = [];
+  const context = await browser.newContext();
+  context.setDefaultTimeout(stepTimeoutMs);
+  const requests: Request[] = [];
   const complaints: string[] = [];
-  const open: Visit['open'] = async (address, viewport) => {
-    const page = await browser.newPage({ viewport });
-    page.setDefaultTimeout(stepTimeoutMs);
-    page.on('request', (request) => requests.push(request.url()));
+  context.on('request', (request) => requests.push(request));
+  const open: Visit['open'] = async (address, viewport = { width: 1400, height: 1000 }) => {
+    const page = await context.newPage();
+    await page.setViewportSize(viewport);
     page.on('console', (message) => message.type() !== 'info' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(address);
     return page;
   };
-  const page = await open(`${origin}/reference`, { width: 1400, height: 1000 });
-  await page.getByRole('heading', { name: 'Petstore', level: 1 }).waitFor();
+  const printed = /^ *(http:\S+\/reference#key=pet_\S+)$/m.exec(service.output())?.[1];
+  assert.ok(printed, service.output());
+  const page = await open(printed);
+  await heading(page).waitFor();
   const demoKey = readFileSync(join(dataDir, 'demo.key'), 'utf8').trim();
-  return { page, open, origin, demoKey, requests, complaints };
+  return { page, open, origin: new URL(printed).origin, demoKey, requests, complaints };
+}
+
+const heading = (page: Page) => page.getByRole('heading', { name: 'Petstore', level: 1 });
+
+/** What the page tells of its key. */
+const bar = (page: Page) => page.locator('#key');
+
+/** The addresses to which the tab can go back and forward. */
+async function historyOf(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { entries } = await session.send('Page.getNavigationHistory');
+  await session.detach();
+  return entries.map(({ url }) => url);
 }
 
 /** Goes to an operation as a reader does, by the list at the side, and answers its part of the page. */
@@ -74,11 +91,56 @@ async function goTo(page: Page, id: string): Promise<Locator> {
 
 const sendButton = (section: Locator) => section.getByRole('button', { name: 'Test Request' });
 
+/** Waits until the reader was brought to a section: it begins below what sticks to the top. */
+async function reached(page: Page, section: Locator): Promise<void> {
+  await page.waitForFunction(
+    (element) => {
+      const { top } = element.getBoundingClientRect();
+      return top >= 0 && top < 200;
+    },
+    await section.elementHandle(),
+  );
+}
+
+/** Sends the request of a section from its panel, which stays open. Answers the panel and what was sent. */
+async function send(page: Page, section: Locator): Promise<{ dialog: Locator; sent: Request }> {
+  await sendButton(section).click();
+  const dialog = page.getByRole('dialog', { name: 'API Client' });
+  const sent = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith('/v1/'));
+  await dialog.getByRole('button', { name: 'Send', exact: false }).first().click();
+  return { dialog, sent: await sent };
+}
+
+/** Closes the panel. */
+async function close(page: Page): Promise<void> {
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog', { name: 'API Client' }).waitFor({ state: 'hidden' });
+}
+
 test('the reference shows every operation and guide, sends real requests, and asks nobody else', {
   skip,
   timeout,
 }, async (t) => {
   const { page, open, origin, demoKey, requests, complaints } = await openReference(t);
+
+  await t.test(
+    'a key behind # leaves the address and the history at once, and outlives a reload',
+    async () => {
+      const isClean = async () => {
+        assert.doesNotMatch(page.url(), /key=|pet_/);
+        assert.doesNotMatch((await historyOf(page)).join(), /key=|pet_/);
+      };
+      await isClean();
+      await bar(page)
+        .getByText(`API key ${demoKey.slice(0, 8)}…`)
+        .waitFor();
+      await page.reload();
+      await heading(page).waitFor();
+      await isClean();
+      // There is one place to enter a key.
+      assert.equal(await page.locator('#reference input').filter({ visible: true }).count(), 0);
+    },
+  );
 
   await t.test('every guide can be read', async () => {
     for (const name of [
@@ -113,12 +175,10 @@ test('the reference shows every operation and guide, sends real requests, and as
     },
   );
 
-  await t.test('a request is sent with the demonstration key, and the answer shows the limits', async () => {
-    const sent = page.waitForRequest(`${origin}/v1/categories/1`);
-    await sendButton(await goTo(page, 'getCategory')).click();
-    const dialog = page.getByRole('dialog', { name: 'API Client' });
-    await dialog.getByRole('button', { name: 'Send', exact: false }).first().click();
-    assert.equal((await sent).headers().authorization, `Bearer ${demoKey}`);
+  await t.test('a request is sent with the key of the tab, and the answer shows the limits', async () => {
+    const { dialog, sent } = await send(page, await goTo(page, 'getCategory'));
+    assert.equal(sent.url(), `${origin}/v1/categories/1`);
+    assert.equal(sent.headers().authorization, `Bearer ${demoKey}`);
     await dialog.getByText('200 OK').waitFor();
     await dialog.getByText('"Dogs"').waitFor();
     await dialog.getByRole('button', { name: 'Response Headers' }).click();
@@ -131,20 +191,92 @@ test('the reference shows every operation and guide, sends real requests, and as
     assert.equal(await dialog.getByRole('link', { name: 'List orders' }).count(), 0);
     assert.equal(await dialog.getByText('List orders').count(), 0);
     assert.equal(await dialog.locator('.scalar-sidebar-toggle').filter({ visible: true }).count(), 0);
-    await page.keyboard.press('Escape');
+    // There is one place to enter a key, and it is at the top of the page.
+    for (const name of ['Bearer Token', 'Token', 'Clear Value']) {
+      assert.equal(await dialog.getByText(name, { exact: true }).filter({ visible: true }).count(), 0, name);
+    }
+    await close(page);
+  });
+
+  await t.test('a link cannot bring markup, nor another key without a word', async () => {
+    const note = bar(page).getByRole('status');
+    const other = `pet_${'Evil'.repeat(9)}`;
+    for (const text of ['<img src=x onerror=alert(1)>', demoKey.slice(0, -1), `${demoKey}0`, '']) {
+      await page.goto(`${origin}/reference#key=${text}`);
+      await note.getByText('What came with the address is not a key.').waitFor();
+      await page.waitForURL(`${origin}/reference`);
+      await bar(page)
+        .getByText(`API key ${demoKey.slice(0, 8)}…`)
+        .waitFor();
+    }
+    assert.equal(await bar(page).locator('img').count(), 0);
+    await page.goto(`${origin}/reference#key=${other}&tag/store/GET/inventory`);
+    await note.getByText(`It came with the address, in place of ${demoKey.slice(0, 8)}…`).waitFor();
+    await bar(page).getByText('API key pet_Evil…').waitFor();
+    assert.doesNotMatch(page.url() + (await historyOf(page)), /key=|pet_/);
+    // The rest of the address leads where it did.
+    const section = page.locator('section[id$="/tag/store/GET/inventory"]');
+    await reached(page, section);
+    await page.waitForURL(`${origin}/reference#tag/store/GET/inventory`);
+    const { dialog, sent } = await send(page, section);
+    assert.equal(sent.headers().authorization, `Bearer ${other}`);
+    await dialog.getByText('401 Unauthorized').waitFor();
+    await close(page);
+  });
+
+  await t.test('a tab without a key asks for one, and forgets it when told, by keyboard alone', async () => {
+    const tab = await open(`${origin}/reference`);
+    await heading(tab).waitFor();
+    const field = tab.getByLabel('API key', { exact: true });
+    const note = bar(tab).getByRole('status');
+    await note.getByText('prints an address with a key').waitFor();
+    await tab.keyboard.press('Tab');
+    for (const text of ['', 'pet_short', `Bearer ${demoKey}`, '<b>pet_</b>']) {
+      await tab.keyboard.insertText(text);
+      await tab.keyboard.press('Enter');
+      await note.getByText('This is not a key. A key is pet_ and 36 letters and digits.').waitFor();
+      assert.equal(await field.getAttribute('aria-invalid'), 'true');
+      assert.equal(await tab.evaluate('document.activeElement.id'), 'key-input');
+    }
+    await tab.keyboard.insertText(` ${demoKey} `);
+    await tab.keyboard.press('Enter');
+    await bar(tab)
+      .getByText(`API key ${demoKey.slice(0, 8)}…`)
+      .waitFor();
+    const section = await goTo(tab, 'getCategory');
+    const { dialog, sent } = await send(tab, section);
+    assert.equal(sent.headers().authorization, `Bearer ${demoKey}`);
+    await dialog.getByText('200 OK').waitFor();
+    await close(tab);
+    assert.doesNotMatch(JSON.stringify(await tab.context().storageState({ indexedDB: true })), /pet_/);
+    await bar(tab).getByRole('button', { name: 'Forget key' }).press('Enter');
+    await field.waitFor();
+    assert.equal(await field.inputValue(), '');
+    const { sent: keyless } = await send(tab, section);
+    assert.doesNotMatch(JSON.stringify(await keyless.allHeaders()), /pet_/);
+    assert.equal(await tab.evaluate('JSON.stringify(sessionStorage)'), '{}');
   });
 
   await t.test('on a phone nothing is wider than the screen, and a pet can be added', async () => {
-    await page.close();
     const phone = await open(`${origin}/reference#tag/pets/POST/pets`, { width: 390, height: 844 });
     const section = phone.locator('section[id$="/tag/pets/POST/pets"]');
-    await sendButton(section).click();
-    const dialog = phone.getByRole('dialog', { name: 'API Client' });
+    await reached(phone, section);
     assert.equal(await phone.evaluate('document.documentElement.scrollWidth'), 390);
-    await dialog.getByRole('button', { name: 'Send', exact: false }).first().click();
+    await phone.getByLabel('API key', { exact: true }).fill(demoKey);
+    await phone.getByRole('button', { name: 'Use key' }).click();
+    const { dialog } = await send(phone, section);
+    assert.equal(await phone.evaluate('document.documentElement.scrollWidth'), 390);
     await dialog.getByText('201 Created').waitFor();
   });
 
-  assert.deepEqual([...new Set(requests.map((url) => new URL(url).origin))], [origin]);
-  assert.deepEqual(complaints, []);
+  assert.deepEqual([...new Set(requests.map((request) => new URL(request.url()).origin))], [origin]);
+  for (const request of requests) {
+    const { authorization: _, ...headers } = await request.allHeaders();
+    assert.doesNotMatch(JSON.stringify([request.url(), request.postData(), headers]), /pet_/);
+  }
+  // Two requests were refused, as they were to be.
+  assert.deepEqual(
+    complaints.filter((text) => !/status of 401/.test(text)),
+    [],
+  );
 });

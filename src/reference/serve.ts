@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import ipaddr from 'ipaddr.js';
+import fastify, { type FastifyInstance } from 'fastify';
 import { serveDocument } from '../http/document.ts';
-import { corsHeaders } from '../http/headers.ts';
 
 const folder = new URL('./page/', import.meta.url);
 
 /** What makes up the page, by path. */
 const files = {
+  '/reference/key.js': 'text/javascript; charset=utf-8',
   '/reference/page.js': 'text/javascript; charset=utf-8',
   '/reference/page.css': 'text/css; charset=utf-8',
   '/reference/icon.svg': 'image/svg+xml',
@@ -23,24 +22,20 @@ export const referencePaths = [
 ];
 
 /**
- * Serves the interactive reference. It loads nothing from elsewhere and sends requests to the API at `baseUrl` alone.
- * `demoKey` is filled in for whoever opens the page on this very machine.
+ * Serves the interactive reference. It loads nothing from elsewhere and sends requests to the API at `baseUrl` alone. It
+ * is the same for everybody and holds no key: each tab has its own.
  */
-export function serveReference(app: FastifyInstance, baseUrl: string, demoKey: string | undefined): void {
-  const contentSecurityPolicy = policy(new URL(baseUrl).origin);
+export function serveReference(app: FastifyInstance, baseUrl: string): void {
   app.get('/', async (_request, reply) => reply.redirect('reference'));
   app.get('/reference/', async (_request, reply) => reply.redirect('../reference'));
-  app.get('/reference', async (request, reply) => {
-    const isForDemo = demoKey !== undefined && isLoopback(new URL(baseUrl).hostname) && isLocal(request);
-    const page = await readFile(new URL('index.html', folder), 'utf8');
-    // No other site may read the page, since it may hold the key.
-    for (const name of Object.keys(corsHeaders)) reply.removeHeader(name);
-    reply.headers({
-      'content-security-policy': contentSecurityPolicy,
+  serveDocument(app, {
+    path: '/reference',
+    mediaType: 'text/html; charset=utf-8',
+    text: () => readFile(new URL('index.html', folder), 'utf8'),
+    headers: {
+      'content-security-policy': policy(new URL(baseUrl).origin),
       'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-    });
-    return reply.type('text/html; charset=utf-8').send(page.replace('{demoKey}', isForDemo ? demoKey : ''));
+    },
   });
   for (const [path, mediaType] of Object.entries(files)) {
     const file = new URL(path.replace('/reference/', ''), folder);
@@ -81,17 +76,3 @@ const policy = (apiOrigin: string) =>
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-
-/** Whether a request comes from this machine, and not from a site whose name was made to point here. */
-function isLocal({ socket, headers }: FastifyRequest): boolean {
-  const isForwarded = Object.keys(headers).some((name) => signsOfProxy.test(name));
-  const { hostname } = URL.parse(`http://${headers.host}`) ?? { hostname: '' };
-  return !isForwarded && isLoopback(socket.remoteAddress ?? '') && isLoopback(hostname);
-}
-
-const signsOfProxy = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
-
-function isLoopback(host: string): boolean {
-  const address = host.replace(/^\[(.*)\]$/, '$1');
-  return host === 'localhost' || (ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback');
-}

@@ -1,2 +1,5 @@
 /** Where people find the reference when callers find the API at `baseUrl`, behind a proxy with a prefix too. */
 export const referenceUrl = (baseUrl: string) => baseUrl.replace(/v1$/, 'reference');
+
+/** The same with a key for the page, behind `#`, so that a browser does not send it (RFC 9110, section 7.1). */
+export const referenceUrlWithKey = (baseUrl: string, key: string) => `${referenceUrl(baseUrl)}#key=${key}`;

@@ -35,7 +35,6 @@ export interface Options {
   trustProxy?: string[] | boolean;
   enforceSunset?: boolean;
   baseUrl?: string;
-  demoKey?: string;
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
@@ -82,7 +81,7 @@ export class Petstore {
     const shared = valkey && new SharedLimiter(this.local, valkey, log);
     this.limiter = shared ?? this.local;
     this.ready = shared?.start() ?? Promise.resolve();
-    this.app = buildApp({ config, db, limiter: this.limiter, log, clock, demoKey: options.demoKey });
+    this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
   }
 
   /** A further workspace and a key to it. */

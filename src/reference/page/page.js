@@ -1,6 +1,7 @@
 // Shows the description with Scalar. What Scalar does not read from it by itself is derived from it here.
 
-const demoKey = document.querySelector('meta[name="demo-key"]').content;
+import { currentKey, onKeyChange } from './key.js';
+
 const description = await loadDescription();
 const operations = Object.entries(description.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
@@ -9,23 +10,31 @@ const operations = Object.entries(description.paths).flatMap(([path, item]) =>
 leaveOptionalParametersOut();
 markLifecycle();
 hideTryItPanels();
+tellWhereKeysAreEntered();
 
-Scalar.createApiReference('#reference', {
-  content: description,
-  authentication: {
-    preferredSecurityScheme: 'bearerAuth',
-    securitySchemes: { bearerAuth: { token: demoKey }, apiKeyAuth: { value: demoKey } },
-  },
-  hiddenClients: true,
-  defaultOpenAllTags: true,
-  hideClientButton: true,
-  documentDownloadType: 'none',
-  showDeveloperTools: 'never',
-  withDefaultFonts: false,
-  telemetry: false,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-});
+const reference = Scalar.createApiReference('#reference', configurationWith(currentKey()));
+onKeyChange((key) => reference.updateConfiguration(configurationWith(key)));
+
+/** The settings of Scalar, so that its panel sends `key`. */
+function configurationWith(key) {
+  return {
+    content: description,
+    authentication: {
+      preferredSecurityScheme: 'bearerAuth',
+      securitySchemes: { bearerAuth: { token: key }, apiKeyAuth: { value: key } },
+    },
+    persistAuth: false,
+    hiddenClients: true,
+    defaultOpenAllTags: true,
+    hideClientButton: true,
+    documentDownloadType: 'none',
+    showDeveloperTools: 'never',
+    withDefaultFonts: false,
+    telemetry: false,
+    agent: { disabled: true },
+    mcp: { disabled: true },
+  };
+}
 
 async function loadDescription() {
   const status = document.querySelector('#status');
@@ -52,6 +61,13 @@ function leaveOptionalParametersOut() {
     const value = parameter.example ?? parameter.schema.example;
     delete parameter.example;
     parameter.examples = { example: { value, 'x-disabled': true } };
+  }
+}
+
+/** Scalar's own fields for a key are hidden (page.css): what is typed there would be sent in place of the key of the tab. */
+function tellWhereKeysAreEntered() {
+  for (const scheme of Object.values(description.components.securitySchemes)) {
+    scheme.description = `Enter the key at the top of the page. ${scheme.description}`;
   }
 }
 

@@ -1,0 +1,93 @@
+// The API key that this tab sends. It comes from behind # in the address, which a browser does not send, or is asked for.
+
+const storedAs = 'petstore-key';
+const wholeKey = /^pet_[0-9A-Za-z]{36}$/;
+const shape = 'A key is pet_ and 36 letters and digits.';
+const howToGetOne =
+  'The service prints an address with a key when it starts; “petstore keys create” makes another.';
+const isKept = 'It is sent until this tab is closed.';
+
+const header = document.querySelector('#key');
+const form = header.querySelector('form');
+const input = form.querySelector('input');
+const inUse = header.querySelector('#key-in-use');
+const forget = inUse.querySelector('button');
+const note = header.querySelector('#key-note');
+let listener = () => {};
+
+/** The key of this tab, or an empty text. */
+export const currentKey = () => sessionStorage.getItem(storedAs) ?? '';
+
+/** Calls `listen` with the key whenever it changes. */
+export function onKeyChange(listen) {
+  listener = listen;
+}
+
+show(currentKey() ? isKept : howToGetOne);
+takeFromAddress();
+// Scalar acts on the first of them, and must not see the key.
+for (const event of ['popstate', 'hashchange']) addEventListener(event, takeFromAddress);
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  const text = input.value.trim();
+  if (wholeKey.test(text)) {
+    use(text, isKept);
+    forget.focus();
+  } else {
+    show(`This is not a key. ${shape}`, true);
+    input.select();
+  }
+});
+
+forget.addEventListener('click', () => {
+  use('', howToGetOne);
+  input.focus();
+});
+
+// What sticks below the header must know how high it is.
+new ResizeObserver(() => {
+  document.documentElement.style.setProperty('--scalar-custom-header-height', `${header.offsetHeight}px`);
+}).observe(header);
+
+/**
+ * Takes `key=…` out of the address and leaves what follows after `&`, which leads to a place in the page. Anybody can
+ * make such an address, so the page tells where its key came from, and what it replaced.
+ */
+function takeFromAddress() {
+  const [isThere, key, place] = /^#key=([^&]*)&?(.*)/.exec(location.hash) ?? [];
+  if (isThere === undefined) return;
+  const address = new URL(location.href);
+  address.hash = place;
+  history.replaceState(history.state, '', address);
+  const previous = currentKey();
+  if (!wholeKey.test(key)) {
+    show(`What came with the address is not a key. ${shape}`);
+  } else if (key !== previous) {
+    const instead = previous && `, in place of ${start(previous)}`;
+    use(key, `It came with the address${instead}, and is sent until this tab is closed.`);
+  }
+}
+
+function use(key, text) {
+  if (key) sessionStorage.setItem(storedAs, key);
+  else sessionStorage.removeItem(storedAs);
+  input.value = '';
+  show(text);
+  listener(key);
+}
+
+function show(text, isRefusal = false) {
+  const key = currentKey();
+  header.hidden = false;
+  input.setAttribute('aria-invalid', String(isRefusal));
+  form.hidden = key !== '';
+  inUse.hidden = key === '';
+  inUse.querySelector('code').textContent = start(key);
+  note.textContent = text;
+}
+
+/** Enough of a key to tell it from others. */
+function start(key) {
+  return `${key.slice(0, 8)}…`;
+}
