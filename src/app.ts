@@ -17,8 +17,9 @@ import { answerBrokenRequest } from './http/broken-request.ts';
 import { boundConnections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
 import { hasContent, isPreflight } from './http/headers.ts';
-import { isForApi, Paths } from './http/paths.ts';
+import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
+import { isForApi } from './http/target.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import { RequestLog } from './log.ts';
 import { Metrics } from './metrics.ts';
@@ -28,6 +29,7 @@ import { serveDescription } from './openapi/serve.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
+import { sharedFor } from './shared.ts';
 
 export interface Parts {
   config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset'>;
@@ -36,6 +38,8 @@ export interface Parts {
   log: FastifyBaseLogger;
   /** Milliseconds since 1970. */
   clock: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  stopwatch?: () => number;
 }
 
 const maxBodyBytes = 64 * 1024;
@@ -43,6 +47,8 @@ const maxHeaderBytes = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 20_000;
 const checkTimeoutsEveryMs = 1_000;
+const askStorageEveryMs = 250;
+const makeMetricsEveryMs = 1_000;
 
 /** What can be read without a key, beside the API. */
 const documents = [
@@ -62,7 +68,14 @@ declare module 'fastify' {
 }
 
 /** The whole service over HTTP. A request goes through it from top to bottom. */
-export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyInstance {
+export function buildApp({
+  config,
+  db,
+  limiter,
+  log,
+  clock,
+  stopwatch = () => performance.now(),
+}: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
   const deprecatedCalls = new DeprecatedCalls(log, clock);
@@ -108,6 +121,7 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
     ignoreTypeOfNothing(request);
+    paths.assertSpelling(request);
     done();
   });
 
@@ -117,12 +131,19 @@ export function buildApp({ config, db, limiter, log, clock }: Parts): FastifyIns
     else done();
   });
 
+  // No limit applies to these, so what costs something is shared by all who ask.
+  const storageAnswers = sharedFor(
+    askStorageEveryMs,
+    () => db.read`select id from workspaces limit 1`,
+    stopwatch,
+  );
+  const metricsText = sharedFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async () => ({ status: 'alive' }));
   app.get('/readyz', async () => {
-    await db.read`select id from workspaces limit 1`;
+    await storageAnswers();
     return { status: 'ready' };
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
   serveDescription(app, () => describe(operations, baseUrl));
   serveReference(app, baseUrl);
 

@@ -118,6 +118,40 @@ test('what is there beside the API can be read, and nothing else', async (t) => 
   }
 });
 
+test('no web page may read what stands outside the API; the description is for all of them', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const origin = 'https://shop.example';
+  const permissions = ({ headers }: { headers: Record<string, string> }) =>
+    Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+  const preflight = { origin, 'access-control-request-method': 'GET' };
+  const outside = [
+    '/',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/reference',
+    '/reference/page.js',
+    '/nowhere',
+    '/%E0%',
+  ];
+  for (const path of outside) {
+    for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
+      const headers = method === 'OPTIONS' ? preflight : { origin };
+      assert.deepEqual(
+        permissions(await store.send(method, path, { key: null, headers })),
+        [],
+        `${method} ${path}`,
+      );
+    }
+  }
+  for (const path of ['/v1/openapi.json', '/v1/openapi.yaml']) {
+    const read = await store.send('GET', path, { key: null, headers: { origin } });
+    assert.equal(read.headers['access-control-allow-origin'], '*', path);
+    const asked = await store.send('OPTIONS', path, { key: null, headers: preflight });
+    assert.equal(asked.headers['access-control-allow-methods'], 'GET, HEAD, OPTIONS', path);
+  }
+});
+
 test('a broken chunk in a body gets 400, and the service goes on', async (t) => {
   const store = await startPetstore(t);
   await store.listen();

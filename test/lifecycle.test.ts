@@ -59,7 +59,7 @@ test('the operator sees once a day which keys still call it, and how many there 
   const { key, keyId, workspaceId } = await store.addWorkspace('second', true);
   const told = () => store.log.map((line) => JSON.parse(line)).filter(({ msg }) => /deprecated/.test(msg));
   const metric = async (name: string) => {
-    const { text } = await store.send('GET', '/metrics', { key: null });
+    const text = await store.metrics();
     return Number(new RegExp(`^${name}{operation="getPet"} (\\d+)$`, 'm').exec(text)?.[1]);
   };
   await store.call('GET', '/categories/1', { key });

@@ -85,13 +85,12 @@ test('a target in absolute form is taken as its path', async (t) => {
   assertLimitHeaders('undecodable', undecodable);
 });
 
-test('a path is the same however it is encoded, and two slashes at its beginning are two', async (t) => {
+test('a path of the API is the same however it is encoded, and two slashes at its beginning are two', async (t) => {
   const store = await startPetstore(t);
   const ask = (method: string, path: string) => store.send(method, path);
   assert.equal((await ask('GET', '/%76%31/%70ets')).status, 200);
   assert.equal((await ask('POST', '/v1/pets%2F1')).status, 404);
   assert.equal((await ask('OPTIONS', '/%76%31/%70ets')).headers.allow, 'GET, HEAD, POST, OPTIONS');
-  assert.equal((await ask('POST', '/health%7A')).headers.allow, 'GET, HEAD, OPTIONS');
   const document = await ask('POST', '/v1/openapi%2Ejson');
   assert.equal(document.headers.allow, 'GET, HEAD, OPTIONS');
   assert.ok(!('x-ratelimit-limit' in document.headers), 'it is not counted');
@@ -100,5 +99,57 @@ test('a path is the same however it is encoded, and two slashes at its beginning
     const { status, body } = await ask(method, '//v1/pets');
     assert.equal(status, 404);
     assert.match(body.message, /mean \/v1\/pets\./);
+  }
+});
+
+test('a path outside the API is taken as it is written, so that no other spelling gets past a rule about it', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const spellings = [
+    [
+      '/%6detrics',
+      '/metric%73',
+      '/%2Fmetrics',
+      '//metrics',
+      '/metrics/',
+      '/METRICS',
+      '/metrics%20',
+      '/metrics;x',
+    ],
+    [
+      '/health%7a',
+      '/healthz%20',
+      '/ready%7A',
+      '/refer%65nce',
+      '/reference%2Fpage.js',
+      '/reference/page%2Ejs',
+    ],
+  ].flat();
+  for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+    for (const path of spellings) {
+      const { status } = await store.send(method, path, { key: null });
+      assert.equal(status, 404, `${method} ${path}`);
+    }
+  }
+  const { body } = await store.send('GET', '/%6detrics', { key: null });
+  assert.match(body.message, /mean \/metrics\./);
+  assert.equal((await store.send('GET', '/metrics?name=x', { key: null })).status, 200);
+  assert.equal((await store.send('GET', '/v1/openapi%2Ejson', { key: null })).status, 200);
+});
+
+test('a target outside the API is its path in absolute form, too, and none with a fragment', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const status = async (target: string) =>
+    (await exchange(store, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status;
+  assert.equal(await status('http://pets.example/healthz'), 200);
+  assert.equal(await status('HTTP://pets.example/healthz?x'), 200);
+  for (const target of [
+    'http://pets.example/health%7a',
+    'http://pets.example//healthz',
+    'http://pets.example/HEALTHZ',
+    '/healthz#x',
+    '/#/../healthz',
+  ]) {
+    assert.equal(await status(target), 404, target);
   }
 });

@@ -42,7 +42,7 @@ async function startInstances(
 
 /** Values of `petstore_…` metrics. */
 async function metrics(store: Petstore): Promise<{ shared: number; fallbacks: number; roundTrips: number }> {
-  const { text } = await store.send('GET', '/metrics', { key: null });
+  const text = await store.metrics();
   const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   return {
     shared: value('petstore_limits_shared'),

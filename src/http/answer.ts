@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { commonHeaders } from './headers.ts';
+import { commonHeaders, outsideHeaders } from './headers.ts';
+import { isForApi } from './target.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,7 +26,7 @@ const json = 'application/json; charset=utf-8';
 /** The headers that an answer to a request carries whatever becomes of it, as far as they are known. */
 export const headersOf = (request: FastifyRequest): Record<string, string> => ({
   'x-request-id': request.id,
-  ...commonHeaders,
+  ...(isForApi(request) ? commonHeaders : outsideHeaders),
   ...(request.operation && request.routeOptions.config.lifecycle),
   ...request.limitHeaders,
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Any web page may read an answer, since callers are known by their key alone and never by a cookie.
+ * Any web page may read an answer of the API, since callers are known by their key alone and never by a cookie.
  */
 export const corsHeaders = {
   'access-control-allow-origin': '*',
@@ -10,12 +10,14 @@ export const corsHeaders = {
     'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
 };
 
-/** What every answer carries. It belongs to the key it was given to, so a cache must ask again before it uses one. */
-export const commonHeaders = {
-  ...corsHeaders,
+/** What answers outside the API carry. No web page of another origin may read them. */
+export const outsideHeaders = {
   'cache-control': 'private, no-cache',
   'x-content-type-options': 'nosniff',
 };
+
+/** What answers of the API carry. They belong to the key they were given to, so a cache must ask again before it uses one. */
+export const commonHeaders = { ...corsHeaders, ...outsideHeaders };
 
 const preflightMaxAgeSeconds = 86_400;
 

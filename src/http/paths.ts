@@ -4,8 +4,7 @@ import { ApiError } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { headersOf } from './answer.ts';
 import { fieldLines, preflightHeaders } from './headers.ts';
-
-const prefix = '/v1';
+import { decoded, encodedPathOf, isForApi, pathOf, prefix } from './target.ts';
 
 /** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
@@ -25,6 +24,14 @@ export class Paths {
   /** Whether a request asks for a document. */
   isDocument(request: FastifyRequest): boolean {
     return this.#documents.has(pathOf(request));
+  }
+
+  /** Throws `not_found` where the router takes another spelling of a path for a document. */
+  assertSpelling(request: FastifyRequest): void {
+    if (request.operation) return;
+    const { url } = request.routeOptions;
+    if (url !== undefined && this.#documents.has(url) && pathOf(request) !== url)
+      throw this.#notFound(request);
   }
 
   /** The methods of a path, undefined where it does not exist. */
@@ -48,7 +55,10 @@ export class Paths {
     if (!request.is404 && !request.operation) throw this.#notFound(request);
   }
 
-  /** Answers OPTIONS on a path that exists, a browser's preflight too. Throws for everything else. */
+  /**
+   * Answers OPTIONS on a path that exists, a browser's preflight too, which gets its permission for the API alone. Throws
+   * for everything else.
+   */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const methods = this.#methods(pathOf(request));
     if (!methods) throw this.#notFound(request);
@@ -58,7 +68,7 @@ export class Paths {
     }
     return reply
       .code(204)
-      .headers({ ...headersOf(request), allow, ...preflightHeaders(methods) })
+      .headers({ ...headersOf(request), allow, ...(isForApi(request) && preflightHeaders(methods)) })
       .send();
   }
 
@@ -66,7 +76,8 @@ export class Paths {
     const path = encodedPathOf(request)
       .replace(/\/{2,}/g, '/')
       .replace(/\/$/, '');
-    const meant = [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
+    const document = this.#documents.has(decoded(path)) ? decoded(path) : undefined;
+    const meant = document ?? [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
     const hint = meant ? `You may mean ${meant}.` : `What there is stands in ${prefix}/openapi.json.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
   }
@@ -85,24 +96,3 @@ function assertHost(request: IncomingMessage): void {
 
 /** Host and port (RFC 3986, sections 3.2.2 and 3.2.3). */
 const authority = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
-
-/** Whether a request is for the API, whose answers all carry the limits. */
-export const isForApi = (request: FastifyRequest) => pathOf(request).startsWith(`${prefix}/`);
-
-/** The path of a request as the router reads it. */
-const pathOf = (request: FastifyRequest) => decoded(encodedPathOf(request));
-
-/** Without query and fragment, and without the origin that a client of a proxy sends along. */
-const encodedPathOf = ({ url }: FastifyRequest) =>
-  url.replace(/[?#].*$/s, '').replace(/^https?:\/\/[^/]*/i, '') || '/';
-
-/** An encoded slash stays encoded, since it separates nothing, and so does a segment that is malformed. */
-const decoded = (path: string) => path.split('/').map(decodedSegment).join('/');
-
-function decodedSegment(segment: string): string {
-  try {
-    return decodeURI(segment);
-  } catch {
-    return segment;
-  }
-}

@@ -33,8 +33,13 @@ function closed(document: JsonObject): JsonObject {
 /** Fails unless the answer is one that the description promises for this request. */
 export function assertAsDescribed(method: string, url: string, answer: Answer): void {
   const encoded = url.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] as string;
-  const path = decoded(encoded) ?? encoded;
-  if (!/^\/v1(\/|$)/.test(path) || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;
+  const path = encoded
+    .split('/')
+    .map((segment) => decoded(segment) ?? segment)
+    .join('/');
+  const isForApi = /^\/v1(\/|$)/.test(path);
+  if (!isForApi) assertUnshared(`${method} ${url}`, answer);
+  if (!isForApi || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
@@ -43,6 +48,12 @@ export function assertAsDescribed(method: string, url: string, answer: Answer): 
   if (answer.status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
   if (response) assertResponse(what, response, method, answer);
   else assertUndescribed(what, method, answer);
+}
+
+/** No web page of another origin may read what stands outside the API. */
+function assertUnshared(what: string, { headers }: Answer): void {
+  const permissions = Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+  assert.deepEqual(permissions, [], what);
 }
 
 /** The Response Object for this answer; undefined where the description has no such operation. */

@@ -63,6 +63,8 @@ export class Petstore {
   readonly ready: Promise<void>;
   readonly log: string[] = [];
   nowMs = Date.parse('2026-06-01T12:00:00Z');
+  /** How far the clock that never goes back is ahead of the real one. */
+  aheadMs = 0;
   key = '';
 
   constructor(db: Database, folder: string, options: Options = {}) {
@@ -81,7 +83,9 @@ export class Petstore {
     const shared = valkey && new SharedLimiter(this.local, valkey, log);
     this.limiter = shared ?? this.local;
     this.ready = shared?.start() ?? Promise.resolve();
-    this.app = buildApp({ config, db, limiter: this.limiter, log, clock });
+    const stopwatch = () => performance.now() + this.aheadMs;
+    const { limiter } = this;
+    this.app = buildApp({ config, db, limiter, log, clock, stopwatch });
   }
 
   /** A further workspace and a key to it. */
@@ -122,6 +126,12 @@ export class Petstore {
     };
     assertAsDescribed(method, url, answer);
     return withBody(answer);
+  }
+
+  /** The metrics as they are now, which the service makes anew once a second. */
+  async metrics(): Promise<string> {
+    this.aheadMs += 1_000;
+    return (await this.send('GET', '/metrics', { key: null })).text;
   }
 
   /** Everything that is kept in the workspaces, to see whether something changed. */

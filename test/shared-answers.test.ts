@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Registry } from 'prom-client';
+import { sharedFor } from '../src/shared.ts';
+import { startPetstore } from './support/petstore.ts';
+
+const anonymous = { key: null };
+
+test('the text of /metrics is made at most once a second, however many ask', async (t) => {
+  const store = await startPetstore(t);
+  const makings = t.mock.method(Registry.prototype, 'metrics').mock;
+  const ask = (method = 'GET') => store.send(method, '/metrics', anonymous);
+  const counted = (text: string) =>
+    Number(/^petstore_requests_total\{operation="getPet".*\} (\d+)$/m.exec(text)?.[1]);
+  await store.call('GET', '/pets/1');
+  const first = await Promise.all(Array.from({ length: 50 }, () => ask()));
+  assert.equal(makings.callCount(), 1);
+  await store.call('GET', '/pets/1');
+  store.aheadMs += 900;
+  first.push(await ask(), await ask('HEAD'));
+  assert.equal(makings.callCount(), 1);
+  for (const { text } of first.slice(0, -1)) assert.equal(counted(text), 1);
+  store.aheadMs += 100;
+  const second = await Promise.all(Array.from({ length: 50 }, () => ask()));
+  assert.equal(makings.callCount(), 2);
+  for (const { text } of second) assert.equal(counted(text), 2, 'who asks when it is stale gets the new one');
+});
+
+test('/readyz asks the storage at most four times a second, however many ask', async (t) => {
+  const store = await startPetstore(t);
+  const ask = (method = 'GET') => store.send(method, '/readyz', anonymous);
+  const before = store.db.counts.reads;
+  for (const aheadMs of [0, 250, 250, 250]) {
+    store.aheadMs += aheadMs;
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(i % 2 ? 'HEAD' : 'GET')));
+    for (const { status } of answers) assert.equal(status, 200);
+  }
+  assert.equal(store.db.counts.reads - before, 4);
+});
+
+test('/readyz tells within a second that the storage fails, and that it is back, and shares failures as well', async (t) => {
+  const store = await startPetstore(t);
+  const statuses = async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => store.send('GET', '/readyz', anonymous)),
+    );
+    return [...new Set(answers.map(({ status }) => status))];
+  };
+  assert.deepEqual(await statuses(), [200]);
+  await store.db.write((sql) => sql`alter table workspaces rename to places`);
+  store.aheadMs += 250;
+  const before = store.db.counts.reads;
+  assert.deepEqual(await statuses(), [500]);
+  assert.equal(store.db.counts.reads - before, 1);
+  await store.db.write((sql) => sql`alter table places rename to workspaces`);
+  store.aheadMs += 250;
+  assert.deepEqual(await statuses(), [200]);
+});
+
+test('an answer that takes long is shared as long as it is made', async () => {
+  let nowMs = 0;
+  const making = Promise.withResolvers<string>();
+  let makings = 0;
+  const ask = sharedFor(
+    250,
+    () => {
+      makings++;
+      return making.promise;
+    },
+    () => nowMs,
+  );
+  const first = ask();
+  nowMs = 5_000;
+  const second = ask();
+  assert.equal(makings, 1);
+  making.resolve('made');
+  assert.deepEqual(await Promise.all([first, second]), ['made', 'made']);
+  await ask();
+  assert.equal(makings, 2);
+});
