@@ -51,7 +51,7 @@ async function measureTurns(): Promise<void> {
     identify: identifier(db),
     limiter,
     banRules: defaultBanRules,
-    metrics: new Metrics(db.counts, { uses: new Map() }),
+    metrics: new Metrics(db.counts, { uses: new Map() }, () => ({ repeated: 0, unread: 0 })),
   };
   const bare = await connect(key, () => undefined);
   const admitting = await connect(key, (request) => admit(admission, request));

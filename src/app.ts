@@ -21,7 +21,6 @@ import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi } from './http/target.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
-import { RequestLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { mount } from './mount.ts';
 import { describe } from './openapi/document.ts';
@@ -29,6 +28,7 @@ import { serveDescription } from './openapi/serve.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
+import { RequestLog } from './request-log.ts';
 import { sharedFor } from './shared.ts';
 
 export interface Parts {
@@ -40,6 +40,8 @@ export interface Parts {
   clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   stopwatch?: () => number;
+  /** How many log lines were dropped since nobody read them. */
+  unreadLines?: () => number;
 }
 
 const maxBodyBytes = 64 * 1024;
@@ -75,16 +77,19 @@ export function buildApp({
   log,
   clock,
   stopwatch = () => performance.now(),
+  unreadLines = () => 0,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
   const deprecatedCalls = new DeprecatedCalls(log, clock);
-  const metrics = new Metrics(db.counts, deprecatedCalls, limiter.sharing);
+  const requestLog = new RequestLog(log);
+  const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
+  const metrics = new Metrics(db.counts, deprecatedCalls, missingLines, limiter.sharing);
   const admission = { identify: identifier(db), limiter, banRules, metrics };
 
   const app = fastify({
     loggerInstance: log,
-    logController: new RequestLog(),
+    logController: requestLog,
     // A logger for each request would cost more than its line. The lines name the request themselves.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
@@ -171,6 +176,7 @@ export function buildApp({
 
   app.setNotFoundHandler(answerUnrouted);
   app.setErrorHandler(answerError);
+  app.addHook('onClose', async () => requestLog.close());
   app.addHook('onResponse', (request, reply, done) => {
     const { operation, caller } = request;
     metrics.countRequest(operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
@@ -183,7 +189,7 @@ export function buildApp({
     const admitAddress = (address: string | undefined) => admitUnread(admission, address);
     void answerBrokenRequest(error, socket, admitAddress, (status, reqId, reason) => {
       metrics.countRequest('none', status);
-      log.info({ reqId, status, address: socket.remoteAddress, reason }, 'answered');
+      requestLog.unreadAnswered(reqId, status, socket.remoteAddress, reason);
     });
   }
 
@@ -200,10 +206,7 @@ export function buildApp({
       answerError(refusal, request, reply);
     }
     metrics.countRequest('none', reply.statusCode);
-    log.info(
-      { reqId: request.id, method: request.method, url: request.url, status: reply.statusCode },
-      'answered',
-    );
+    requestLog.requestCompleted(undefined, request, reply);
   }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -212,7 +215,7 @@ export function buildApp({
       reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = toApiError(error, request.id);
-    if (apiError.status >= 500) log.error({ reqId: request.id, err: error }, 'failed');
+    if (apiError.status >= 500) requestLog.failed(request, error);
     return reply
       .code(apiError.status)
       .headers({ ...headersOf(request), ...apiError.headers })

@@ -18,6 +18,12 @@ interface Traffic {
   seconds: number;
 }
 
+/** Lines that the log does not have, by reason. */
+interface MissingLines {
+  repeated: number;
+  unread: number;
+}
+
 /** What the service counts, for Prometheus. No label tells a key, an id or an address. */
 export class Metrics {
   // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
@@ -27,10 +33,14 @@ export class Metrics {
   readonly #bans = forEachAccount(() => 0);
   readonly #registry = new Registry();
 
-  /** `storage` tells its counts when the metrics are asked for, and so does `sharing`, where limits are to be shared. */
+  /**
+   * `storage` tells its counts when the metrics are asked for, and so do `missingLines` and, where limits are to be
+   * shared, `sharing`.
+   */
   constructor(
     storage: Readonly<StorageCounts>,
     deprecated: Pick<DeprecatedCalls, 'uses'>,
+    missingLines: () => MissingLines,
     sharing?: Readonly<Sharing>,
   ) {
     collectDefaultMetrics({ register: this.#registry });
@@ -68,6 +78,14 @@ export class Metrics {
     this.#publish('petstore_storage_operations_total', 'Work of the storage.', ['kind'], (count) => {
       for (const [kind, n] of Object.entries(storage)) count({ kind }, n);
     });
+    this.#publish(
+      'petstore_log_lines_dropped_total',
+      'Lines that the log does not have, since they repeat others, or since nobody read them in time.',
+      ['reason'],
+      (count) => {
+        for (const [reason, n] of Object.entries(missingLines())) count({ reason }, n);
+      },
+    );
     if (sharing) this.#publishSharing(sharing);
   }
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { destination } from 'pino';
 import type { Limiter } from './access/limiter.ts';
 import { LocalLimiter } from './access/local-limiter.ts';
 import { buildApp } from './app.ts';
@@ -9,6 +8,7 @@ import type { Database } from './db/database.ts';
 import { openStorage } from './db/open.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import { createLogger } from './log.ts';
+import { LogOutput } from './log-output.ts';
 import { referenceUrlWithKey } from './reference/url.ts';
 import { prepareDemo } from './workspaces/demo.ts';
 
@@ -24,12 +24,17 @@ export async function serve(config: Config): Promise<void> {
   const db = await openStorage(config);
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
-    const log = createLogger(config.logLevel, destination({ dest: 1, sync: false }));
+    const output = new LogOutput(process.stdout.fd);
+    process.on('exit', () => output.flush());
+    const log = createLogger(config.logLevel, output);
+    output.onReadAgain = (dropped) =>
+      log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
     const limiter = await openLimiter(config, db, log);
-    const app = buildApp({ config, db, limiter, log, clock: Date.now });
+    const unreadLines = () => output.dropped;
+    const app = buildApp({ config, db, limiter, log, clock: Date.now, unreadLines });
     stopOnSignal(app, limiter, db);
     await listen(app, config);
-    if (demoKey) console.log(welcome(config, demoKey));
+    if (demoKey) output.write(`${welcome(config, demoKey)}\n`);
     const sweep = () =>
       Promise.all([forgetOldKeys(db, Date.now()), limiter.forgetOld(config.banRules.memoryMs)]);
     setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), sweepEveryMs).unref();

@@ -53,8 +53,13 @@ export function ampleKey(dataDir: string, env: Environment = {}): string {
   return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir, ...env }).stdout).key;
 }
 
-/** Starts the service on a free port and waits until it is ready. */
-export async function startService(t: TestContext, dataDir: string, env: Environment = {}): Promise<Service> {
+/** Starts the service on a free port and waits until it is ready. `atOnce` gets the process before it says anything. */
+export async function startService(
+  t: TestContext,
+  dataDir: string,
+  env: Environment = {},
+  atOnce: (child: ChildProcess) => void = () => {},
+): Promise<Service> {
   const port = await freePort();
   const child = spawn(process.execPath, [bin, 'serve'], {
     env: environment({ PORT: String(port), PETSTORE_DATA_DIR: dataDir, ...env }),
@@ -62,6 +67,7 @@ export async function startService(t: TestContext, dataDir: string, env: Environ
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
+  atOnce(child);
   const exited = once(child, 'exit');
   t.after(() => child.kill('SIGKILL'));
   const origin = `http://127.0.0.1:${port}`;

@@ -1,0 +1,109 @@
+import { write, writeSync } from 'node:fs';
+import type { DestinationStream } from 'pino';
+
+/** Characters that may wait for a slow reader: seconds of a busy service. */
+export const maxWaiting = 4 * 1024 * 1024;
+const longestPauseMs = 100;
+/** How long the end of the process waits for the reader. */
+const flushWithinMs = 1_000;
+const flushPauseMs = 10;
+
+/**
+ * Writes lines to a file descriptor, in the background, so that a reader that is slow, stands still or is gone stops
+ * nobody. What waits is bounded. What does not fit, or cannot be written, is dropped and counted. A pipe must be
+ * non-blocking, which Node.js makes that of `process.stdout`.
+ */
+export class LogOutput implements DestinationStream {
+  /** Lines that were dropped until now. */
+  dropped = 0;
+  /** Called with how many lines were dropped, once something can be written again. */
+  onReadAgain: (dropped: number) => void = () => {};
+  readonly #fd: number;
+  #waiting = '';
+  /** What is left of what was taken for writing. */
+  #chunk = Buffer.alloc(0);
+  #isWriting = false;
+  #isPausing = false;
+  #pauseMs = 0;
+  #told = 0;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  write(line: string): void {
+    if (this.#waiting.length + this.#chunk.length + line.length > maxWaiting) {
+      this.dropped++;
+      return;
+    }
+    this.#waiting += line;
+    if (!this.#isWriting && !this.#isPausing) this.#writeNext();
+  }
+
+  /** Writes what waits before the process ends, as far as the reader takes it within a second. */
+  flush(): void {
+    const deadlineMs = performance.now() + flushWithinMs;
+    // What the system is writing just now is not written twice.
+    let rest = this.#isWriting ? this.#take() : Buffer.concat([this.#chunk, this.#take()]);
+    while (rest.length > 0 && performance.now() < deadlineMs) {
+      try {
+        rest = rest.subarray(writeSync(this.#fd, rest));
+      } catch (error) {
+        if (!isFull(error)) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, flushPauseMs);
+      }
+    }
+  }
+
+  #writeNext(): void {
+    if (this.#chunk.length === 0) this.#chunk = this.#take();
+    this.#isWriting = this.#chunk.length > 0;
+    if (this.#isWriting) write(this.#fd, this.#chunk, (error, written) => this.#written(error, written));
+  }
+
+  #take(): Buffer<ArrayBuffer> {
+    const bytes = Buffer.from(this.#waiting);
+    this.#waiting = '';
+    return bytes;
+  }
+
+  #written(error: NodeJS.ErrnoException | null, written: number): void {
+    if (error) {
+      if (!isFull(error)) this.#drop();
+      this.#pause();
+      return;
+    }
+    this.#pauseMs = 0;
+    this.#chunk = this.#chunk.subarray(written);
+    if (this.#chunk.length === 0 && this.dropped > this.#told) this.#tell();
+    this.#writeNext();
+  }
+
+  #pause(): void {
+    this.#isWriting = false;
+    this.#isPausing = true;
+    this.#pauseMs = Math.min(this.#pauseMs * 2 || 1, longestPauseMs);
+    const goOn = () => {
+      this.#isPausing = false;
+      this.#writeNext();
+    };
+    // What nobody reads keeps no process alive.
+    setTimeout(goOn, this.#pauseMs).unref();
+  }
+
+  /** Drops what could not be written, for the next may be: a full disk gets room, and a named pipe a new reader. */
+  #drop(): void {
+    for (let at = this.#chunk.indexOf('\n'); at !== -1; at = this.#chunk.indexOf('\n', at + 1))
+      this.dropped++;
+    this.#chunk = Buffer.alloc(0);
+  }
+
+  #tell(): void {
+    const dropped = this.dropped - this.#told;
+    this.#told = this.dropped;
+    this.onReadAgain(dropped);
+  }
+}
+
+/** Whether the reader has not taken what was written before. */
+const isFull = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EAGAIN';

@@ -1,0 +1,115 @@
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+
+/** Lines a second about requests that no key was admitted for: from one address, and from all together. */
+const perAddress = 10;
+const fromAll = 100;
+const intervalMs = 1_000;
+
+/**
+ * Writes one line for each answered request, in place of Fastify's two. Requests of callers with a key are bounded by
+ * their limits and all stand in the log. Of any others, as many as somebody sends, it keeps a sample.
+ */
+export class RequestLog extends LogController {
+  readonly #log: FastifyBaseLogger;
+  readonly #answers: Sample;
+  readonly #failures: Sample;
+
+  constructor(log: FastifyBaseLogger) {
+    super();
+    this.#log = log;
+    this.#answers = new Sample((leftOut) => log.info({ leftOut }, 'answered, too often to name each'));
+    this.#failures = new Sample((leftOut) => log.error({ leftOut }, 'failed, too often to name each'));
+  }
+
+  /** Lines that were left out until now, since there were too many like them. */
+  get leftOut(): number {
+    return this.#answers.leftOut + this.#failures.leftOut;
+  }
+
+  override incomingRequest(): void {}
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const { caller, ip } = request;
+    if (!caller && !this.#answers.takes(ip)) return;
+    this.#log.info(
+      {
+        reqId: request.id,
+        method: request.method,
+        url: request.url,
+        operation: request.operation?.id,
+        status: reply.statusCode,
+        durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+        keyId: caller?.keyId,
+        address: ip,
+        ...(error && { err: error }),
+      },
+      'answered',
+    );
+  }
+
+  /** The line for a request that could not be read, for the `reason` that Node.js names. */
+  unreadAnswered(
+    reqId: string,
+    status: number,
+    address: string | undefined,
+    reason: string | undefined,
+  ): void {
+    if (this.#answers.takes(address)) this.#log.info({ reqId, status, address, reason }, 'answered');
+  }
+
+  /** A failure of the service, beside the line for its answer. */
+  failed(request: FastifyRequest, err: unknown): void {
+    if (request.caller || this.#failures.takes(request.ip))
+      this.#log.error({ reqId: request.id, err }, 'failed');
+  }
+
+  override routeNotFound(): void {}
+
+  /** Tells what was left out and not told yet. */
+  close(): void {
+    this.#answers.endInterval();
+    this.#failures.endInterval();
+  }
+}
+
+/** Takes so many lines in each interval, and tells at its end how many were left out. */
+class Sample {
+  leftOut = 0;
+  readonly #tell: (leftOut: number) => void;
+  /** As many addresses as lines, at most. */
+  readonly #taken = new Map<string | undefined, number>();
+  #left = fromAll;
+  #told = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tell: (leftOut: number) => void) {
+    this.#tell = tell;
+  }
+
+  /** Whether a line about this address is to be written. */
+  takes(address: string | undefined): boolean {
+    this.#timer ??= setTimeout(() => this.endInterval(), intervalMs).unref();
+    const taken = this.#taken.get(address) ?? 0;
+    if (taken === perAddress || this.#left === 0) {
+      this.leftOut++;
+      return false;
+    }
+    this.#taken.set(address, taken + 1);
+    this.#left--;
+    return true;
+  }
+
+  endInterval(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#taken.clear();
+    this.#left = fromAll;
+    const leftOut = this.leftOut - this.#told;
+    this.#told = this.leftOut;
+    if (leftOut > 0) this.#tell(leftOut);
+  }
+}

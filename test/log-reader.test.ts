@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { maxWaiting } from '../src/log-output.ts';
+import { ampleKey, type Service, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
+import { until } from './support/valkey.ts';
+
+const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
+
+/** Sends as many requests, each of which makes a line of the log, and waits for the answers. */
+async function flood({ origin }: Service, key: string, count: number): Promise<void> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('latin1');
+  const request = `GET ${longUrl} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`;
+  let [sent, answered] = [0, 0];
+  const sendMore = () => {
+    for (; sent < count && sent < answered + 16; sent++) socket.write(request);
+    if (answered === count) socket.end();
+  };
+  socket.on('data', (text: unknown) => {
+    answered += String(text).split('HTTP/1.1 400').length - 1;
+    sendMore();
+  });
+  sendMore();
+  await once(socket, 'close');
+}
+
+/** Resident memory, where the system tells it. */
+function memoryOf({ child }: Service): number {
+  const [, kibibytes = 0] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1024;
+}
+
+/** Lines of the log that have come through. */
+const linesOf = (service: Service) =>
+  service
+    .output()
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+
+async function unreadLines({ origin }: Service): Promise<number> {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  return Number(/^petstore_log_lines_dropped_total\{reason="unread"\} (\d+)$/m.exec(text)?.[1]);
+}
+
+test('a log that nobody reads stops no answer and takes bounded memory; what is dropped is counted and told', {
+  skip: process.platform !== 'linux' && 'it looks into /proc',
+}, async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  await flood(service, key, 500);
+  const before = memoryOf(service);
+  service.child.stdout?.pause();
+  const count = 6_000;
+  await flood(service, key, count);
+  const grown = memoryOf(service) - before;
+  assert.ok(grown < 20 * maxWaiting, `${Math.round(grown / 1024 / 1024)} MiB more`);
+  service.child.stdout?.resume();
+  const told = () => linesOf(service).filter(({ dropped }) => dropped > 0);
+  await until(() => told().length > 0);
+  await until(
+    async () => told().reduce((sum, { dropped }) => sum + dropped, 0) === (await unreadLines(service)),
+  );
+  const dropped = await unreadLines(service);
+  const read = () => linesOf(service).filter(({ url }) => url?.startsWith('/v1/pets?')).length;
+  await until(() => read() === 500 + count - dropped);
+  assert.ok(dropped > count / 4, `${dropped}`);
+});
+
+test('a service whose log nobody reads ends on SIGTERM', { timeout: 20_000 }, async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  service.child.stdout?.pause();
+  await flood(service, key, 1_000);
+  const startMs = performance.now();
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+  assert.ok(performance.now() - startMs < 5_000);
+});
+
+test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder, {}, ({ stdout }) => stdout?.destroy());
+  const key = ampleKey(folder);
+  await flood(service, key, 200);
+  await sleep(50);
+  await flood(service, key, 200);
+  await until(async () => (await unreadLines(service)) >= 400);
+  assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+});
