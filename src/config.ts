@@ -23,6 +23,8 @@ export interface Config {
   /** How long a request waits for Valkey. */
   valkeyTimeoutMs: number;
   logLevel: LogLevel;
+  /** Variables that look like ours and set nothing. */
+  unknownVariables: string[];
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -32,12 +34,21 @@ export type LogLevel = (typeof logLevels)[number];
 export class ConfigError extends Error {}
 
 type Environment = Record<string, string | undefined>;
+/** The text of a variable, or the fallback where it is absent or empty. */
+type Read = (name: string, fallback: string) => string;
+
+/** What to say of an unknown variable. */
+export const unknownVariable = 'no setting has this name; "petstore serve --help" tells them';
 
 /** The configuration from environment variables; an empty variable counts as absent. Throws ConfigError. */
 export function readConfig(env: Environment): Readonly<Config> {
-  const read = (name: string, fallback: string) => env[name]?.trim() || fallback;
+  const known = new Set<string>();
+  const read: Read = (name, fallback) => {
+    known.add(name);
+    return env[name]?.trim() || fallback;
+  };
   const port = readPort(read('PORT', '8080'));
-  return Object.freeze({
+  const config = {
     port,
     host: read('HOST', '127.0.0.1'),
     dataDir: read('PETSTORE_DATA_DIR', './data'),
@@ -46,18 +57,22 @@ export function readConfig(env: Environment): Readonly<Config> {
     demo: readSwitch(read, 'PETSTORE_DEMO', 'on'),
     trustProxy: readTrustProxy(read('TRUST_PROXY', 'off')),
     banRules: {
-      strikesFactor: readNumber(env, 'PETSTORE_BAN_STRIKES_FACTOR', defaultBanRules.strikesFactor, 0),
-      firstMs: readNumber(env, 'PETSTORE_BAN_FIRST_SECONDS', defaultBanRules.firstMs / 1000, 1) * 1000,
-      longestMs: readNumber(env, 'PETSTORE_BAN_LONGEST_SECONDS', defaultBanRules.longestMs / 1000, 1) * 1000,
-      growth: readNumber(env, 'PETSTORE_BAN_GROWTH', defaultBanRules.growth, 1),
+      strikesFactor: readNumber(read, 'PETSTORE_BAN_STRIKES_FACTOR', defaultBanRules.strikesFactor, 0),
+      firstMs: readNumber(read, 'PETSTORE_BAN_FIRST_SECONDS', defaultBanRules.firstMs / 1000, 1) * 1000,
+      longestMs: readNumber(read, 'PETSTORE_BAN_LONGEST_SECONDS', defaultBanRules.longestMs / 1000, 1) * 1000,
+      growth: readNumber(read, 'PETSTORE_BAN_GROWTH', defaultBanRules.growth, 1),
       memoryMs:
-        readNumber(env, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
+        readNumber(read, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
     },
     enforceSunset: readSwitch(read, 'PETSTORE_ENFORCE_SUNSET', 'off'),
     valkeyUrls: readValkeyUrls(read('VALKEY_URL', '')),
-    valkeyTimeoutMs: readNumber(env, 'VALKEY_TIMEOUT_MS', 100, 1),
+    valkeyTimeoutMs: readNumber(read, 'VALKEY_TIMEOUT_MS', 100, 1),
     logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
-  });
+  };
+  const unknownVariables = Object.keys(env).filter(
+    (name) => name.startsWith('PETSTORE_') && !known.has(name),
+  );
+  return Object.freeze({ ...config, unknownVariables });
 }
 
 /** The address may hold a password, so a wrong one is not repeated. */
@@ -99,12 +114,13 @@ function readPort(text: string): number {
   return port;
 }
 
+/** A wrong address may hold a password, so it is not repeated. */
 function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isApiAddress = /^https?:$/.test(url?.protocol ?? '') && /\/v1\/?$/.test(url?.pathname ?? '');
   if (!url || !isApiAddress || url.search || url.hash || url.username || url.password) {
     throw new ConfigError(
-      `PETSTORE_BASE_URL must be an http or https address that ends in /v1, not ${JSON.stringify(text)}.`,
+      'PETSTORE_BASE_URL must be an http or https address that ends in /v1, without user, password, query and fragment.',
     );
   }
   return url.href.replace(/\/$/, '');
@@ -128,8 +144,8 @@ const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 const isNetwork = (text: string) =>
   isIP(text) !== 0 || (isIP(text.split('/')[0] as string) !== 0 && ipaddr.isValidCIDR(text));
 
-function readNumber(env: Environment, name: string, fallback: number, min: number): number {
-  const text = env[name]?.trim() || String(fallback);
+function readNumber(read: Read, name: string, fallback: number, min: number): number {
+  const text = read(name, String(fallback));
   const value = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
     throw new ConfigError(`${name} must be a number from ${min}, not ${JSON.stringify(text)}.`);
@@ -137,7 +153,7 @@ function readNumber(env: Environment, name: string, fallback: number, min: numbe
   return value;
 }
 
-function readSwitch(read: (name: string, fallback: string) => string, name: string, fallback: 'on' | 'off') {
+function readSwitch(read: Read, name: string, fallback: 'on' | 'off') {
   return readChoice(name, read(name, fallback), ['on', 'off']) === 'on';
 }
 

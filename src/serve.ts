@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Limiter } from './access/limiter.ts';
 import { LocalLimiter } from './access/local-limiter.ts';
 import { buildApp } from './app.ts';
-import type { Config } from './config.ts';
+import { type Config, unknownVariable } from './config.ts';
 import type { Database } from './db/database.ts';
 import { openStorage } from './db/open.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
@@ -29,6 +29,7 @@ export async function serve(config: Config): Promise<void> {
     const log = createLogger(config.logLevel, output);
     output.onReadAgain = (dropped) =>
       log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
+    for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
     const limiter = await openLimiter(config, db, log);
     const unreadLines = () => output.dropped;
     const app = buildApp({ config, db, limiter, log, clock: Date.now, unreadLines });

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts';
+import { readConfig, unknownVariable } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
 
@@ -7,7 +7,9 @@ const deadlineMs = 120_000;
 
 /** Runs a command's work on the storage that the environment names, and closes it. */
 export async function withStorage<T>(work: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openStorage(readConfig(process.env), deadlineMs);
+  const config = readConfig(process.env);
+  for (const name of config.unknownVariables) console.error(`petstore: ${name}: ${unknownVariable}`);
+  const db = await openStorage(config, deadlineMs);
   try {
     return await work(db);
   } finally {
