@@ -16,16 +16,26 @@ if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
 }
 
 function handOver() {
-  let node;
-  try {
-    node = module.createRequire(import.meta.url).resolve('node/bin/node');
-  } catch {
-    console.error(
-      `petstore: Node.js ${neededMajor} or newer is needed. "npm ci" installs it beside the service.`,
-    );
-    process.exit(1);
-  }
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  const child = spawn(installedNode(), process.argv.slice(1), { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
   child.on('exit', (code) => process.exit(code ?? 1));
+}
+
+/** The optional dependencies are Node.js for one platform each. npm installs the one that fits. */
+function installedNode() {
+  const require = module.createRequire(import.meta.url);
+  for (const name of Object.keys(require('../package.json').optionalDependencies)) {
+    try {
+      return require.resolve(`${name}/${require(`${name}/package.json`).bin.node}`);
+    } catch {
+      // It is another platform's.
+    }
+  }
+  return fail(`Node.js ${neededMajor} or newer is needed. "npm ci" installs it beside the service.`);
+}
+
+function fail(message) {
+  console.error(`petstore: ${message}`);
+  process.exit(1);
 }

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+interface Package {
+  version?: string;
+  integrity?: string;
+  link?: boolean;
+  hasInstallScript?: boolean;
+  bin?: Record<string, string>;
+  os?: string;
+  cpu?: string;
+}
+
+const fileAt = (path: string) => new URL(`../${path}`, import.meta.url);
+const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
+const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, Package> };
+const { optionalDependencies } = JSON.parse(textOf('package.json'));
+
+test('every byte that npm installs is locked, and none runs while it is installed', () => {
+  const fetched = Object.entries(packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  );
+  assert.ok(fetched.length > 100);
+  for (const [path, { integrity, hasInstallScript }] of fetched) {
+    assert.match(integrity ?? '', /^sha512-/, path);
+    assert.ok(!hasInstallScript, path);
+  }
+  assert.match(textOf('.npmrc'), /^ignore-scripts=true$/m);
+  assert.match(textOf('Dockerfile'), /npm ci .*--ignore-scripts/);
+});
+
+test('the lock file has the Node.js of each platform, in one version', () => {
+  const platforms = Object.entries(optionalDependencies).map(([name, version]) => {
+    const { os, cpu, bin, ...locked } = packages[`node_modules/${name}`] as Package;
+    assert.equal(locked.version, version, name);
+    assert.match(bin?.node ?? '', /^bin\/node/, name);
+    return `${os} ${cpu}`;
+  });
+  assert.deepEqual(platforms.sort(), ['darwin arm64', 'darwin x64', 'linux arm64', 'linux x64', 'win32 x64']);
+  assert.equal(new Set(Object.values(optionalDependencies)).size, 1);
+});
+
+test('npm scripts and npx run the Node.js that is locked', () => {
+  const { stdout } = spawnSync('npx node --version', {
+    shell: true,
+    cwd: fileURLToPath(fileAt('')),
+    encoding: 'utf8',
+  });
+  assert.equal(stdout.trim(), `v${Object.values(optionalDependencies)[0]}`);
+  assert.equal(process.version, stdout.trim());
+});
