@@ -2,11 +2,15 @@
 // Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
 import { spawn } from 'node:child_process';
 import module from 'node:module';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 26;
+/** Who was handed over to gets this long to end once the process that did it is gone. */
+const endWithinMs = 600;
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
+  endWithStarter();
   // Stripped and compiled code is kept for the next start, if that can be done.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/petstore', import.meta.url)));
   const { main } = await import('../src/main.ts');
@@ -16,10 +20,13 @@ if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
 }
 
 function handOver() {
-  const child = spawn(installedNode(), process.argv.slice(1), { stdio: 'inherit' });
+  // The system closes the channel when this process ends, however it ends.
+  const child = spawn(installedNode(), process.argv.slice(1), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
-  child.on('exit', (code) => process.exit(code ?? 1));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
 /** The optional dependencies are Node.js for one platform each. npm installs the one that fits. */
@@ -38,4 +45,17 @@ function installedNode() {
 function fail(message) {
   console.error(`petstore: ${message}`);
   process.exit(1);
+}
+
+/** Ends this process when its channel to the one that handed over closes. The channel itself keeps nothing running. */
+function endWithStarter() {
+  if (process.connected === false) end();
+  process.once('disconnect', end);
+  process.channel?.unref();
+}
+
+/** The service listens to SIGTERM and lets answers under way finish; other commands do not. */
+function end() {
+  setTimeout(() => process.exit(1), endWithinMs).unref();
+  if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(1);
 }

@@ -86,7 +86,7 @@ test('a service whose log nobody reads ends on SIGTERM', { timeout: 20_000 }, as
 
 test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
   const folder = await temporaryStorage(t);
-  const service = await startService(t, folder, {}, ({ stdout }) => stdout?.destroy());
+  const service = await startService(t, folder, {}, { atOnce: ({ stdout }) => stdout?.destroy() });
   const key = ampleKey(folder);
   await flood(service, key, 200);
   await sleep(50);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
 
-const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+export const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const startTimeoutMs = 20_000;
 const commandTimeoutMs = 60_000;
 
@@ -14,7 +14,7 @@ type Environment = Record<string, string>;
 const { PATH, HOME, PETSTORE_TEST_VALKEY_URL: VALKEY_URL = '' } = process.env;
 
 /** Storage is that of the folder, and limits are shared as the run of the tests says, unless the test says otherwise. */
-function environment(env: Environment) {
+export function environment(env: Environment) {
   const databaseUrl = databaseUrlOf(env.PETSTORE_DATA_DIR ?? '');
   return {
     PATH,
@@ -47,21 +47,30 @@ export interface Service {
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }>;
 }
 
+interface StartOptions {
+  by?: string[];
+  atOnce?: (child: ChildProcess) => void;
+}
+
 /** Creates a key to the demonstration that no test uses up. */
 export function ampleKey(dataDir: string, env: Environment = {}): string {
   const args = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000', '--json'];
   return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir, ...env }).stdout).key;
 }
 
-/** Starts the service on a free port and waits until it is ready. `atOnce` gets the process before it says anything. */
+/**
+ * Starts the service on a free port, by the Node.js that `by` calls, and waits until it is ready. `atOnce` gets the process
+ * before it says anything.
+ */
 export async function startService(
   t: TestContext,
   dataDir: string,
   env: Environment = {},
-  atOnce: (child: ChildProcess) => void = () => {},
+  { by = [process.execPath], atOnce = () => {} }: StartOptions = {},
 ): Promise<Service> {
   const port = await freePort();
-  const child = spawn(process.execPath, [bin, 'serve'], {
+  const [program, ...args] = [...by, bin, 'serve'] as [string, ...string[]];
+  const child = spawn(program, args, {
     env: environment({ PORT: String(port), PETSTORE_DATA_DIR: dataDir, ...env }),
   });
   let output = '';
