@@ -81,6 +81,24 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   assert.deepEqual(kept.body.slice(-2), [first.body, next.body]);
 });
 
+test('nothing but the data folder need be writable, not even /tmp', {
+  skip: aboutSqlite || (!canMount() && process.env.CI !== 'true' && 'mounting is not permitted'),
+}, (t) => {
+  const folder = temporaryFolder(t);
+  const script = `for folder in /tmp /var/tmp; do mount --bind "$folder" "$folder" && mount -o remount,bind,ro "$folder"; done
+    mount -o remount,bind,ro / && mount --bind "$0" "$0" && mount -o remount,bind,rw "$0" && cd / && exec "$@"`;
+  const everythingElseReadOnly = inOwnMounts(script, folder);
+  const run = (...args: string[]) => petstore(args, { PETSTORE_DATA_DIR: folder }, everythingElseReadOnly);
+  for (const args of [
+    ['workspaces', 'create', 'shop', '--seed'],
+    ['seed', '--workspace', 'shop', '--pets', '20000'],
+    ['workspaces', 'reset', 'shop'],
+  ]) {
+    const { status, stderr } = run(...args);
+    assert.deepEqual([status, stderr], [0, ''], args.join(' '));
+  }
+});
+
 describe('a data folder that cannot be used stops the start with one line that names it', {
   skip: aboutSqlite,
 }, () => {
@@ -156,8 +174,12 @@ const withoutPrivileges =
 
 /** Runs a program that sees the folder mounted read-only, which nobody else does. */
 function mountedReadOnly(folder: string): string[] {
+  return inOwnMounts('mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', folder);
+}
+
+/** Runs a program by a script that gets the folder as `$0`, and whose mounts nobody else sees. */
+function inOwnMounts(script: string, folder: string): string[] {
   const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
-  const script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
   return ['unshare', '--mount', ...asRoot, 'sh', '-c', script, folder];
 }
 

@@ -45,6 +45,8 @@ function open(dataDir: string, maxGroupSize: number): Database {
   const writer = new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
   try {
     writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+    // What SQLite keeps aside for a transaction needs no folder that can be written to, such as /tmp.
+    writer.exec('pragma temp_store = memory');
     migrate(writer, pendingMigrations('sqlite'));
     // From here on the event loop must not stand still for a lock: begin() waits without blocking.
     writer.exec('pragma busy_timeout = 0');
