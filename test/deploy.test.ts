@@ -6,8 +6,27 @@ import { parse } from 'yaml';
 const fileAt = (path: string) => new URL(`../${path}`, import.meta.url);
 const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
 
+interface Service {
+  image: string;
+  build?: string;
+  user?: string;
+  environment?: Record<string, string>;
+  command?: string[];
+  volumes?: string[];
+  ports?: string[];
+  networks?: string[];
+  tmpfs?: string[];
+  read_only?: boolean;
+  privileged?: boolean;
+  cap_add?: string[];
+  cap_drop?: string[];
+  security_opt?: string[];
+  healthcheck?: { test: string[] };
+}
+
 interface Compose {
-  services: Record<string, { environment?: Record<string, string>; volumes?: string[]; build?: string }>;
+  services: Record<string, Service>;
+  networks: Record<string, { internal?: boolean } | null>;
 }
 
 const compose: Compose = parse(textOf('compose.yaml'), { merge: true });
@@ -43,14 +62,55 @@ test('every setting of an instance is one that the service reads', () => {
   }
 });
 
-test('the load balancer knows every instance, and lets no caller choose its address', () => {
-  const nginx = textOf('deploy/nginx.conf');
-  const upstreams = [...nginx.matchAll(/^ *server ([\w-]+):8080 /gm)].map(([, name]) => name);
+test('no service is root or can become it, and none writes but to memory and its volumes', () => {
+  assert.equal(Object.keys(compose.services).length, 6);
+  for (const [name, service] of Object.entries(compose.services)) {
+    assert.ok(service.user && !/^(0|root)(:|$)/.test(service.user), name);
+    assert.equal(service.read_only, true, name);
+    assert.ok(service.tmpfs?.includes('/tmp'), name);
+    assert.deepEqual(service.cap_drop, ['ALL'], name);
+    assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+    assert.deepEqual([service.privileged, service.cap_add], [undefined, undefined], name);
+  }
+  const [, user] = /^USER (\d+)$/m.exec(textOf('Dockerfile')) ?? [];
+  assert.match(textOf('Dockerfile'), new RegExp(`useradd .*--uid ${user} `));
+  for (const [name, instance] of instances) assert.equal(instance.user, user, name);
+});
+
+test('the load balancer alone is published, on this machine unless asked, and no storage is near it', () => {
+  const published = Object.entries(compose.services).filter(([, { ports }]) => ports);
+  assert.deepEqual(
+    published.map(([name, { ports }]) => [name, ports]),
+    [['load-balancer', [`\${PETSTORE_PUBLISH:-127.0.0.1}:8080:8080`]]],
+  );
+  const { 'load-balancer': front, postgres, valkey } = compose.services;
+  assert.deepEqual(
+    [front?.networks, postgres?.networks, valkey?.networks],
+    [['front'], ['storage'], ['storage']],
+  );
+  assert.equal(compose.networks.storage?.internal, true);
+});
+
+test('Valkey and PostgreSQL ask for the password that the instances have', () => {
+  const { postgres, valkey } = compose.services;
+  const [of, ofValkey] = ['POSTGRES', 'VALKEY'].map((name) => `\${${name}_PASSWORD:-petstore}`);
+  assert.equal(postgres?.environment?.POSTGRES_PASSWORD, of);
+  assert.equal(valkey?.command?.[valkey.command.indexOf('--requirepass') + 1], ofValkey);
+  assert.equal(valkey?.environment?.REDISCLI_AUTH, ofValkey);
+  for (const [name, { environment }] of instances) {
+    assert.ok(environment?.DATABASE_URL?.includes(`:${of}@postgres:`), name);
+    assert.ok(environment?.VALKEY_URL?.includes(`:${ofValkey}@valkey:`), name);
+  }
+});
+
+test('the load balancer knows every instance', () => {
+  const upstreams = [...textOf('deploy/nginx.conf').matchAll(/^ *server ([\w-]+):8080 /gm)].map(
+    ([, name]) => name,
+  );
   assert.deepEqual(
     upstreams,
     instances.map(([name]) => name),
   );
-  assert.match(nginx, /proxy_set_header X-Forwarded-For \$remote_addr;/);
 });
 
 test('the operations page names every setting that decides how instances run', () => {
@@ -61,6 +121,9 @@ test('the operations page names every setting that decides how instances run', (
     'VALKEY_TIMEOUT_MS',
     'TRUST_PROXY',
     'PETSTORE_BASE_URL',
+    'PETSTORE_PUBLISH',
+    'POSTGRES_PASSWORD',
+    'VALKEY_PASSWORD',
     'HOST',
   ])
     assert.ok(page.includes(name), name);
