@@ -75,7 +75,7 @@ export class Servers {
     return this.#start(['bench/server.ts', kind, String(port), argument], port, '/v1/pets/1');
   }
 
-  /** Other servers that answer one pet at `/pets/1`, as far as `npm ci --prefix bench/peers` has installed them. */
+  /** Other servers that answer one pet at `/pets/1`, as far as `npm ci --ignore-scripts --prefix bench/peers` has installed them. */
   async startPeers(): Promise<(Server & { name: string })[]> {
     const file = join(this.folder, 'pets.json');
     const pet = { id: 1, name: 'Bella', categoryId: 1, status: 'available' };
@@ -88,7 +88,7 @@ export class Servers {
     for (const { name, program, args } of peers) {
       const path = join(root, 'bench/peers/node_modules/.bin', program);
       if (!existsSync(path)) {
-        console.log(`${name} is left out: "npm ci --prefix bench/peers" installs it.`);
+        console.log(`${name} is left out: "npm ci --ignore-scripts --prefix bench/peers" installs it.`);
         continue;
       }
       const port = await freePort();
