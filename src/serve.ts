@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Limiter } from './access/limiter.ts';
@@ -91,12 +92,21 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
   if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
 }
 
-/** npm runs scripts in a shell that ends on a signal and does not pass it on. */
+/** npm runs scripts in a shell that ends on a signal and does not pass it on, and that outlives npm. */
 function stopWithParent(stop: () => void): void {
-  const parent = process.ppid;
+  const started = ancestors();
   setInterval(() => {
-    if (process.ppid !== parent) stop();
+    if (ancestors() !== started) stop();
   }, checkParentEveryMs).unref();
+}
+
+/** The parent and, where Linux tells it, the parent's own. On macOS the shell becomes its one command. */
+function ancestors(): string {
+  try {
+    return `${process.ppid} ${/^PPid:.*$/m.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'))}`;
+  } catch {
+    return String(process.ppid);
+  }
 }
 
 function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {

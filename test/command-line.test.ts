@@ -104,31 +104,44 @@ test('a connection that is kept alive does not delay the stop', async (t) => {
   assert.ok(Date.now() - answeredMs < 5_000);
 });
 
-test('the service that npm runs in a shell ends with the shell', { timeout: 60_000 }, async (t) => {
-  const port = await freePort();
-  const env = {
-    ...process.env,
-    PORT: String(port),
-    PETSTORE_DATA_DIR: await temporaryStorage(t),
-    npm_lifecycle_event: 'start',
-  };
-  const bin = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
-  const shell = spawn('sh', ['-c', `"${process.execPath}" "${bin}" serve; true`], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+for (const [whom, signal, script, isTold] of [
+  ['its shell', 'SIGTERM', '"$0" "$1" serve; true', true],
+  [
+    'npm itself, killed',
+    'SIGKILL',
+    'sh -c \'"$0" "$1" serve; true\' "$0" "$1"; true',
+    process.platform === 'linux',
+  ],
+] as const) {
+  test(`the service that npm runs in a shell ends with ${whom}`, {
+    timeout: 60_000,
+    skip: !isTold && 'it is about Linux',
+  }, async (t) => {
+    const port = await freePort();
+    const env = {
+      ...process.env,
+      PORT: String(port),
+      PETSTORE_DATA_DIR: await temporaryStorage(t),
+      npm_lifecycle_event: 'start',
+    };
+    const bin = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
+    const shell = spawn('sh', ['-c', script, process.execPath, bin], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(shell.stdout, 'close');
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await isReady())) await sleep(50);
+    shell.stdout.resume();
+    shell.kill(signal);
+    await ended;
+    assert.equal(await isReady(), false);
   });
-  const ended = once(shell.stdout, 'close');
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${port}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady())) await sleep(50);
-  shell.stdout.resume();
-  shell.kill('SIGTERM');
-  await ended;
-  assert.equal(await isReady(), false);
-});
+}
 
 test('a reader that has seen enough ends a command quietly', () => {
   const bin = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
