@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -31,10 +32,11 @@ function handOver() {
 
 /** The optional dependencies are Node.js for one platform each. npm installs the one that fits. */
 function installedNode() {
-  const require = module.createRequire(import.meta.url);
-  for (const name of Object.keys(require('../package.json').optionalDependencies)) {
+  const { resolve } = module.createRequire(import.meta.url);
+  const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
+  for (const name of Object.keys(read(resolve('../package.json')).optionalDependencies)) {
     try {
-      return require.resolve(`${name}/${require(`${name}/package.json`).bin.node}`);
+      return resolve(`${name}/${read(resolve(`${name}/package.json`)).bin.node}`);
     } catch {
       // It is another platform's.
     }

@@ -12,7 +12,15 @@ const root = new URL('..', import.meta.url);
 
 /** Modules that open no connection. Every other one shows up, but for the program's own. */
 const silentModules = [
-  ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:sqlite', 'node:timers/promises'],
+  ...[
+    'node:crypto',
+    'node:fs',
+    'node:fs/promises',
+    'node:os',
+    'node:path',
+    'node:sqlite',
+    'node:timers/promises',
+  ],
   ...[
     'node:url',
     'node:util',
