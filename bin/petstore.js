@@ -26,6 +26,8 @@ function handOver() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  // Node.js would open its debugger, to everybody on this machine.
+  process.on('SIGUSR1', () => {});
   child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

@@ -48,7 +48,7 @@ export interface Service {
 }
 
 interface StartOptions {
-  by?: string[];
+  by?: [string, ...string[]];
   atOnce?: (child: ChildProcess) => void;
 }
 
@@ -69,8 +69,8 @@ export async function startService(
   { by = [process.execPath], atOnce = () => {} }: StartOptions = {},
 ): Promise<Service> {
   const port = await freePort();
-  const [program, ...args] = [...by, bin, 'serve'] as [string, ...string[]];
-  const child = spawn(program, args, {
+  const [program, ...args] = by;
+  const child = spawn(program, [...args, bin, 'serve'], {
     env: environment({ PORT: String(port), PETSTORE_DATA_DIR: dataDir, ...env }),
   });
   let output = '';
