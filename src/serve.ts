@@ -22,7 +22,7 @@ const stopWithinMs = 10_000;
 export async function serve(config: Config): Promise<void> {
   // Node.js would open its debugger, to everybody on this machine.
   process.on('SIGUSR1', () => {});
-  const db = await openStorage(config);
+  const db = await openStorage(config, { isService: true });
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const output = new LogOutput(process.stdout.fd);

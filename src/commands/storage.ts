@@ -9,7 +9,7 @@ const deadlineMs = 120_000;
 export async function withStorage<T>(work: (db: Database) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
   for (const name of config.unknownVariables) console.error(`petstore: ${name}: ${unknownVariable}`);
-  const db = await openStorage(config, deadlineMs);
+  const db = await openStorage(config, { deadlineMs });
   try {
     return await work(db);
   } finally {

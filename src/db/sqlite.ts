@@ -1,12 +1,13 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { inDataDir } from '../data-dir.ts';
+import { closeToOthers, ensureFile, inDataDir } from '../data-dir.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import { type Database, newCounts, type StorageCounts } from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
+import { ServiceLock } from './service-lock.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
 import { attempt, isLocked } from './sqlite-errors.ts';
 import { GroupedReads } from './sqlite-reads.ts';
@@ -26,22 +27,40 @@ interface PendingWrite {
   reject: (error: unknown) => void;
 }
 
-/**
- * Opens `petstore.db` in `dataDir`, creating both as needed, and brings its tables up to date. One connection
- * writes and one reads, so that readers see committed rows only (WAL). Throws StorageUnavailableError, or a plain
- * Error with one clear line where the database is newer than this code.
- */
-export async function openSqlite(
-  dataDir: string,
-  { maxGroupSize = defaultGroupSize } = {},
-): Promise<Database> {
-  return inDataDir(dataDir, () => attempt(() => open(dataDir, maxGroupSize)));
+interface Options {
+  /** Whether this is the service, of which a folder has one at most. */
+  isService?: boolean;
+  maxGroupSize?: number;
 }
 
-function open(dataDir: string, maxGroupSize: number): Database {
-  const path = join(dataDir, 'petstore.db');
+/**
+ * Opens `petstore.db` in `dataDir`, creating both as needed for their owner alone, and brings its tables up to date. One
+ * connection writes and one reads, so that readers see committed rows only (WAL). Throws StorageUnavailableError, also
+ * where another service has the folder, or a plain Error with one clear line where the database is newer than this code.
+ */
+export async function openSqlite(dataDir: string, options: Options = {}): Promise<Database> {
+  return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
+}
+
+function open(dataDir: string, { isService = false, maxGroupSize = defaultGroupSize }: Options): Database {
   assertWritable(dataDir);
-  if (existsSync(path)) assertWritable(path);
+  if (!closeToOthers(dataDir)) {
+    console.error(
+      `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give it a folder that is its own.`,
+    );
+  }
+  const lock = isService ? new ServiceLock(dataDir) : undefined;
+  try {
+    return connect(join(dataDir, 'petstore.db'), maxGroupSize, lock);
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+function connect(path: string, maxGroupSize: number, lock: ServiceLock | undefined): Database {
+  ensureFile(path);
+  assertWritable(path);
   const writer = new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
   try {
     writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
@@ -51,7 +70,7 @@ function open(dataDir: string, maxGroupSize: number): Database {
     // From here on the event loop must not stand still for a lock: begin() waits without blocking.
     writer.exec('pragma busy_timeout = 0');
     const reader = new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs });
-    return new SqliteDatabase(writer, reader, maxGroupSize);
+    return new SqliteDatabase(writer, reader, maxGroupSize, lock);
   } catch (error) {
     writer.close();
     throw error;
@@ -68,12 +87,19 @@ class SqliteDatabase implements Database {
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #reads: GroupedReads;
+  readonly #lock: ServiceLock | undefined;
   readonly #run: (...statement: Parameters<Sql>) => Row[];
   readonly #sql: Sql;
   #queue: PendingWrite[] = [];
   #draining: Promise<void> | undefined;
 
-  constructor(writer: DatabaseSync, reader: DatabaseSync, maxGroupSize: number) {
+  constructor(
+    writer: DatabaseSync,
+    reader: DatabaseSync,
+    maxGroupSize: number,
+    lock: ServiceLock | undefined,
+  ) {
+    this.#lock = lock;
     this.#maxGroupSize = maxGroupSize;
     this.#writer = writer;
     this.#reader = reader;
@@ -102,6 +128,7 @@ class SqliteDatabase implements Database {
     this.#reads.finish();
     this.#reader.close();
     this.#writer.close();
+    this.#lock?.release();
   }
 
   /** Commits what is queued, group by group. Writes of requests that arrive together form a group. */

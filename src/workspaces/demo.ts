@@ -1,7 +1,6 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKey, findCaller } from '../access/keys.ts';
-import { inDataDir } from '../data-dir.ts';
+import { closeToOthers, inDataDir, readOwnFile, replaceFile } from '../data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { seedWorkspace } from './seed.ts';
 import { createWorkspace, demoWorkspace, lockWorkspace } from './store.ts';
@@ -19,26 +18,17 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
       workspace = await createWorkspace(sql, demoWorkspace, nowMs);
       await seedWorkspace(sql, workspace.id);
     }
-    const kept = inDataDir(dataDir, () => readKey(file));
+    const kept = inDataDir(dataDir, () => {
+      closeToOthers(dataDir);
+      return readOwnFile(file)?.trim();
+    });
     if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
     const { key } = await createKey(
       sql,
       { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
       nowMs,
     );
-    inDataDir(dataDir, () => {
-      writeFileSync(file, `${key}\n`, { mode: 0o600 });
-      chmodSync(file, 0o600);
-    });
+    inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
     return key;
   });
-}
-
-function readKey(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

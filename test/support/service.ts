@@ -77,29 +77,32 @@ export async function startService(
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
   atOnce(child);
-  const exited = once(child, 'exit');
+  const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));
   const origin = `http://127.0.0.1:${port}`;
-  await ready(origin, child, () => output);
+  if (!(await isReady(origin, child))) {
+    child.kill('SIGKILL');
+    await ended;
+    throw new Error(`The service did not start: ${output}`);
+  }
   return {
     child,
     origin,
     output: () => output,
     async stop(signal) {
       child.kill(signal);
-      const [code, by] = await exited;
+      const [code, by] = await ended;
       return { code, signal: by };
     },
   };
 }
 
-async function ready(origin: string, child: ChildProcess, output: () => string): Promise<void> {
+async function isReady(origin: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + startTimeoutMs;
-  for (;;) {
-    if (child.exitCode !== null || Date.now() > deadline)
-      throw new Error(`The service did not start: ${output()}`);
+  while (child.exitCode === null && Date.now() < deadline) {
     const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
-    if (answer?.ok) return;
+    if (answer?.ok) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  return false;
 }
