@@ -15,6 +15,9 @@ import { fetchChecked, type JsonAnswer } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
 import { ampleKey, startService } from './support/service.ts';
 
+/** Long enough for anything on a busy machine, and short of hanging. */
+const patienceMs = 60_000;
+
 async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs): Promise<Database> {
   const db = await openPostgres(url, deadlineMs);
   t.after(() => db.close());
@@ -157,20 +160,77 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     }
   });
 
-  test('an order that is being placed when its workspace is deleted goes with it', async (t) => {
-    const [first, second] = await startInstances(t, await emptyDatabase(cluster));
-    const { workspaceId } = await first.addWorkspace('second', false);
-    const { promise: isPlaced, resolve } = Promise.withResolvers<void>();
-    const placing = first.db.write(async (sql) => {
-      await placeOrder(sql, workspaceId, {});
-      resolve();
-      await sleep(300);
+  /** Until a statement waits for what another transaction holds. */
+  const untilOneWaits = async ({ read }: Database) => {
+    const endMs = performance.now() + patienceMs;
+    while ((await read`select 1 from pg_locks where not granted`).length === 0) {
+      assert.ok(performance.now() < endMs, 'nothing waits');
+      await sleep(5);
+    }
+  };
+
+  for (const [kind, isNew] of [
+    ['an order', false],
+    ['an order, of which its workspace had never heard,', true],
+  ] as const) {
+    /** Two instances and an empty workspace, in which there are no orders yet if they are new. */
+    const start = async (t: TestContext) => {
+      const [first, second] = await startInstances(t, await emptyDatabase(cluster));
+      const { key, workspaceId } = await first.addWorkspace('second', false);
+      if (isNew) {
+        await first.db.write(
+          (sql) => sql`delete from sequences where workspace_id = ${workspaceId} and kind = 'orders'`,
+        );
+      }
+      const orders = () =>
+        first.db.read`select id from orders where workspace_id = ${workspaceId} order by id`;
+      /** Places an order and lets `action` begin while the order is not committed. */
+      const placingMeanwhile = async (action: () => Promise<unknown>) => {
+        let acting: Promise<unknown> | undefined;
+        await first.db.write(async (sql) => {
+          await placeOrder(sql, workspaceId, {});
+          acting ??= action();
+          await untilOneWaits(first.db);
+        });
+        await acting;
+      };
+      return { first, second, key, workspaceId, orders, placingMeanwhile };
+    };
+
+    test(`${kind} that is being placed when its workspace is deleted goes with it`, async (t) => {
+      const { second, workspaceId, orders, placingMeanwhile } = await start(t);
+      await placingMeanwhile(() => second.db.write((sql) => deleteWorkspace(sql, workspaceId)));
+      assert.deepEqual(await orders(), []);
+      assert.deepEqual(await second.db.read`select id from workspaces where id = ${workspaceId}`, []);
     });
-    await isPlaced;
-    await second.db.write((sql) => deleteWorkspace(sql, workspaceId));
-    await placing;
-    assert.deepEqual(await first.db.read`select id from orders where workspace_id = ${workspaceId}`, []);
-  });
+
+    test(`${kind} that is being placed when its workspace is reset goes with what was there`, async (t) => {
+      const { second, workspaceId, orders, placingMeanwhile } = await start(t);
+      await placingMeanwhile(() =>
+        second.db.write(async (sql) => {
+          await clearWorkspace(sql, workspaceId);
+          await seedWorkspace(sql, workspaceId);
+        }),
+      );
+      assert.deepEqual(await orders(), [[1], [2], [3], [4], [5], [6], [7], [8]]);
+    });
+
+    test(`${kind} that is asked for while its workspace is being deleted gets 401 and is not kept`, async (t) => {
+      const { first, second, key, workspaceId, orders } = await start(t);
+      let placing: Promise<JsonAnswer> | undefined;
+      await first.db.write(async (sql) => {
+        await deleteWorkspace(sql, workspaceId);
+        placing ??= second.call('POST', '/store/orders', { key, body: {} });
+        await untilOneWaits(first.db);
+      });
+      assert.equal((await placing)?.status, 401);
+      assert.deepEqual(await orders(), []);
+      assert.deepEqual(
+        await first.db.read`select kind from sequences where workspace_id = ${workspaceId}`,
+        [],
+      );
+    });
+  }
 
   test('a workspace that is reset while others write to it keeps its rules', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));

@@ -71,7 +71,7 @@ export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<voi
   // Rows are locked in the order in which requests lock them: pets, sequences, categories. Once the sequences are, nobody
   // adds a row, and what other connections added until then is removed too.
   await deleteRows(sql, workspaceId, leafTables);
-  await sql`update sequences set last_id = 0 where workspace_id = ${workspaceId}`;
+  await startSequences(sql, workspaceId);
   await deleteRows(sql, workspaceId, contentTables);
 }
 
@@ -105,9 +105,12 @@ async function deleteRows(sql: Sql, workspaceId: number, tables: Fragment[]): Pr
   for (const table of tables) await sql`delete from ${table} where workspace_id = ${workspaceId}`;
 }
 
+/** Starts the ids of every kind from 1, also of kinds that the workspace did not have, and locks them all. */
 async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
   for (const kind of kinds) {
-    await sql`insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)`;
+    await sql`
+      insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)
+      on conflict (workspace_id, kind) do update set last_id = 0`;
   }
 }
 
@@ -116,14 +119,27 @@ async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
  * `unauthorized` where the workspace was deleted while a request on it was under way.
  */
 export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
-  const [row] = await sql`
+  const [known] = await sql`
     update sequences set last_id = last_id + ${count}
     where workspace_id = ${workspaceId} and kind = ${kind} returning last_id`;
+  const [row] = known ? [known] : await startSequence(sql, workspaceId, kind, count);
   if (!row)
     throw new ApiError('unauthorized', 'The workspace of this API key is gone.', {
       'www-authenticate': 'Bearer',
     });
   return Number(row[0]) - count + 1;
+}
+
+/**
+ * The last of the first `count` ids of a kind that is younger than the workspace, which an older version made. No row
+ * where the workspace is gone. One that goes meanwhile breaks the foreign key: then the transaction runs again.
+ */
+function startSequence(sql: Sql, workspaceId: number, kind: Kind, count: number): Promise<Row[]> {
+  return sql`
+    insert into sequences (workspace_id, kind, last_id)
+    select id, ${kind}, ${count} from workspaces where id = ${workspaceId}
+    on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id
+    returning last_id`;
 }
 
 const toWorkspace = ([id, name, createdAtMs]: Row): Workspace => ({
