@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { openSqlite } from '../src/db/sqlite.ts';
+import { attempt } from '../src/db/sqlite-errors.ts';
+import { GroupedReads } from '../src/db/sqlite-reads.ts';
+import { StorageUnavailableError } from '../src/errors.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { assertSound } from './support/invariants.ts';
 import { fetchChecked } from './support/petstore.ts';
@@ -25,18 +28,13 @@ test('no room to write: 503 and reading goes on; with room again service resumes
       key,
       body: { name: 'Dragons', description: 'x'.repeat(2_000) },
     });
-  const limitFiles = (bytes: string) =>
-    assert.equal(
-      spawnSync('prlimit', [`--pid=${service.child.pid}`, `--fsize=${bytes}:unlimited`]).status,
-      0,
-    );
-  limitFiles(String(statSync(join(folder, 'petstore.db-wal')).size + 200_000));
+  limitFiles(service.child.pid, String(statSync(join(folder, 'petstore.db-wal')).size + 200_000));
   const ids: number[] = [];
   let answer = await create();
   for (; answer.status === 201; answer = await create()) ids.push(answer.body.id);
   assert.equal(answer.status, 503, answer.text);
   assert.equal((await fetchChecked(service.origin, 'GET', '/pets/1', { key })).status, 200);
-  limitFiles('unlimited');
+  limitFiles(service.child.pid, 'unlimited');
   answer = await create();
   assert.equal(answer.status, 201, answer.text);
   assert.equal(answer.body.id, (ids.at(-1) as number) + 1, 'what was refused left nothing');
@@ -47,6 +45,27 @@ test('no room to write: 503 and reading goes on; with room again service resumes
   for (const id of ids) {
     assert.ok(database.prepare('select id from categories where workspace_id = 1 and id = ?').get(id));
   }
+});
+
+test('no room for what a read must sort: it fails, the reads beside it are answered, and reading goes on', {
+  skip: aboutSqlite || (!hasPrlimit && 'prlimit is not installed'),
+}, async (t) => {
+  const connection = new DatabaseSync(':memory:', { returnArrays: true });
+  t.after(() => connection.close());
+  connection.exec('pragma temp_store = file; create table one (i); insert into one values (1)');
+  const reads = new GroupedReads(connection);
+  const read = (sql: string) => reads.add(() => attempt(() => connection.prepare(sql).all()) as never);
+  const sorted = `
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
+    select max(n.i) from (select n.i from n, one order by n.i % 7, hex(zeroblob(100)) limit -1 offset 1) n`;
+  limitFiles(process.pid, '4096');
+  const results = await Promise.allSettled([read('select 1'), read(sorted), read('select 2')]);
+  limitFiles(process.pid, 'unlimited');
+  const [before, failed, after] = results;
+  assert.deepEqual(before, { status: 'fulfilled', value: [[1]] });
+  assert.ok(failed?.status === 'rejected' && failed.reason instanceof StorageUnavailableError);
+  assert.deepEqual(after, { status: 'fulfilled', value: [[2]] });
+  assert.deepEqual(await read(sorted), [[20_000]]);
 });
 
 test('files that become read-only: 503 and reading goes on; writable again, service resumes', {
@@ -153,6 +172,11 @@ describe('a data folder that cannot be used stops the start with one line that n
     }
   });
 });
+
+/** How large the files may become that a process writes. */
+function limitFiles(pid: number | undefined, bytes: string): void {
+  assert.equal(spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]).status, 0);
+}
 
 /** A data folder with a database in it. */
 async function filledFolder(t: TestContext): Promise<string> {
