@@ -1,9 +1,13 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { requestDeadlineMs } from '../../src/db/open.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { type JsonAnswer, Petstore } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 import { run, withSchema } from './storage.ts';
+
+/** Long enough for anything on a busy machine, and short of hanging. */
+export const patienceMs = 60_000;
 
 let schemas = 0;
 
@@ -14,13 +18,17 @@ export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
   return withSchema(url, schema);
 }
 
-/** Petstores with connections of their own over one database, which holds a seeded workspace. */
+/**
+ * Petstores with connections of their own over one database, which holds a seeded workspace. Unless a test is about
+ * deadlines, they have time enough on a busy machine.
+ */
 export async function startInstances(
   t: TestContext,
   databaseUrl: string,
+  deadlineMs = patienceMs,
 ): Promise<[Petstore, Petstore, Petstore]> {
   const start = async () => {
-    const instance = new Petstore(await openPostgres(databaseUrl, requestDeadlineMs), '');
+    const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '');
     t.after(() => instance.close());
     return instance;
   };
@@ -29,6 +37,17 @@ export async function startInstances(
   const { key } = await first.addWorkspace('first', true);
   for (const instance of instances) instance.key = key;
   return instances;
+}
+
+/** Asks until the answer has this status, as clients of a busy machine do, and answers it. */
+export async function untilStatus(status: number, ask: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
+  const endMs = performance.now() + patienceMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer.status === status) return answer;
+    assert.ok(performance.now() < endMs, `${answer.status} instead of ${status}: ${answer.text}`);
+    await sleep(20);
+  }
 }
 
 /** What `send` answers for 0, 1, …, asked by `clients` at once that take turns among the instances. */
