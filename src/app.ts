@@ -97,7 +97,8 @@ export function buildApp({
     requestTimeout: requestTimeoutMs,
     return503OnClosing: false,
     schemaController: { compilersFactory: noCompilers },
-    routerOptions: { maxParamLength: maxHeaderBytes },
+    // Each operation reads the query itself.
+    routerOptions: { maxParamLength: maxHeaderBytes, querystringParser: () => ({}) },
     http: {
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: headersTimeoutMs,

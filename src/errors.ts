@@ -18,7 +18,7 @@ export const errorCodes = {
   order_complete: [409, 'The order is complete and closed.'],
   gone: [410, 'The operation was sunset and is no longer served.'],
   precondition_failed: [412, 'The resource is not what If-Match says.'],
-  payload_too_large: [413, 'The body exceeds 64 KiB.'],
+  payload_too_large: [413, 'The body exceeds 64 KiB, or holds more than 1,000 values.'],
   unsupported_media_type: [415, 'The Content-Type is not one that the operation takes.'],
   idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
   rate_limited: [429, 'A limit of the plan is used up until Retry-After.'],

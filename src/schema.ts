@@ -47,6 +47,8 @@ export type PetStatus = Type.Static<typeof PetStatus>;
 /** So many digits, with a sign or without, are always exact in a double. */
 const digitsOfSafeIntegers = 15;
 
+const [minInt64, maxInt64] = ['-9223372036854775808', '9223372036854775807'];
+
 /** The largest double below 2^63. */
 const maxInt64Double = 2 ** 63 - 1024;
 
@@ -54,13 +56,14 @@ const maxInt64Double = 2 ** 63 - 1024;
 export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
 
 /**
- * The number for a decimal integer, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still
+ * The number for a decimal integer without zeros before it, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still
  * within 64 bits: it tells such ids from impossible ones, columns take it, and no row has an id that large.
  */
 export function toInt64(digits: string): number | undefined {
   if (digits.length <= digitsOfSafeIntegers) return Number(digits);
-  const exact = BigInt(digits);
-  if (exact !== BigInt.asIntN(64, exact)) return undefined;
+  const last = digits.startsWith('-') ? minInt64 : maxInt64;
+  // Of as many digits, the greater number is the greater text.
+  if (digits.length > last.length || (digits.length === last.length && digits > last)) return undefined;
   return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
 }
 

@@ -8,6 +8,10 @@ import { expectation } from './expectation.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
 import { defaultLimit, type PageRequest, readCursor } from './page.ts';
+import { quote } from './quote.ts';
+
+/** Names that a message tells of what a query may hold thousands of. */
+const maxNamed = 10;
 
 type Values = Record<string, unknown>;
 
@@ -112,20 +116,23 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   if (start === -1) return values;
   const query = url.slice(start + 1);
   assertWellEncoded(query);
+  const unknown = new Set<string>();
+  const repeated = new Set<string>();
   for (const [name, text] of new URLSearchParams(query)) {
     const schema = Object.hasOwn(spec.query, name) ? spec.query[name] : undefined;
-    if (!schema) {
-      const known = Object.keys(spec.query).join(', ') || 'none';
-      problems.push(
-        `${JSON.stringify(name)} is not a query parameter of this operation, which takes ${known}`,
-      );
-    } else if (Type.IsArray(schema)) {
+    if (!schema) unknown.add(name);
+    else if (Type.IsArray(schema)) {
       values[name] ??= [];
       (values[name] as unknown[]).push(fromText(schema.items, text));
-    } else if (name in values) {
-      problems.push(`Query parameter ${name} must stand once`);
-    } else values[name] = fromText(schema, text);
+    } else if (name in values) repeated.add(name);
+    else values[name] = fromText(schema, text);
   }
+  const known = Object.keys(spec.query).join(', ') || 'none';
+  for (const name of [...unknown].slice(0, maxNamed)) {
+    problems.push(`${quote(name)} is not a query parameter of this operation, which takes ${known}`);
+  }
+  if (unknown.size > maxNamed) problems.push(`Nor are ${unknown.size - maxNamed} more`);
+  for (const name of repeated) problems.push(`Query parameter ${name} must stand once`);
   return values;
 }
 
@@ -159,12 +166,10 @@ function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]):
   const [contentType = '', ...more] = contentTypes;
   if (more.length > 0) throw new ApiError('unsupported_media_type', 'Content-Type must stand once.');
   if (mediaTypes.includes(contentType)) return;
-  const [mediaType, ...parameters] = contentType
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
-  const isUtf8 = parameters.every((parameter) => !/^charset\s*=(?!\s*"?utf-8"?$)/.test(parameter));
-  if (!isUtf8 || !mediaTypes.includes(mediaType as string)) {
+  const type = contentType.toLowerCase();
+  const [mediaType = ''] = type.split(';', 1);
+  const isUtf8 = !/;\s*charset\s*=(?!\s*"?utf-8"?\s*(?:;|$))/.test(type);
+  if (!isUtf8 || !mediaTypes.includes(mediaType.trim())) {
     throw new ApiError(
       'unsupported_media_type',
       `Content-Type must be ${mediaTypes.join(' or ')}, in UTF-8.`,

@@ -1,17 +1,19 @@
 import { ApiError } from '../errors.ts';
 import { toInt64 } from '../schema.ts';
+import { quote } from './quote.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** What JSON.parse may take without complaint but not keep as written: long numbers, exponents, escaped surrogates. */
-const needsExactness = /[\d.]{16}|\d[eE]|\\u[dD]/;
+/** How many values a body may hold, at any depth, each list and object and what is in them. */
+export const maxValues = 1_000;
 
 /** JSON.parse takes more, but how much more depends on the stack. */
 const maxDepth = 500;
 
 /**
  * Parses a JSON text strictly (RFC 8259, and RFC 7493 for what it leaves open): UTF-8, no property twice, no unpaired
- * surrogate, no number rounded to an integer, at most 500 levels. Throws `invalid_json` saying what is wrong.
+ * surrogate, no number rounded to an integer, at most 500 levels. Throws `invalid_json` saying what is wrong, and
+ * `payload_too_large` for more than 1,000 values, before they are made.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
@@ -20,20 +22,27 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw invalidJson('it is not UTF-8');
   }
-  const { colons, depth } = measure(text);
-  if (depth > maxDepth) throw invalidJson(`it is nested deeper than ${maxDepth} levels`);
+  const { properties, isExact } = survey(text);
   let value: unknown;
   try {
-    value = needsExactness.test(text) ? JSON.parse(text, keepExact as Reviver) : JSON.parse(text);
+    value = isExact ? JSON.parse(text) : JSON.parse(text, keepExact as Reviver);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    throw invalidJson((error as Error).message);
+    // It may quote a few characters, and begin or end within a pair.
+    throw invalidJson((error as Error).message.toWellFormed());
   }
-  if (countProperties(value) < colons) {
-    throw invalidJson(`the property ${JSON.stringify(duplicateProperty(text))} stands twice in one object`);
+  if (countProperties(value) < properties) {
+    throw invalidJson(`the property ${quote(duplicateProperty(text))} stands twice in one object`);
   }
   return value;
 }
+
+/** Too many for what a body may cost, whatever they are. */
+const tooManyValues = () =>
+  new ApiError(
+    'payload_too_large',
+    `The body must not hold more than ${maxValues.toLocaleString('en-US')} values, counting lists, objects and all that is in them.`,
+  );
 
 const invalidJson = (reason: string) =>
   new ApiError('invalid_json', `The body is not valid JSON: ${reason}.`);
@@ -49,17 +58,17 @@ function keepExact(key: string, value: unknown, context: { source?: string }): u
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
     throw invalidJson('a string has an unpaired surrogate');
   }
-  if (typeof value !== 'number' || !Number.isFinite(value)) return value;
+  // The double nearest to an integer is one, too. Beyond 64 bits nothing fits.
+  if (!Number.isInteger(value) || Math.abs(value as number) > 2 ** 63) return value;
   const integer = integerOf(context.source as string);
-  if (integer === undefined) return Number.isInteger(value) ? Number.NaN : value;
-  return toInt64(integer) ?? value;
+  return integer === undefined ? Number.NaN : (toInt64(integer) ?? value);
 }
 
 /** The digits of a JSON number that is an integer, as 1500 of `1.5e3`; undefined for a fraction. */
 function integerOf(source: string): string | undefined {
   const parts = /^(-?)(\d+)\.?(\d*)[eE]?(.*)$/.exec(source) as string[];
   const [, sign, whole, fraction, exponent] = parts as [string, string, string, string, string];
-  const digits = `${whole}${fraction}`;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
   if (end === 0) return `${sign}0`;
@@ -81,26 +90,77 @@ function countProperties(value: unknown): number {
   return count;
 }
 
-/** The colons of a JSON text outside its strings, one for each property as it is written, and its deepest level. */
-function measure(json: string): { colons: number; depth: number } {
-  let colons = 0;
+const numberOrLiteral = /[^ \n\r\t,:"[\]{}]+/y;
+/** One that JSON.parse keeps as it is written. */
+const exactOne = /(?:-?\d{1,15}|true|false|null)(?=[ \n\r\t,\]}]|$)/y;
+const escapedSurrogate = /\\u[dD]/;
+
+/**
+ * Goes over a JSON text before anything is made of it: how many properties it writes down, and whether JSON.parse keeps
+ * all that it says. Refuses too many values and too many levels. A text that is no JSON may hold more values than are
+ * counted here, but none of those are made: they come after the first mistake.
+ */
+function survey(json: string): { properties: number; isExact: boolean } {
+  let values = 0;
+  let properties = 0;
   let level = 0;
-  let depth = 0;
-  let isInString = false;
+  let isExact = !escapedSurrogate.test(json);
   for (let i = 0; i < json.length; i++) {
-    const character = json[i];
-    if (character === '"') isInString = !isInString;
-    else if (character === '\\') i++;
-    else if (isInString) continue;
-    else if (character === ':') colons++;
-    else if (character === '{' || character === '[') depth = Math.max(depth, ++level);
-    else if (character === '}' || character === ']') level--;
+    switch (json[i]) {
+      case ' ':
+      case '\n':
+      case '\r':
+      case '\t':
+      case ',':
+        continue;
+      case ']':
+      case '}':
+        level--;
+        continue;
+      case ':':
+        // What stood before it was a name and no value.
+        values--;
+        properties++;
+        continue;
+      case '[':
+      case '{':
+        if (++level > maxDepth) throw invalidJson(`it is nested deeper than ${maxDepth} levels`);
+        break;
+      case '"':
+        i = endOfString(json, i);
+        break;
+      default: {
+        let end = endOf(exactOne, json, i);
+        if (end === 0) {
+          isExact = false;
+          end = endOf(numberOrLiteral, json, i);
+        }
+        i = end - 1;
+      }
+    }
+    if (++values > maxValues) throw tooManyValues();
   }
-  return { colons, depth };
+  return { properties, isExact };
+}
+
+/** Where that ends which a sticky pattern finds at `start`; 0 where it finds nothing. */
+function endOf(pattern: RegExp, json: string, start: number): number {
+  pattern.lastIndex = start;
+  pattern.test(json);
+  return pattern.lastIndex;
+}
+
+/** Where the string ends that begins at `start`. */
+function endOfString(json: string, start: number): number {
+  for (let i = start + 1; i < json.length; i++) {
+    if (json[i] === '"') return i;
+    if (json[i] === '\\') i++;
+  }
+  return json.length;
 }
 
 /** The first property that stands twice in one object of a valid JSON text. */
-function duplicateProperty(json: string): string | undefined {
+function duplicateProperty(json: string): string {
   const open: Set<string>[] = [];
   for (const [token, , colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g)) {
     if (token === '{') open.push(new Set());
@@ -112,5 +172,5 @@ function duplicateProperty(json: string): string | undefined {
       names.add(name);
     }
   }
-  return undefined;
+  throw new Error('No property stands twice.');
 }

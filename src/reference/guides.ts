@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dayMs, defaultBanRules, minStrikes } from '../access/limits.ts';
 import { plans } from '../access/plans.ts';
+import { maxValues } from '../http/json.ts';
 
 /** A text about the whole API, in CommonMark. */
 export type Guide = {
@@ -34,7 +35,7 @@ function fill(text: string, values: Record<string, string>): string {
 
 const number = (value: number) => value.toLocaleString('en-US');
 
-/** What the guides tell of the limits, from where it is decided. */
+/** What the guides tell of limits and bounds, from where it is decided. */
 const facts = () => ({
   plans: planTable(),
   free_pace_seconds: number(Math.ceil(dayMs / 1000 / plans.free.perDay)),
@@ -43,6 +44,7 @@ const facts = () => ({
   ban_growth: number(defaultBanRules.growth),
   ban_longest_minutes: number(defaultBanRules.longestMs / 60_000),
   ban_memory_hours: number(defaultBanRules.memoryMs / 3_600_000),
+  max_values: number(maxValues),
 });
 
 function planTable(): string {

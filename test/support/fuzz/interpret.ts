@@ -32,6 +32,7 @@ interface Described {
 }
 
 const maxBodyBytes = 65_536;
+const maxValues = 1_000;
 const maxHeadBytes = 16_384;
 /** More than the fields take that a client adds by itself. */
 const addedHeadBytes = 400;
@@ -112,6 +113,7 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
   if (operation.fitsBody) {
     if (!isMediaTypeFine(operation, wire.headers)) statuses.push(415);
     body = wire.isSpoilt ? undefined : parsed(String(wire.body));
+    if (wire.isSpoilt ? mayHoldTooMany(String(wire.body)) : valuesIn(body) > maxValues) statuses.push(413);
     if (!operation.fitsBody(body) || Array.isArray(body)) statuses.push(400);
   } else if (
     operation.method === 'DELETE' &&
@@ -229,6 +231,15 @@ function isMediaTypeFine({ mediaTypes }: Described, headers: Wire['headers']): b
 /** The grammar of RFC 9110, section 8.3.1, leniently: parameters may be anything. No type is no mistake. */
 const isMediaType = (value: string | undefined) =>
   value === undefined || /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;.*)?$/.test(value);
+
+/** How many values a JSON value is, at any depth. */
+const valuesIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((count: number, part) => count + valuesIn(part), 1)
+    : 1;
+
+/** Whether the values of what is no JSON may be too many before it shows. */
+const mayHoldTooMany = (text: string) => text.split(/[[{,:]/).length > maxValues;
 
 /** The value of a JSON text of whole characters, with NaN for numbers that no integer type holds as written. */
 function parsed(text: string): unknown {

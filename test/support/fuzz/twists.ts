@@ -99,6 +99,8 @@ const ofTexts: Arbitrary<Twist> = fc.oneof(
     ),
   },
   fc.constant<Twist>(withProperty('padding', 'x'.repeat(70_000))),
+  // With the list and the body itself, and two to eight properties, at most 1,000 values or more.
+  fc.integer({ min: 985, max: 1_005 }).map((count) => withProperty('padding', Array(count).fill(0))),
 );
 
 const queryParts = fc.constantFrom(
