@@ -8,6 +8,7 @@ import {
   type Decision,
   dayMs,
   decide,
+  look,
   minuteMs,
   newAccount,
   type Terms,
@@ -102,6 +103,23 @@ test('with bans too, no calendar window admits more than the plan, even when the
         minutes,
         minutes.toSorted((a, b) => a - b),
       );
+    }),
+  );
+});
+
+test('an account looked at has what the next request finds, wherever the clock was set', () => {
+  const jumps = fc.array(fc.constantFrom(0, 1, minuteMs, -minuteMs, -90_000, dayMs, -dayMs, -2 * dayMs), {
+    minLength: 1,
+    maxLength: 60,
+  });
+  fc.assert(
+    fc.property(quotas, jumps, (quota, stepsMs) => {
+      for (const { nowMs, before, decision } of run({ quota }, stepsMs)) {
+        const { minute, day } = look(before, { quota }, nowMs);
+        const taken = decision.outcome === 'admitted' ? 1 : 0;
+        assert.deepEqual({ ...minute, remaining: minute.remaining - taken }, decision.minute);
+        assert.deepEqual({ ...day, remaining: day.remaining - taken }, decision.day);
+      }
     }),
   );
 });

@@ -187,6 +187,20 @@ test('while the storage cannot tell whose a key is, nobody is charged', async (t
   assert.deepEqual([back.status, remaining(back)], [200, 299]);
 });
 
+test('the headers of a failure tell what is left also where the clock was set back', async (t) => {
+  const store = await startPetstore(t);
+  await times(60, () => store.call('GET', '/pets/1', { key: null }));
+  const { key } = await store.addKey('pro');
+  store.nowMs -= 90_000;
+  const refused = await store.call('GET', '/pets/1', { key: null });
+  assert.deepEqual([refused.status, remaining(refused)], [429, 0]);
+  await store.db.write((sql) => sql`alter table api_keys rename column plan to scheme`);
+  const failed = await store.call('GET', '/pets/1', { key });
+  assert.equal(failed.status, 500);
+  assert.equal(failed.headers.ratelimit, refused.headers.ratelimit);
+  await store.db.write((sql) => sql`alter table api_keys rename column scheme to plan`);
+});
+
 test('counts that cannot be saved are kept and saved later', async (t) => {
   const store = await startPetstore(t);
   const { key, id } = await store.addKey('free');

@@ -107,10 +107,7 @@ export function decide(
   clockMs: number,
 ): { decision: Decision; account: Account } {
   const { quota, banRules } = terms;
-  // An account from far in the future was used while the clock was wrong.
-  const known = account.minute * minuteMs > clockMs + dayMs ? newAccount : account;
-  const nowMs = Math.max(clockMs, known.minute * minuteMs);
-  const current = turn(known, terms, nowMs);
+  const { current, nowMs } = turn(account, terms, clockMs);
 
   if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, clockMs);
 
@@ -140,29 +137,36 @@ function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): nu
 
 /** How an account stands, as a decision that charges nothing. */
 export function look(account: Account, terms: Terms, clockMs: number): Decision {
-  return describe('admitted', turn(account, terms, clockMs), terms.quota, clockMs, false);
+  return describe('admitted', turn(account, terms, clockMs).current, terms.quota, clockMs, false);
 }
 
-/** The account as it stands at a time: windows that are over are empty, and pardoned bans are forgotten. */
+/**
+ * The account as it stands, and its time, which never goes back: windows that are over are empty, and pardoned bans are
+ * forgotten.
+ */
 export function turn(
   account: Account,
   { pardonedAtMs = 0 }: Pick<Terms, 'pardonedAtMs'>,
-  nowMs: number,
-): Account {
+  clockMs: number,
+): { current: Account; nowMs: number } {
+  // An account from far in the future was used while the clock was wrong.
+  const known = account.minute * minuteMs > clockMs + dayMs ? newAccount : account;
+  const nowMs = Math.max(clockMs, known.minute * minuteMs);
   const minute = Math.floor(nowMs / minuteMs);
-  const isPardoned = account.bannedAtMs !== 0 && account.bannedAtMs <= pardonedAtMs;
-  if (minute === account.minute && !isPardoned) return account;
+  const isPardoned = known.bannedAtMs !== 0 && known.bannedAtMs <= pardonedAtMs;
+  if (minute === known.minute && !isPardoned) return { current: known, nowMs };
   const day = Math.floor(nowMs / dayMs);
-  return {
+  const current = {
     minute,
-    minuteCount: minute === account.minute ? account.minuteCount : 0,
+    minuteCount: minute === known.minute ? known.minuteCount : 0,
     day,
-    dayCount: day === account.day ? account.dayCount : 0,
-    strikes: minute === account.minute ? account.strikes : 0,
-    bans: isPardoned ? 0 : account.bans,
-    bannedAtMs: isPardoned ? 0 : account.bannedAtMs,
-    bannedUntilMs: isPardoned ? 0 : account.bannedUntilMs,
+    dayCount: day === known.day ? known.dayCount : 0,
+    strikes: minute === known.minute ? known.strikes : 0,
+    bans: isPardoned ? 0 : known.bans,
+    bannedAtMs: isPardoned ? 0 : known.bannedAtMs,
+    bannedUntilMs: isPardoned ? 0 : known.bannedUntilMs,
   };
+  return { current, nowMs };
 }
 
 function answer(

@@ -147,13 +147,10 @@ function enterpriseQuota(
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
 
 /** What a key has used. */
-function usageFields(account: Account, { plan, quota, pardonedAtMs }: StoredKey, nowMs: number) {
+function usageFields(account: Account, { plan, quota, pardonedAtMs }: StoredKey, clockMs: number) {
   const { memoryMs } = readConfig(process.env).banRules;
-  const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = turn(
-    account,
-    { pardonedAtMs },
-    nowMs,
-  );
+  const { current, nowMs } = turn(account, { pardonedAtMs }, clockMs);
+  const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = current;
   const { perMinute, perDay } = limitsOf(plan, quota);
   return {
     minuteUsed: minuteCount,
