@@ -6,7 +6,7 @@ import type { Sql } from './db/sql.ts';
 import { type Answer, answerWriter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
 import { hasContent } from './http/headers.ts';
-import { idempotencyKeyOf, once, withoutTwin } from './http/idempotency.ts';
+import { idempotencyKeyOf, once, ownKey, withoutTwin } from './http/idempotency.ts';
 import { assertContentType, inputReader } from './http/input.ts';
 import { type Page, writeCursor } from './http/page.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
@@ -75,12 +75,12 @@ const change = (handle: Handle, { db }: Services) => db.write(handle);
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
 function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Answer> {
-  const key = idempotencyKeyOf(request);
-  if (key === undefined) return change(handle, services);
-  const { workspaceId } = request.caller as Caller;
+  const text = idempotencyKeyOf(request);
+  if (text === undefined) return change(handle, services);
+  const { workspaceId, keyId } = request.caller as Caller;
   const fingerprint = `${request.routeOptions.url} ${hash('sha256', request.body as Buffer)}`;
-  const attempt = { workspaceId, key, fingerprint, nowMs: services.clock() };
-  return withoutTwin(services.inFlight, `${workspaceId} ${key}`, () =>
+  const attempt = { workspaceId, keyId, text, fingerprint, nowMs: services.clock() };
+  return withoutTwin(services.inFlight, ownKey(attempt), () =>
     services.db.write((sql) => once(sql, attempt, () => handle(sql))),
   );
 }

@@ -108,6 +108,38 @@ test('two workspaces may use the same key', async (t) => {
   assert.ok(!('idempotency-replayed' in other.headers));
 });
 
+test('an Idempotency-Key belongs to the API key: another may use the same text for a request of its own', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('pro');
+  const headers = { 'idempotency-key': 'k' };
+  const create = (name: string, key: string) =>
+    store.call('POST', '/categories', { key, body: { name }, headers });
+  const [first, second] = await Promise.all([create('Dragons', store.key), create('Unicorns', key)]);
+  assert.deepEqual([first.status, second.status], [201, 201]);
+  for (const [name, by, created] of [
+    ['Dragons', store.key, first],
+    ['Unicorns', key, second],
+  ] as const) {
+    const again = await create(name, by);
+    assert.deepEqual([again.headers['idempotency-replayed'], again.text], ['true', created.text]);
+  }
+  assert.equal((await create('Dragons', key)).body.code, 'idempotency_key_reused');
+  assert.equal((await store.call('GET', '/categories?limit=100')).body.length, 9);
+});
+
+test('an answer that was kept when keys belonged to the workspace is replayed to the same request', async (t) => {
+  const store = await startPetstore(t);
+  const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
+  const first = await store.call('POST', '/categories', request);
+  await store.db.write((sql) => sql`update idempotency_keys set key = 'k'`);
+  for (const key of [store.key, (await store.addKey('pro')).key]) {
+    const again = await store.call('POST', '/categories', { ...request, key });
+    assert.deepEqual([again.headers['idempotency-replayed'], again.text], ['true', first.text]);
+  }
+  store.nowMs += 24 * 60 * 60 * 1000;
+  assert.equal((await store.call('POST', '/categories', request)).body.id, first.body.id + 1);
+});
+
 test('however many keys are old, forgetting them takes short transactions, and leaves the others', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const insert = (nameOf: (i: number) => string, count: number, createdAtMs: number) =>

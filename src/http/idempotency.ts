@@ -10,25 +10,40 @@ const maxKeyLength = 255;
 /** How long an Idempotency-Key is remembered. */
 export const rememberMs = 24 * 60 * 60 * 1000;
 
+/** One attempt at a request under an Idempotency-Key, `text`, which belongs to an API key. */
+export interface Attempt {
+  workspaceId: number;
+  keyId: string;
+  text: string;
+  fingerprint: string;
+  nowMs: number;
+}
+
+/** What an Idempotency-Key is kept under. No header field holds a line break, so neither part reaches into the other. */
+export const ownKey = ({ keyId, text }: Pick<Attempt, 'keyId' | 'text'>) => `${keyId}\n${text}`;
+
 /**
- * Runs `run` once for each key: a later request with the same key and fingerprint within 24 h gets the first answer
- * again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`. All of it
- * happens in the transaction behind `sql`, so what was refused leaves the key unused.
+ * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within 24 h gets the
+ * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`.
+ * All of it happens in the transaction behind `sql`, so what was refused leaves the key unused.
  */
-export async function once(
-  sql: Sql,
-  request: { workspaceId: number; key: string; fingerprint: string; nowMs: number },
-  run: () => Promise<Answer>,
-): Promise<Answer> {
-  const { workspaceId, key, fingerprint, nowMs } = request;
+export async function once(sql: Sql, attempt: Attempt, run: () => Promise<Answer>): Promise<Answer> {
+  const { workspaceId, text, fingerprint, nowMs } = attempt;
+  const key = ownKey(attempt);
+  const forgottenMs = nowMs - rememberMs;
+  // Keys were once kept by their text alone. The same request as under such a one has been answered.
   const [claimed] = await sql`
     insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
-    values (${workspaceId}, ${key}, ${fingerprint}, ${nowMs})
+    select ${workspaceId}, ${key}, ${fingerprint}, ${nowMs}
+    where not exists (
+      select 1 from idempotency_keys
+      where workspace_id = ${workspaceId} and key = ${text} and fingerprint = ${fingerprint}
+        and created_at_ms > ${forgottenMs})
     on conflict (workspace_id, key) do update
       set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms
-      where idempotency_keys.created_at_ms <= ${nowMs - rememberMs}
+      where idempotency_keys.created_at_ms <= ${forgottenMs}
     returning key`;
-  if (!claimed) return replay(sql, workspaceId, key, fingerprint);
+  if (!claimed) return replay(sql, attempt);
   const answer = await run();
   await sql`
     update idempotency_keys
@@ -37,20 +52,22 @@ export async function once(
   return answer;
 }
 
-async function replay(sql: Sql, workspaceId: number, key: string, fingerprint: string): Promise<Answer> {
+async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
+  const { workspaceId, text, fingerprint } = attempt;
   const [first] = await sql`
-    select fingerprint, status, headers, body from idempotency_keys
-    where workspace_id = ${workspaceId} and key = ${key}`;
-  if (!first || first[0] !== fingerprint) {
+    select status, headers, body from idempotency_keys
+    where workspace_id = ${workspaceId} and key in (${ownKey(attempt)}, ${text}) and fingerprint = ${fingerprint}`;
+  if (!first) {
     throw new ApiError(
       'idempotency_key_reused',
       'This Idempotency-Key was used with another request within the last 24 hours. Take a new key for a new request.',
     );
   }
+  const [status, headers, body] = first;
   return {
-    status: Number(first[1]),
-    headers: { ...JSON.parse(String(first[2])), 'idempotency-replayed': 'true' },
-    body: String(first[3]),
+    status: Number(status),
+    headers: { ...JSON.parse(String(headers)), 'idempotency-replayed': 'true' },
+    body: String(body),
   };
 }
 

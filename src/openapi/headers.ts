@@ -20,7 +20,7 @@ export const requestHeaders = {
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'Idempotency-Key': text(
-    'Makes the request safe to repeat: for 24 hours the same key with the same body gets the first answer again. At most 255 characters, bare or in double quotes. A refused request leaves the key unused.',
+    'Makes the request safe to repeat: for 24 hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. At most 255 characters, bare or in double quotes. A refused request leaves the key unused.',
     '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
   ),
   'X-Request-Id': text(
