@@ -48,7 +48,7 @@ async function measureTurns(): Promise<void> {
   const key = await ampleKey(db);
   const limiter = new LocalLimiter(db, Date.now, console);
   const admission = {
-    identify: identifier(db),
+    identify: identifier(db, limiter),
     limiter,
     banRules: defaultBanRules,
     metrics: new Metrics(db.counts, { uses: new Map() }, () => ({ repeated: 0, unread: 0 })),

@@ -85,7 +85,7 @@ export function buildApp({
   const requestLog = new RequestLog(log);
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
   const metrics = new Metrics(db.counts, deprecatedCalls, missingLines, limiter.sharing);
-  const admission = { identify: identifier(db), limiter, banRules, metrics };
+  const admission = { identify: identifier(db, limiter), limiter, banRules, metrics };
 
   const app = fastify({
     loggerInstance: log,

@@ -1,4 +1,17 @@
+import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import type { Subject } from './limiter.ts';
+import type { Terms } from './limits.ts';
+import { plans } from './plans.ts';
+
+/** Addresses are limited by the Free numbers and never banned. */
+export const byAddress: Terms = { quota: plans.free };
+
+/** Who is charged for a request that has no valid key. */
+export const addressOf = ({ ip, socket }: FastifyRequest) =>
+  subjectOf(addressGroup(ip) ?? addressGroup(socket.remoteAddress));
+
+export const subjectOf = (address = 'unknown'): Subject => ({ workspaceId: 0, id: address });
 
 /**
  * What counts as one caller among those without a key: an IPv4 address, or the /64 of an IPv6 address, since a single

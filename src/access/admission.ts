@@ -2,13 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { hasContent } from '../http/headers.ts';
 import type { Metrics } from '../metrics.ts';
-import { addressGroup } from './address.ts';
+import { addressGroup, addressOf, byAddress, subjectOf } from './address.ts';
 import type { Identify } from './identify.ts';
 import type { Caller } from './keys.ts';
 import { limitHeaders, limitRefusal } from './limit-headers.ts';
 import type { Limiter } from './limiter.ts';
-import type { BanRules, Decision, Terms } from './limits.ts';
-import { plans } from './plans.ts';
+import type { BanRules, Decision } from './limits.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -91,11 +90,3 @@ export async function admitUnread({ limiter, metrics }: Admission, address: stri
   const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
   return { headers: limitHeaders(decision), refusal };
 }
-
-/** Addresses are limited by the Free numbers and never banned. */
-const byAddress: Terms = { quota: plans.free };
-
-const addressOf = ({ ip, socket }: FastifyRequest) =>
-  subjectOf(addressGroup(ip) ?? addressGroup(socket.remoteAddress));
-
-const subjectOf = (address = 'unknown') => ({ workspaceId: 0, id: address });

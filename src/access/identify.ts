@@ -1,9 +1,13 @@
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { ApiError } from '../errors.ts';
 import { fieldLines } from '../http/headers.ts';
+import { addressOf, byAddress } from './address.ts';
 import { isWellFormedKey } from './key.ts';
 import { type Caller, findCaller } from './keys.ts';
+import type { Limiter } from './limiter.ts';
+import { LookUps } from './look-ups.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -12,39 +16,83 @@ declare module 'fastify' {
   }
 }
 
-/** How long a key is trusted before it is looked up again. Changes to keys take effect within a second. */
+/** How long a key is known, or known to be none, before it is looked up again. Changes take effect within a second. */
 const trustMs = 500;
 const maxTrustedKeys = 100_000;
+const maxUnknownKeys = 1_000;
 
 export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
 
 /**
  * Finds the caller of a request by its key. The answer is immediate for a key seen in the last half second and a
- * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3).
+ * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3), and the promise
+ * `rate_limited` where too many wait for theirs to be looked up.
  */
-export function identifier(db: Database): Identify {
+export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identify {
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
-  const lookUp = async (key: string) => {
+  const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: trustMs });
+  const asked = new Map<string, Promise<Caller | false>>();
+  const lookUps = new LookUps();
+
+  /** The caller, false where a key is none, and undefined where that has to be asked. */
+  const recall = (key: string): Caller | false | undefined => {
+    const known = trusted.get(key);
+    if (known && performance.now() < known.untilMs) return known.caller;
+    return unknown.has(key) ? false : undefined;
+  };
+
+  const read = async (key: string): Promise<Caller | false> => {
     const caller = await findCaller(db.read, key);
-    if (!caller) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
+    if (!caller) {
+      trusted.delete(key);
+      unknown.set(key, true);
+      return false;
+    }
     if (trusted.size >= maxTrustedKeys) trusted.clear();
     trusted.set(key, { caller, untilMs: performance.now() + trustMs });
     return caller;
   };
-  return ({ headers, raw }) => {
+
+  /** Asks the storage once for all who want to know at once. */
+  const ask = (key: string): Promise<Caller | false> => {
+    let asking = asked.get(key);
+    if (!asking) {
+      asking = read(key).finally(() => asked.delete(key));
+      asked.set(key, asking);
+    }
+    return asking;
+  };
+
+  const lookUp = async (request: FastifyRequest, key: string): Promise<Caller> => {
+    const address = addressOf(request);
+    const { minute, day } = limiter.look(address, byAddress);
+    const room = Math.min(minute.remaining, day.remaining);
+    // Whoever sends a key that was valid does not guess.
+    const caller = trusted.has(key)
+      ? await ask(key)
+      : await lookUps.run(address.id, room, async () => recall(key) ?? ask(key));
+    if (!caller) throw unknownKey();
+    return caller;
+  };
+
+  return (request) => {
+    const { headers, raw } = request;
     // Node.js takes the first. Whoever stands before this service may take the last.
     if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
       throw unauthorized('Authorization must stand once.', 'invalid_token');
     }
     const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
-    const known = trusted.get(key);
-    if (known && performance.now() < known.untilMs) return known.caller;
+    const caller = recall(key);
+    if (caller) return caller;
+    if (caller === false) throw unknownKey();
     if (!isWellFormedKey(key)) {
       throw unauthorized('This is not a well-formed API key; it may be mistyped.', 'invalid_token');
     }
-    return lookUp(key);
+    return lookUp(request, key);
   };
 }
+
+const unknownKey = () => unauthorized('The API key is unknown or revoked.', 'invalid_token');
 
 /** The key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
 function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../errors.ts';
+
+/** Look-ups that share a turn, and how long the next turn waits for. */
+const turnSize = 10;
+const turnMs = 10;
+const maxWaiting = 200;
+
+/**
+ * Keeps those who guess keys from the storage. An address has as many look-ups under way as it may send requests without a
+ * valid key. Those beyond, of all addresses together, wait for their turn: a thousand a second, of which a valid key needs
+ * one to get in.
+ */
+export class LookUps {
+  /** By address. */
+  readonly #underWay = new Map<string, number>();
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #turn: Promise<void> | undefined;
+
+  /** Looks up at once or in turn; `room` is how many requests the address has left. Throws `rate_limited` for too many. */
+  async run<T>(address: string, room: number, lookUp: () => Promise<T>): Promise<T> {
+    const underWay = this.#underWay.get(address) ?? 0;
+    if (underWay >= room) return this.#inTurn(room, lookUp);
+    this.#underWay.set(address, underWay + 1);
+    try {
+      return await lookUp();
+    } finally {
+      if (this.#underWay.get(address) === 1) this.#underWay.delete(address);
+      else this.#underWay.set(address, (this.#underWay.get(address) as number) - 1);
+    }
+  }
+
+  async #inTurn<T>(room: number, lookUp: () => Promise<T>): Promise<T> {
+    if (this.#waiting.length >= maxWaiting) {
+      // What is left by the account is promised to those under way. By then they are charged, and it is used up.
+      if (room > 0) await this.#turn;
+      throw new ApiError('rate_limited', 'Too many unknown keys come from this address. Try again shortly.', {
+        'retry-after': '1',
+      });
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(() => lookUp().then(resolve, reject));
+      if (!this.#turn) void this.#takeTurns();
+    });
+  }
+
+  async #takeTurns(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const lookUps = this.#waiting.splice(0, turnSize);
+      this.#turn = Promise.all(lookUps.map((lookUp) => lookUp())).then(() => sleep(turnMs));
+      await this.#turn;
+    }
+    this.#turn = undefined;
+  }
+}
