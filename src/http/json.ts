@@ -37,7 +37,6 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Too many for what a body may cost, whatever they are. */
 const tooManyValues = () =>
   new ApiError(
     'payload_too_large',
