@@ -48,6 +48,8 @@ const maxBodyBytes = 64 * 1024;
 const maxHeaderBytes = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 20_000;
+/** What `Keep-Alive` promises. Node.js waits for a second more. */
+const idleTimeoutMs = 72_000;
 const checkTimeoutsEveryMs = 1_000;
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
@@ -95,6 +97,7 @@ export function buildApp({
     genReqId: requestIdOf,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: idleTimeoutMs,
     return503OnClosing: false,
     schemaController: { compilersFactory: noCompilers },
     // Each operation reads the query itself.

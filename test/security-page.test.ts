@@ -16,10 +16,12 @@ function citations(text: string): Citation[] {
 
 /** The names of the tests of a file. What a name is filled in with may be anything. */
 function testNames(source: string): RegExp[] {
-  return [...source.matchAll(/^ *test\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(([, , name]) => {
-    const parts = (name as string).replace(/\\(.)/g, '$1').split(/\$\{[^}]*\}/);
-    return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
-  });
+  return [...source.matchAll(/^ *(?:await \w+\.)?test\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(
+    ([, , name]) => {
+      const parts = (name as string).replace(/\\(.)/g, '$1').split(/\$\{[^}]*\}/);
+      return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
+    },
+  );
 }
 
 function exists([file, name]: Citation): boolean {
