@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { writeCursor } from '../src/http/page.ts';
+import { writeCursor } from '../src/page.ts';
 import {
   compare,
   holdAtLeast,

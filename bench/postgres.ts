@@ -3,9 +3,9 @@
  * servers of its own. With `--check` the run fails when reading a pet takes more than one statement or round trip.
  */
 import { spawn } from 'node:child_process';
-import { createKey } from '../src/access/keys.ts';
 import { openPostgres } from '../src/db/postgres.ts';
-import { seedWorkspace } from '../src/workspaces/seed.ts';
+import { seedWorkspace } from '../src/demo/seed.ts';
+import { createKey } from '../src/keys/store.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { freePort } from '../test/support/port.ts';
 import { PostgresCluster } from '../test/support/postgres-cluster.ts';

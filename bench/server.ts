@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import fastify from 'fastify';
-import { defaultBanRules } from '../src/access/limits.ts';
-import { LocalLimiter } from '../src/access/local-limiter.ts';
 import { buildApp } from '../src/app.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { createLogger } from '../src/log.ts';
+import { defaultBanRules } from '../src/limits/decision.ts';
+import { LocalLimiter } from '../src/limits/local-limiter.ts';
+import { createLogger } from '../src/log/logger.ts';
 
 const [kind, port, argument] = process.argv.slice(2) as [keyof typeof kinds, string, string];
 const address = { host: '127.0.0.1', port: Number(port) };

@@ -5,9 +5,7 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { admit, admitUnread } from './access/admission.ts';
-import { identifier } from './access/identify.ts';
-import type { Limiter } from './access/limiter.ts';
+import { admit, admitUnread } from './admission.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
@@ -20,7 +18,10 @@ import { hasContent, isPreflight } from './http/headers.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi } from './http/target.ts';
+import { identifier } from './keys/identify.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
+import type { Limiter } from './limits/limiter.ts';
+import { RequestLog } from './log/requests.ts';
 import { Metrics } from './metrics.ts';
 import { mount } from './mount.ts';
 import { describe } from './openapi/document.ts';
@@ -28,7 +29,6 @@ import { serveDescription } from './openapi/serve.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
-import { RequestLog } from './request-log.ts';
 import { sharedFor } from './shared.ts';
 
 export interface Parts {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type BanRules, defaultBanRules } from './access/limits.ts';
+import { type BanRules, defaultBanRules } from './limits/decision.ts';
 
 /** Everything that can be set from outside, read once at the start. */
 export interface Config {

@@ -1,4 +1,4 @@
-import { keysInText } from './access/key.ts';
+import { withoutKeys } from './redact.ts';
 
 /** Every error code: the HTTP status it is answered with, and when. Contract: Errors. */
 export const errorCodes = {
@@ -35,7 +35,7 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}) {
-    super(message.replace(keysInText, 'pet_***'));
+    super(withoutKeys(message));
     this.code = code;
     this.headers = headers;
   }

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Caller } from './access/keys.ts';
-import { dayMs } from './access/limits.ts';
 import { ApiError } from './errors.ts';
+import type { Caller } from './keys/store.ts';
+import { dayMs } from './limits/decision.ts';
 import type { Operation } from './operation.ts';
-import { referenceUrl } from './reference/url.ts';
+import { referenceUrl } from './reference-url.ts';
 
 /** Keys that are told of in a day for each operation, at most. */
 const maxTold = 100_000;

@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client';
-import type { Sharing } from './access/limiter.ts';
-import type { Decision } from './access/limits.ts';
-import { type Plan, planNames } from './access/plans.ts';
 import type { StorageCounts } from './db/database.ts';
 import type { DeprecatedCalls } from './lifecycle.ts';
+import type { Decision } from './limits/decision.ts';
+import type { Sharing } from './limits/limiter.ts';
+import { type Plan, planNames } from './limits/plans.ts';
 
 const latencyBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller } from './access/keys.ts';
 import type { Database } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import { type Answer, answerWriter } from './http/answer.ts';
@@ -8,9 +7,10 @@ import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf }
 import { hasContent } from './http/headers.ts';
 import { idempotencyKeyOf, once, ownKey, withoutTwin } from './http/idempotency.ts';
 import { assertContentType, inputReader } from './http/input.ts';
-import { type Page, writeCursor } from './http/page.ts';
+import type { Caller } from './keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
 import { mediaTypesOf, type Operation } from './operation.ts';
+import { type Page, writeCursor } from './page.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,7 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
-import { type Page, type PageRequest, pageQuery } from './http/page.ts';
+import { type Page, type PageRequest, pageQuery } from './page.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Tag = 'Pets' | 'Store';

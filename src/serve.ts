@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import type { Limiter } from './access/limiter.ts';
-import { LocalLimiter } from './access/local-limiter.ts';
 import { buildApp } from './app.ts';
 import { type Config, unknownVariable } from './config.ts';
 import type { Database } from './db/database.ts';
-import { openStorage } from './db/open.ts';
+import { prepareDemo } from './demo/prepare.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
-import { createLogger } from './log.ts';
-import { LogOutput } from './log-output.ts';
-import { referenceUrlWithKey } from './reference/url.ts';
-import { prepareDemo } from './workspaces/demo.ts';
+import type { Limiter } from './limits/limiter.ts';
+import { LocalLimiter } from './limits/local-limiter.ts';
+import { createLogger } from './log/logger.ts';
+import { LogOutput } from './log/output.ts';
+import { referenceUrlWithKey } from './reference-url.ts';
+import { openStorage } from './storage.ts';
 
 const sweepEveryMs = 60 * 60 * 1000;
 const checkParentEveryMs = 250;
@@ -54,7 +54,7 @@ async function openLimiter(
 ): Promise<Limiter> {
   const local = new LocalLimiter(db, Date.now, log);
   if (valkeyUrls.length === 0) return local;
-  const { SharedLimiter } = await import('./access/shared-limiter.ts');
+  const { SharedLimiter } = await import('./limits/shared-limiter.ts');
   const shared = new SharedLimiter(local, { urls: valkeyUrls, timeoutMs: valkeyTimeoutMs }, log);
   await shared.start();
   return shared;

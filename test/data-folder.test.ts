@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Database } from '../src/db/database.ts';
-import { openStorage } from '../src/db/open.ts';
-import { prepareDemo } from '../src/workspaces/demo.ts';
+import { prepareDemo } from '../src/demo/prepare.ts';
+import { openStorage } from '../src/storage.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { freePort } from './support/port.ts';
 import { petstore, startService } from './support/service.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../src/access/key.ts';
+import { generateKey } from '../src/keys/key.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 
 const guesser = '203.0.113.7';

@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { defaultBanRules } from '../src/access/limits.ts';
-import { plans } from '../src/access/plans.ts';
 import { errorCodes } from '../src/errors.ts';
+import { defaultBanRules } from '../src/limits/decision.ts';
+import { plans } from '../src/limits/plans.ts';
+import { guides } from '../src/openapi/guides.ts';
 import { operations } from '../src/operations.ts';
-import { guides } from '../src/reference/guides.ts';
 import { ampleKey, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 

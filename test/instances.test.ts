@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { Fragment } from '../src/db/sql.ts';
+import { prepareDemo } from '../src/demo/prepare.ts';
+import { seedWorkspace } from '../src/demo/seed.ts';
 import { placeOrder } from '../src/orders/store.ts';
-import { prepareDemo } from '../src/workspaces/demo.ts';
-import { seedWorkspace } from '../src/workspaces/seed.ts';
 import { clearWorkspace, deleteWorkspace, listWorkspaces } from '../src/workspaces/store.ts';
 import { temporaryFolder } from './support/folder.ts';
 import {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateKey, isWellFormedKey, keysInText } from '../src/access/key.ts';
+import { generateKey, isWellFormedKey } from '../src/keys/key.ts';
+import { withoutKeys } from '../src/redact.ts';
 
 test('a key is pet_, 30 random base62 digits and 6 of checksum', () => {
   const keys = Array.from({ length: 1000 }, generateKey);
@@ -24,10 +25,10 @@ test('a key with any one character mistyped is not well-formed', () => {
 
 test('keys are found wherever they stand in a text', () => {
   const [first, second] = [generateKey(), generateKey()];
-  assert.equal(`?a=${first}&b="${second}"`.replace(keysInText, '*'), '?a=*&b="*"');
+  assert.equal(withoutKeys(`?a=${first}&b="${second}"`), '?a=pet_***&b="pet_***"');
   let encoded = first;
   for (let times = 1; times <= 3; times++) {
     encoded = encoded.replaceAll(/[%_t]|[A-F]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
-    assert.equal(`?a=${encoded}&b`.replace(keysInText, '*'), '?a=*&b', encoded);
+    assert.equal(withoutKeys(`?a=${encoded}&b`), '?a=pet_***&b', encoded);
   }
 });

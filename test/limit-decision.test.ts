@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { limitHeaders, limitRefusal } from '../src/access/limit-headers.ts';
 import {
   type Account,
   type BanRules,
@@ -12,7 +11,8 @@ import {
   minuteMs,
   newAccount,
   type Terms,
-} from '../src/access/limits.ts';
+} from '../src/limits/decision.ts';
+import { limitHeaders, limitRefusal } from '../src/limits/headers.ts';
 
 const startMs = Date.parse('2026-06-01T00:00:00Z');
 

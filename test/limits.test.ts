@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressGroup } from '../src/access/address.ts';
-import { generateKey } from '../src/access/key.ts';
+import { generateKey } from '../src/keys/key.ts';
+import { addressGroup } from '../src/limits/address.ts';
 import { remaining, times } from './support/limits.ts';
 import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from './support/petstore.ts';
 import { petstore, startService } from './support/service.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { maxWaiting } from '../src/log-output.ts';
+import { maxWaiting } from '../src/log/output.ts';
 import { ampleKey, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 import { until } from './support/valkey.ts';

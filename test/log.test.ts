@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createLogger } from '../src/log.ts';
+import { createLogger } from '../src/log/logger.ts';
 import { exchange } from './support/exchange.ts';
 import { type Options, type Petstore, startPetstore } from './support/petstore.ts';
 

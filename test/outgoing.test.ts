@@ -65,14 +65,14 @@ test('the service has no way out but to its storage and to the server that share
   assert.deepEqual(Object.fromEntries(found), {
     // To hand over to the Node.js that npm installed.
     'bin/petstore.js': ['node:child_process', 'node:module'],
-    'src/access/valkey.ts': ['iovalkey'],
+    'src/limits/valkey.ts': ['iovalkey'],
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
     'src/db/postgres.ts': ['pg'],
     // For the names of statuses.
     'src/http/reason-phrase.ts': ['getBuiltinModule'],
     // In the text of samples.
-    'src/reference/samples.ts': ['fetch'],
+    'src/openapi/samples.ts': ['fetch'],
   });
 });
 

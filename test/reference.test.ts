@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { referencePaths } from '../src/reference/serve.ts';
-import { referenceUrlWithKey } from '../src/reference/url.ts';
+import { referenceUrlWithKey } from '../src/reference-url.ts';
 import { startPetstore } from './support/petstore.ts';
 import { startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { limitHeaders } from '../src/access/limit-headers.ts';
-import { dayMs, decide, minuteMs, newAccount, type Terms } from '../src/access/limits.ts';
-import { accountName, decideShared } from '../src/access/shared-accounts.ts';
-import { connectValkey, type Valkey } from '../src/access/valkey.ts';
+import { dayMs, decide, minuteMs, newAccount, type Terms } from '../src/limits/decision.ts';
+import { limitHeaders } from '../src/limits/headers.ts';
+import { accountName, decideShared } from '../src/limits/shared-accounts.ts';
+import { connectValkey, type Valkey } from '../src/limits/valkey.ts';
 import { needsValkey, startCluster, startValkey } from './support/valkey.ts';
 
 const startMs = Date.parse('2026-06-01T23:55:00Z');

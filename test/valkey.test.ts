@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'iovalkey';
-import { pardonKey } from '../src/access/keys.ts';
+import { pardonKey } from '../src/keys/store.ts';
 import { remaining, roomInMinute, times } from './support/limits.ts';
 import { fetchChecked, type JsonAnswer, type Options, Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';

@@ -1,6 +1,6 @@
 import type { Row, Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
-import { type Page, type PageRequest, toPage } from '../http/page.ts';
+import { type Page, type PageRequest, toPage } from '../page.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Category, NewCategory } from './schema.ts';
 

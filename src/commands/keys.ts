@@ -1,4 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { readConfig } from '../config.ts';
 import {
   createKey,
   findKey,
@@ -7,10 +8,9 @@ import {
   revokeKey,
   type StoredKey,
   setPlan,
-} from '../access/keys.ts';
-import { type Account, newAccount, turn } from '../access/limits.ts';
-import { type Plan, planNames, plans, type Quota } from '../access/plans.ts';
-import { readConfig } from '../config.ts';
+} from '../keys/store.ts';
+import { type Account, newAccount, turn } from '../limits/decision.ts';
+import { type Plan, planNames, plans, type Quota } from '../limits/plans.ts';
 import { demoWorkspace } from '../workspaces/store.ts';
 import { isoTime, printFields, printRows } from './output.ts';
 import { withStorage } from './storage.ts';

@@ -12,7 +12,7 @@ export function seedCommand(): Command {
     .requiredOption('--pets <n>', 'how many pets to add', parsePets)
     .action(async (options) => {
       const startedMs = Date.now();
-      const { addPets } = await import('../workspaces/bulk.ts');
+      const { addPets } = await import('../demo/bulk.ts');
       const bar = progressBar(options.pets);
       await withStorage(async (db) => {
         const { id } = await workspaceNamed(db.read, options.workspace);

@@ -1,6 +1,6 @@
 import { readConfig, unknownVariable } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { openStorage } from '../db/open.ts';
+import { openStorage } from '../storage.ts';
 
 /** Commands may count or remove a lot at once, which no caller waits for. */
 const deadlineMs = 120_000;

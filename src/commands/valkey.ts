@@ -1,9 +1,9 @@
-import { findAccount } from '../access/accounts.ts';
-import type { Subject } from '../access/limiter.ts';
-import type { Account } from '../access/limits.ts';
-import type { Valkey } from '../access/valkey.ts';
 import { readConfig } from '../config.ts';
 import type { Sql } from '../db/sql.ts';
+import { findAccount } from '../limits/accounts.ts';
+import type { Account } from '../limits/decision.ts';
+import type { Subject } from '../limits/limiter.ts';
+import type { Valkey } from '../limits/valkey.ts';
 
 const connectWithinMs = 2_000;
 
@@ -14,7 +14,7 @@ const connectWithinMs = 2_000;
 export async function currentAccount(sql: Sql, subject: Subject): Promise<Account | undefined> {
   const { valkeyUrls } = readConfig(process.env);
   if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
-  const { findSharedAccount } = await import('../access/shared-accounts.ts');
+  const { findSharedAccount } = await import('../limits/shared-accounts.ts');
   return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
     throw new Error(`Valkey cannot be reached, and only it knows what is used: ${error.message}`);
   });
@@ -32,7 +32,7 @@ export async function latestClockMs(): Promise<number> {
 }
 
 async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {
-  const { connectValkey, within } = await import('../access/valkey.ts');
+  const { connectValkey, within } = await import('../limits/valkey.ts');
   const valkey = await connectValkey(urls, connectWithinMs);
   try {
     return await within(connectWithinMs, work(valkey));

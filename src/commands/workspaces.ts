@@ -82,7 +82,7 @@ export function workspacesCommand(): Command {
 }
 
 /** Commands that need the stores load them when they run, so that the others answer at once. */
-const loadSeed = () => import('../workspaces/seed.ts');
+const loadSeed = () => import('../demo/seed.ts');
 
 /** The workspace of that name; throws where there is none. */
 export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace> {

@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { ApiError } from '../errors.ts';
+import { defaultLimit, type PageRequest, readCursor } from '../page.ts';
 import { isInt64, toInt64 } from '../schema.ts';
 import { expectation } from './expectation.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
-import { defaultLimit, type PageRequest, readCursor } from './page.ts';
 import { quote } from './quote.ts';
 
 /** Names that a message tells of what a query may hold thousands of. */

@@ -1,6 +1,6 @@
 import { fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
-import { type Page, type PageRequest, toPage } from '../http/page.ts';
+import { type Page, type PageRequest, toPage } from '../page.ts';
 import { maxInt32, type PetStatus } from '../schema.ts';
 import type { InventoryItem } from './schema.ts';
 

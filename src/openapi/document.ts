@@ -2,11 +2,11 @@ import Type, { type TProperties, type TSchema } from 'typebox';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { reasonPhrase } from '../http/reason-phrase.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
-import { guides } from '../reference/guides.ts';
-import { codeSamples } from '../reference/samples.ts';
 import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
+import { guides } from './guides.ts';
 import { answerHeaders, errorHeaders, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
+import { codeSamples } from './samples.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
 
 const introduction = (

@@ -1,6 +1,6 @@
-import { writeCursor } from '../http/page.ts';
 import { lifecycleHeaders } from '../lifecycle.ts';
 import type { Operation } from '../operation.ts';
+import { writeCursor } from '../page.ts';
 import type { JsonObject } from './schemas.ts';
 
 const text = (description: string, example: string): JsonObject => ({

@@ -1,8 +1,8 @@
 import { fragment, join, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
-import { type Page, type PageRequest, toPage } from '../http/page.ts';
 import { toUtc } from '../instant.ts';
 import { lockInventory, settleStock } from '../inventory/store.ts';
+import { type Page, type PageRequest, toPage } from '../page.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Order } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { ForeignKeyError, fragment, join, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
-import { type Page, type PageRequest, toPage } from '../http/page.ts';
+import { type Page, type PageRequest, toPage } from '../page.ts';
 import type { PetStatus } from '../schema.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { NewPet, Pet } from './schema.ts';

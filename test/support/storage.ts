@@ -1,7 +1,7 @@
 import { after, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
-import { openStorage } from '../../src/db/open.ts';
+import { openStorage } from '../../src/storage.ts';
 import { temporaryFolder } from './folder.ts';
 
 /** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { createKey, findCaller } from '../access/keys.ts';
 import { closeToOthers, inDataDir, readOwnFile, replaceFile } from '../data-dir.ts';
 import type { Database } from '../db/database.ts';
+import { createKey, findCaller } from '../keys/store.ts';
+import { createWorkspace, demoWorkspace, lockWorkspace } from '../workspaces/store.ts';
 import { seedWorkspace } from './seed.ts';
-import { createWorkspace, demoWorkspace, lockWorkspace } from './store.ts';
 
 /**
  * Makes sure that the demonstration is there: a seeded workspace and a Free key, which is kept in `demo.key` in the data

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { dayMs, defaultBanRules, minStrikes } from '../access/limits.ts';
-import { plans } from '../access/plans.ts';
 import { maxValues } from '../http/json.ts';
+import { dayMs, defaultBanRules, minStrikes } from '../limits/decision.ts';
+import { plans } from '../limits/plans.ts';
 
 /** A text about the whole API, in CommonMark. */
 export type Guide = {

@@ -1,6 +1,6 @@
 import type { Row, Sql } from '../db/sql.ts';
+import { type Plan, plans, type Quota } from '../limits/plans.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';
-import { type Plan, plans, type Quota } from './plans.ts';
 
 /** A key as the operator sees it. The key itself is not kept. Times are milliseconds since 1970. */
 export interface StoredKey {

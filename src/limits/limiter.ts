@@ -1,4 +1,4 @@
-import type { Decision, Terms } from './limits.ts';
+import type { Decision, Terms } from './decision.ts';
 
 /** Whose account is charged. */
 export interface Subject {
@@ -8,7 +8,7 @@ export interface Subject {
   id: string;
 }
 
-/** Keeps the accounts of all callers, and decides on their requests by `decide` of limits.ts. */
+/** Keeps the accounts of all callers, and decides on their requests by `decide` of decision.ts. */
 export interface Limiter {
   /** Decides on one request of `subject`: at once where nothing has to be waited for. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;

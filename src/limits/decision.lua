@@ -1,4 +1,4 @@
--- `decide` of limits.ts, whose comments explain it, on an account that instances share. A test holds both equal.
+-- `decide` of decision.ts, whose comments explain it, on an account that instances share. A test holds both equal.
 --
 -- KEYS: the account.
 -- ARGV: perMinute, perDay, pardonedAtMs, the time or nothing for the clock of this server, and where there are ban

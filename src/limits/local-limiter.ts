@@ -2,8 +2,8 @@ import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
+import { type Account, type Decision, decide, look, newAccount, type Terms } from './decision.ts';
 import type { Limiter, Subject } from './limiter.ts';
-import { type Account, type Decision, decide, look, newAccount, type Terms } from './limits.ts';
 
 /** Accounts that are kept at hand. The others wait in storage. */
 const maxAccounts = 100_000;

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
+import type { Decision, Terms } from './decision.ts';
 import type { Limiter, Sharing, Subject } from './limiter.ts';
-import type { Decision, Terms } from './limits.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
 import { accountName, decideShared, probeName } from './shared-accounts.ts';

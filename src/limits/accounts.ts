@@ -1,8 +1,8 @@
 import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../db/sql.ts';
+import { type Account, dayMs } from './decision.ts';
 import type { Subject } from './limiter.ts';
-import { type Account, dayMs } from './limits.ts';
 
 const rowsPerStatement = 200;
 

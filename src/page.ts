@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { Row } from '../db/sql.ts';
+import type { Row } from './db/sql.ts';
 
 /** A part of a list ordered by id: at most `limit` items with ids above `after`. */
 export interface PageRequest {

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
-import { hasContent } from '../http/headers.ts';
-import type { Metrics } from '../metrics.ts';
-import { addressGroup, addressOf, byAddress, subjectOf } from './address.ts';
-import type { Identify } from './identify.ts';
-import type { Caller } from './keys.ts';
-import { limitHeaders, limitRefusal } from './limit-headers.ts';
-import type { Limiter } from './limiter.ts';
-import type { BanRules, Decision } from './limits.ts';
+import { ApiError } from './errors.ts';
+import { hasContent } from './http/headers.ts';
+import type { Identify } from './keys/identify.ts';
+import type { Caller } from './keys/store.ts';
+import { addressGroup, addressOf, byAddress, subjectOf } from './limits/address.ts';
+import type { BanRules, Decision } from './limits/decision.ts';
+import { limitHeaders, limitRefusal } from './limits/headers.ts';
+import type { Limiter } from './limits/limiter.ts';
+import type { Metrics } from './metrics.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {

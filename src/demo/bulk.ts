@@ -1,7 +1,7 @@
 import { createCategory, listCategories } from '../categories/store.ts';
 import type { Database } from '../db/database.ts';
 import { fragment, join, type Sql } from '../db/sql.ts';
-import { allocateIds } from './store.ts';
+import { allocateIds } from '../workspaces/store.ts';
 
 const petsPerStatement = 500;
 const petsPerTransaction = 10_000;

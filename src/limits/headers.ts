@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts';
-import type { Decision, WindowState } from './limits.ts';
+import type { Decision, WindowState } from './decision.ts';
 
 /**
  * The header fields that tell a caller where it stands: `X-RateLimit-*` for the binding window, and for both windows the

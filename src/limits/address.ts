@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import type { Terms } from './decision.ts';
 import type { Subject } from './limiter.ts';
-import type { Terms } from './limits.ts';
 import { plans } from './plans.ts';
 
 /** Addresses are limited by the Free numbers and never banned. */

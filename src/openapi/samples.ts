@@ -1,5 +1,5 @@
-import { exampleOf, type Json } from '../openapi/schemas.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
+import { exampleOf, type Json } from './schemas.ts';
 
 /** A sample as reference viewers know it: `lang` decides on the colours, `label` is what people read. */
 export type CodeSample = { lang: string; label: string; source: string };

@@ -4,22 +4,6 @@ import { crc32 } from 'node:zlib';
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 
-/** `character` as it is, or percent-encoded any number of times, as the two `hexadecimal` digits tell. */
-const orEncoded = (character: string, hexadecimal: string) => `(?:${character}|%(?:25)*${hexadecimal})`;
-
-const prefixInText = [
-  orEncoded('p', '70'),
-  orEncoded('e', '65'),
-  orEncoded('t', '74'),
-  orEncoded('_', '5[Ff]'),
-];
-
-/** Finds keys in any text, a URL too, to take them out of it. */
-export const keysInText = new RegExp(
-  `${prefixInText.join('')}${orEncoded('[0-9A-Za-z]', '[3-7][0-9A-Fa-f]')}{36}`,
-  'g',
-);
-
 const wholeKey = /^pet_[0-9A-Za-z]{36}$/;
 
 /** `length` random base62 digits from a cryptographic source. */

@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
-import type { Database } from './database.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db/database.ts';
 
 /** Requests do not wait longer than this for PostgreSQL. */
 export const requestDeadlineMs = 5_000;
@@ -16,6 +16,6 @@ export async function openStorage(
   { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
   { deadlineMs = requestDeadlineMs, isService = false }: Options = {},
 ): Promise<Database> {
-  if (databaseUrl === undefined) return (await import('./sqlite.ts')).openSqlite(dataDir, { isService });
-  return (await import('./postgres.ts')).openPostgres(databaseUrl, deadlineMs);
+  if (databaseUrl === undefined) return (await import('./db/sqlite.ts')).openSqlite(dataDir, { isService });
+  return (await import('./db/postgres.ts')).openPostgres(databaseUrl, deadlineMs);
 }

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { toAccount } from './accounts.ts';
+import { type Account, type Decision, describe, type Terms } from './decision.ts';
 import type { Subject } from './limiter.ts';
-import { type Account, type Decision, describe, type Terms } from './limits.ts';
 import type { Valkey } from './valkey.ts';
 
-const script = readFileSync(new URL('./limits.lua', import.meta.url), 'utf8');
+const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
 const scriptSha1 = hash('sha1', script);
 
 /** Names accounts in Valkey, all that is kept of one under one name, so that a cluster keeps it in one slot. */

@@ -1,10 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { type DestinationStream, pino } from 'pino';
-import { keysInText } from './access/key.ts';
-import type { LogLevel } from './config.ts';
-
-/** The password in an address such as DATABASE_URL. */
-const passwordsInText = /(:\/\/[^\s/:@"]*):[^\s/@"]*@/g;
+import type { LogLevel } from '../config.ts';
+import { withoutSecrets } from '../redact.ts';
 
 /** Characters of one field, which may hold what a caller sent, and of each field of an error, which has a stack. */
 const maxFieldLength = 1_000;
@@ -29,9 +26,6 @@ export function createLogger(level: LogLevel, stream: DestinationStream): Fastif
     stream,
   );
 }
-
-const withoutSecrets = (text: string) =>
-  text.replace(keysInText, 'pet_***').replace(passwordsInText, '$1:***@');
 
 /** Every line of the service goes through here, so that nothing is copied where nothing is long. */
 function cutFields(fields: Record<string, unknown>, maxLength: number): Record<string, unknown> {

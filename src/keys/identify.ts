@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { ApiError } from '../errors.ts';
 import { fieldLines } from '../http/headers.ts';
-import { addressOf, byAddress } from './address.ts';
+import { addressOf, byAddress } from '../limits/address.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import { isWellFormedKey } from './key.ts';
-import { type Caller, findCaller } from './keys.ts';
-import type { Limiter } from './limiter.ts';
 import { LookUps } from './look-ups.ts';
+import { type Caller, findCaller } from './store.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** The folders and files of `src`, from the top down. Each may import from those below it. */
+const layers = [
+  'main.ts', //        the command line
+  'commands',
+  'serve.ts', //       configuration → storage → app → socket
+  'app.ts', //         the request path
+  'admission.ts',
+  'mount.ts',
+  'reference', //      the interactive page
+  'openapi', //        operations → the description, with its samples and guides
+  'demo', //           the seeded workspace
+  'log',
+  'metrics.ts',
+  'operations.ts', //  the list of all operations
+  'orders',
+  'inventory',
+  'pets',
+  'categories',
+  'lifecycle.ts',
+  'keys',
+  'http',
+  'operation.ts',
+  'workspaces',
+  'storage.ts', //     opening the storage that the settings name
+  'config.ts',
+  'limits',
+  'page.ts', //        what schemas and lists share
+  'schema.ts',
+  'db',
+  'data-dir.ts', //    the ground floor
+  'errors.ts',
+  'redact.ts',
+  'instant.ts',
+  'reference-url.ts',
+  'shared.ts',
+  'version.ts',
+];
+
+const src = fileURLToPath(new URL('../src', import.meta.url));
+const layerOf = (file: string) => relative(src, file).split('/')[0] as string;
+
+/** Each import of one layer from another, also of types. */
+const imports = globSync('**/*.ts', { cwd: src }).flatMap((name) => {
+  const file = join(src, name);
+  const targets = readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+)'/g);
+  return [...targets]
+    .map(([, target]) => ({ name, from: layerOf(file), to: layerOf(join(dirname(file), target as string)) }))
+    .filter(({ from, to }) => from !== to);
+});
+
+test('every folder and file of src stands in the table of layers', () => {
+  const found = new Set(globSync('**/*.ts', { cwd: src }).map((name) => name.split('/')[0] as string));
+  assert.deepEqual([...found].sort(), layers.toSorted());
+});
+
+test('imports lead downwards', () => {
+  assert.ok(imports.length > 200);
+  const upwards = imports.filter(({ from, to }) => layers.indexOf(to) <= layers.indexOf(from));
+  assert.deepEqual(
+    upwards.map(({ name, to }) => `${name} imports from ${to}`),
+    [],
+  );
+});
