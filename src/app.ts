@@ -6,6 +6,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { admit, admitUnread } from './admission.ts';
+import { Answers } from './answered.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
@@ -88,10 +89,15 @@ export function buildApp({
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
   const metrics = new Metrics(db.counts, deprecatedCalls, missingLines, limiter.sharing);
   const admission = { identify: identifier(db, limiter), limiter, banRules, metrics };
+  const answers = new Answers([
+    (facts) => metrics.countAnswer(facts),
+    (facts) => deprecatedCalls.note(facts),
+    (facts) => requestLog.answered(facts),
+  ]);
 
   const app = fastify({
     loggerInstance: log,
-    logController: requestLog,
+    logController: answers,
     // A logger for each request would cost more than its line. The lines name the request themselves.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
@@ -181,20 +187,11 @@ export function buildApp({
   app.setNotFoundHandler(answerUnrouted);
   app.setErrorHandler(answerError);
   app.addHook('onClose', async () => requestLog.close());
-  app.addHook('onResponse', (request, reply, done) => {
-    const { operation, caller } = request;
-    metrics.countRequest(operation?.id ?? 'none', reply.statusCode, reply.elapsedTime);
-    if (operation?.deprecated && caller) deprecatedCalls.note(operation, caller);
-    done();
-  });
   return app;
 
   function answerBroken(error: Error, socket: Socket): void {
     const admitAddress = (address: string | undefined) => admitUnread(admission, address);
-    void answerBrokenRequest(error, socket, admitAddress, (status, reqId, reason) => {
-      metrics.countRequest('none', status);
-      requestLog.unreadAnswered(reqId, status, socket.remoteAddress, reason);
-    });
+    void answerBrokenRequest(error, socket, admitAddress, (facts) => answers.tell(facts));
   }
 
   /** A path that cannot be decoded gets to no hook, and still the same answer as the rest. */
@@ -209,8 +206,7 @@ export function buildApp({
     } catch (refusal) {
       answerError(refusal, request, reply);
     }
-    metrics.countRequest('none', reply.statusCode);
-    requestLog.requestCompleted(undefined, request, reply);
+    answers.requestCompleted(undefined, request, reply);
   }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -220,6 +216,7 @@ export function buildApp({
     }
     const apiError = toApiError(error, request.id);
     if (apiError.status >= 500) requestLog.failed(request, error);
+    else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
     return reply
       .code(apiError.status)
       .headers({ ...headersOf(request), ...apiError.headers })

@@ -29,13 +29,21 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** A refusal the caller is told about. Its code decides the status; what looks like a key is taken out of its message. */
+/**
+ * A refusal the caller is told about. Its code decides the status; what looks like a key is taken out of its message. Its
+ * `cause` is for the log alone.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}) {
-    super(withoutKeys(message));
+  constructor(
+    code: ErrorCode,
+    message: string,
+    headers: Record<string, string> = {},
+    options?: ErrorOptions,
+  ) {
+    super(withoutKeys(message), options);
     this.code = code;
     this.headers = headers;
   }
@@ -75,14 +83,14 @@ export const isBodyError = (error: unknown) =>
 export function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
-    return new ApiError('unavailable', 'The storage cannot answer at the moment. Try again shortly.', {
-      'retry-after': String(retryUnavailableAfterSeconds),
-    });
+    const headers = { 'retry-after': String(retryUnavailableAfterSeconds) };
+    const message = 'The storage cannot answer at the moment. Try again shortly.';
+    return new ApiError('unavailable', message, headers, { cause: error });
   }
   const errorCode = (error as { code?: string } | null)?.code ?? '';
   const [code, message] = frameworkErrors[errorCode] ?? [
     'internal_error',
     `The service failed, for no fault of yours. The failure was logged under the request id ${requestId}.`,
   ];
-  return new ApiError(code, message);
+  return new ApiError(code, message, {}, { cause: error });
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
+import type { Answered } from './answered.ts';
 import { ApiError } from './errors.ts';
-import type { Caller } from './keys/store.ts';
 import { dayMs } from './limits/decision.ts';
 import type { Operation } from './operation.ts';
 import { referenceUrl } from './reference-url.ts';
@@ -50,8 +50,11 @@ export class DeprecatedCalls {
     this.#clock = clock;
   }
 
-  /** Notes an admitted call of an operation. */
-  note({ id: operation }: Operation, { keyId, workspaceId }: Caller): void {
+  /** Notes an answer, if it is one to an admitted call of a deprecated operation. */
+  note({ operation: called, caller }: Answered): void {
+    if (!called?.deprecated || !caller) return;
+    const { id: operation } = called;
+    const { keyId, workspaceId } = caller;
     this.#turnDay();
     const use = this.#uses.get(operation) ?? { calls: 0, callers: new Set() };
     this.#uses.set(operation, use);

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client';
+import type { Answered } from './answered.ts';
 import type { StorageCounts } from './db/database.ts';
 import type { DeprecatedCalls } from './lifecycle.ts';
 import type { Decision } from './limits/decision.ts';
@@ -109,16 +110,17 @@ export class Metrics {
     );
   }
 
-  /** Counts an answer. `operation` is `none` where the request is for no operation, or could not be read. */
-  countRequest(operation: string, status: number, durationMs?: number): void {
-    let traffic = this.#traffic.get(operation);
+  /** Counts an answer, under `none` where the request is for no operation, or could not be read. */
+  countAnswer({ operation, status, durationMs }: Answered): void {
+    const name = operation?.id ?? 'none';
+    let traffic = this.#traffic.get(name);
     if (!traffic) {
       traffic = {
         byStatus: new Map(),
         byLatency: Array(latencyBucketsSeconds.length + 1).fill(0),
         seconds: 0,
       };
-      this.#traffic.set(operation, traffic);
+      this.#traffic.set(name, traffic);
     }
     const { byStatus, byLatency } = traffic;
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);

@@ -23,6 +23,7 @@ const layers = [
   'pets',
   'categories',
   'lifecycle.ts',
+  'answered.ts', //    what is known of an answered request, and who is told
   'keys',
   'http',
   'operation.ts',

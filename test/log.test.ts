@@ -129,3 +129,21 @@ test('failures are told each where a key was admitted, and else sampled', async 
     linesOf(store).some(({ msg, leftOut }) => msg === 'failed, too often to name each' && leftOut === 5),
   );
 });
+
+test('why a request was refused stands in the log of level debug, and never in the answer', async (t) => {
+  const store = await startPetstore(t, { logLevel: 'debug' });
+  for (const [method, path, body, cause] of [
+    ['POST', '/pets', '{"name"', /SyntaxError: .*JSON/],
+    ['POST', '/pets', { name: 'Rex', categoryId: 4711 }, /ForeignKeyError|foreign key/i],
+    ['GET', '/pets?status=%', undefined, /URIError: URI malformed/],
+  ] as const) {
+    const answer = await store.call(method, path, { body });
+    assert.equal(answer.status, 400);
+    const lines = store.log.map((line) => JSON.parse(line));
+    const refused = lines.find(
+      ({ msg, reqId }) => msg === 'refused' && reqId === answer.headers['x-request-id'],
+    );
+    assert.match(refused.err.stack, cause);
+    assert.doesNotMatch(answer.text, /foreign|URIError|SyntaxError/i);
+  }
+});

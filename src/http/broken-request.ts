@@ -14,6 +14,14 @@ type Admit = (
   address: string | undefined,
 ) => Promise<{ headers: Record<string, string>; refusal?: ApiError | undefined }>;
 
+/** What is known of a request that could not be read, once it is answered. */
+interface UnreadAnswered {
+  requestId: string;
+  status: number;
+  address: string | undefined;
+  reason: string | undefined;
+}
+
 /**
  * Answers what Node.js could not read as a request, on the bare socket, with the headers and the Error object of any
  * other answer, and closes it. Requests before it on the connection get their answers first. One whose body breaks was
@@ -24,7 +32,7 @@ export async function answerBrokenRequest(
   error: ParseError,
   socket: Socket,
   admit: Admit,
-  answered: (status: number, requestId: string, reason: string | undefined) => void,
+  answered: (facts: UnreadAnswered) => void,
 ): Promise<void> {
   if (isEnding(socket)) return;
   const pending = pendingAnswer(socket);
@@ -70,7 +78,7 @@ export async function answerBrokenRequest(
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const line = `HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}`;
   endConnection(socket, `${line}\r\n${fields.join('')}\r\n${body}`);
-  answered(apiError.status, requestId, error.code);
+  answered({ requestId, status: apiError.status, address: socket.remoteAddress, reason: error.code });
 }
 
 function refusalOf(error: ParseError, requestId: string): ApiError {

@@ -139,8 +139,9 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
 function assertWellEncoded(query: string): void {
   try {
     decodeURIComponent(query);
-  } catch {
-    throw new ApiError('invalid_request', 'The query has a malformed percent-encoding.');
+  } catch (error) {
+    const message = 'The query has a malformed percent-encoding.';
+    throw new ApiError('invalid_request', message, {}, { cause: error });
   }
 }
 

@@ -19,8 +19,8 @@ export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);
-  } catch {
-    throw invalidJson('it is not UTF-8');
+  } catch (error) {
+    throw invalidJson('it is not UTF-8', error);
   }
   const { properties, isExact } = survey(text);
   let value: unknown;
@@ -29,7 +29,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch (error) {
     if (error instanceof ApiError) throw error;
     // It may quote a few characters, and begin or end within a pair.
-    throw invalidJson((error as Error).message.toWellFormed());
+    throw invalidJson((error as Error).message.toWellFormed(), error);
   }
   if (countProperties(value) < properties) {
     throw invalidJson(`the property ${quote(duplicateProperty(text))} stands twice in one object`);
@@ -43,8 +43,8 @@ const tooManyValues = () =>
     `The body must not hold more than ${maxValues.toLocaleString('en-US')} values, counting lists, objects and all that is in them.`,
   );
 
-const invalidJson = (reason: string) =>
-  new ApiError('invalid_json', `The body is not valid JSON: ${reason}.`);
+const invalidJson = (reason: string, cause?: unknown) =>
+  new ApiError('invalid_json', `The body is not valid JSON: ${reason}.`, {}, { cause });
 
 /** TypeScript does not know the third argument yet: https://tc39.es/proposal-json-parse-with-source */
 type Reviver = Parameters<typeof JSON.parse>[1];

@@ -1,4 +1,5 @@
-import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { Answered } from '../answered.ts';
 
 /** Lines a second about requests that no key was admitted for: from one address, and from all together. */
 const perAddress = 10;
@@ -6,16 +7,15 @@ const fromAll = 100;
 const intervalMs = 1_000;
 
 /**
- * Writes one line for each answered request, in place of Fastify's two. Requests of callers with a key are bounded by
+ * Writes one line for each answered request. Requests of callers with a key are bounded by
  * their limits and all stand in the log. Of any others, as many as somebody sends, it keeps a sample.
  */
-export class RequestLog extends LogController {
+export class RequestLog {
   readonly #log: FastifyBaseLogger;
   readonly #answers: Sample;
   readonly #failures: Sample;
 
   constructor(log: FastifyBaseLogger) {
-    super();
     this.#log = log;
     this.#answers = new Sample((leftOut) => log.info({ leftOut }, 'answered, too often to name each'));
     this.#failures = new Sample((leftOut) => log.error({ leftOut }, 'failed, too often to name each'));
@@ -26,39 +26,35 @@ export class RequestLog extends LogController {
     return this.#answers.leftOut + this.#failures.leftOut;
   }
 
-  override incomingRequest(): void {}
-
-  override requestCompleted(
-    error: Error | null | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): void {
-    const { caller, ip } = request;
-    if (!caller && !this.#answers.takes(ip)) return;
+  /** The line for an answer, or none. */
+  answered({
+    requestId,
+    method,
+    url,
+    operation,
+    caller,
+    address,
+    status,
+    durationMs,
+    reason,
+    error,
+  }: Answered) {
+    if (!caller && !this.#answers.takes(address)) return;
     this.#log.info(
       {
-        reqId: request.id,
-        method: request.method,
-        url: request.url,
-        operation: request.operation?.id,
-        status: reply.statusCode,
-        durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+        reqId: requestId,
+        method,
+        url,
+        operation: operation?.id,
+        status,
+        durationMs: durationMs && Math.round(durationMs * 1000) / 1000,
         keyId: caller?.keyId,
-        address: ip,
+        address,
+        reason,
         ...(error && { err: error }),
       },
       'answered',
     );
-  }
-
-  /** The line for a request that could not be read, for the `reason` that Node.js names. */
-  unreadAnswered(
-    reqId: string,
-    status: number,
-    address: string | undefined,
-    reason: string | undefined,
-  ): void {
-    if (this.#answers.takes(address)) this.#log.info({ reqId, status, address, reason }, 'answered');
   }
 
   /** A failure of the service, beside the line for its answer. */
@@ -66,8 +62,6 @@ export class RequestLog extends LogController {
     if (request.caller || this.#failures.takes(request.ip))
       this.#log.error({ reqId: request.id, err }, 'failed');
   }
-
-  override routeNotFound(): void {}
 
   /** Tells what was left out and not told yet. */
   close(): void {

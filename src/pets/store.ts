@@ -91,7 +91,7 @@ async function lockPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> 
 /** The foreign key looks for the category while the row is written. */
 function refuseCategory(error: unknown): never {
   if (error instanceof ForeignKeyError) {
-    throw new ApiError('invalid_reference', 'categoryId names no category.');
+    throw new ApiError('invalid_reference', 'categoryId names no category.', {}, { cause: error });
   }
   throw error;
 }

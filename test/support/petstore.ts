@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { buildApp } from '../../src/app.ts';
+import type { LogLevel } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
 import { createKey } from '../../src/keys/store.ts';
@@ -35,6 +36,7 @@ export interface Options {
   trustProxy?: string[] | boolean;
   enforceSunset?: boolean;
   baseUrl?: string;
+  logLevel?: LogLevel;
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
@@ -70,7 +72,7 @@ export class Petstore {
   constructor(db: Database, folder: string, options: Options = {}) {
     this.db = db;
     this.folder = folder;
-    const log = createLogger('info', { write: (line) => this.log.push(line) });
+    const log = createLogger(options.logLevel ?? 'info', { write: (line) => this.log.push(line) });
     const clock = () => this.nowMs;
     const config = {
       baseUrl: options.baseUrl ?? baseUrl,
