@@ -2,8 +2,8 @@ import type { RequestListener, Server } from 'node:http';
 
 /** Requests of one turn at most, so that whoever comes meanwhile waits for milliseconds. */
 const maxTogether = 64;
-/** A body beyond this length, in bytes, is large: to read it can take as long as to serve many requests. */
-const largeBodyBytes = 4 * 1024;
+/** A body beyond this length, in bytes, is large: to read it can take longer than to serve the request. */
+const largeBodyBytes = 512;
 /** How long a turn goes on with further large bodies. */
 const largeBodiesMs = 2;
 

@@ -10,6 +10,9 @@ import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
 import { quote } from './quote.ts';
 
+/** How many parameters a query may have. A list of ids takes 100. */
+const maxParameters = 200;
+
 /** Names that a message tells of what a query may hold thousands of. */
 const maxNamed = 10;
 
@@ -115,6 +118,7 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   const values: Values = {};
   if (start === -1) return values;
   const query = url.slice(start + 1);
+  assertFewParameters(query);
   assertWellEncoded(query);
   const unknown = new Set<string>();
   const repeated = new Set<string>();
@@ -134,6 +138,15 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   if (unknown.size > maxNamed) problems.push(`Nor are ${unknown.size - maxNamed} more`);
   for (const name of repeated) problems.push(`Query parameter ${name} must stand once`);
   return values;
+}
+
+/** To take thousands of parameters apart takes longer than many requests. */
+function assertFewParameters(query: string): void {
+  let count = 1;
+  for (let at = query.indexOf('&'); at !== -1; at = query.indexOf('&', at + 1)) count++;
+  if (count > maxParameters) {
+    throw new ApiError('invalid_request', `The query must not have more than ${maxParameters} parameters.`);
+  }
 }
 
 function assertWellEncoded(query: string): void {
