@@ -10,6 +10,9 @@ const neededMajor = 26;
 /** Who was handed over to gets this long to end once the process that did it is gone. */
 const endWithinMs = 600;
 
+// Node.js would open its debugger, to everybody on this machine.
+process.on('SIGUSR1', () => {});
+
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
   endWithStarter();
   // Stripped and compiled code is kept for the next start, if that can be done.
@@ -26,8 +29,6 @@ function handOver() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
-  // Node.js would open its debugger, to everybody on this machine.
-  process.on('SIGUSR1', () => {});
   child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

@@ -44,19 +44,29 @@ export function inDataDir<T>(dataDir: string, action: () => T): T {
 }
 
 /**
- * Takes from other users what they may do with our files in the data folder, and with the folder itself unless it holds
- * something else, too, as /tmp and a home do. Answers whether now nobody else can change what is ours.
+ * Takes from other users what they may do with our files in the data folder, and with the folder itself unless it is not
+ * ours or holds something else, too, as /tmp and a home do. Tells on standard error, once, where others can still change
+ * what is ours.
  */
-export function closeToOthers(dataDir: string): boolean {
-  if (!process.geteuid) return true; // Windows knows no modes.
+export function closeToOthers(dataDir: string): void {
+  if (!process.geteuid) return; // Windows knows no modes.
   const entries = readdirSync(dataDir);
   const paths = entries.filter(isOurs).map((entry) => join(dataDir, entry));
   // What a link leads to is somewhere else, and none of our business.
   const files = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
   for (const file of files) restrict(file, fileMode);
-  if (entries.every(isOurs)) restrict(dataDir, folderMode);
-  return ![dataDir, ...files].some((path) => (modeOf(path) & othersWrite) !== 0);
+  const isOthers = ![process.geteuid(), 0].includes(statSync(dataDir).uid);
+  if (!isOthers && entries.every(isOurs)) restrict(dataDir, folderMode);
+  const isOpen = isOthers || [dataDir, ...files].some((path) => (modeOf(path) & othersWrite) !== 0);
+  if (!isOpen || told.has(dataDir)) return;
+  told.add(dataDir);
+  console.error(
+    `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give it a folder that is its own.`,
+  );
 }
+
+/** Folders that others can change, and that were told of. */
+const told = new Set<string>();
 
 /** Takes rights away and never adds one, so that what its owner made read-only stays so. */
 function restrict(path: string, mode: number): void {

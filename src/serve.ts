@@ -20,8 +20,6 @@ const stopWithinMs = 10_000;
 
 /** Opens the storage, sets up the demonstration if it is wanted, and serves until a signal stops it. */
 export async function serve(config: Config): Promise<void> {
-  // Node.js would open its debugger, to everybody on this machine.
-  process.on('SIGUSR1', () => {});
   const db = await openStorage(config, { isService: true });
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;

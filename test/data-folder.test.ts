@@ -110,6 +110,18 @@ test('a folder that holds something else, too, keeps its mode; it is told where 
   }
 });
 
+test("another user's folder keeps its mode, and it is told that it is another user's", {
+  skip: aboutSqlite || (process.geteuid?.() !== 0 && 'only root can give a folder away'),
+}, (t) => {
+  const folder = temporaryFolder(t);
+  chmodSync(folder, 0o755);
+  chownSync(folder, 65_534, 65_534);
+  const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder });
+  assert.equal(status, 0);
+  assert.match(stderr, /^petstore: Other users may change what is in PETSTORE_DATA_DIR .*\n$/);
+  assert.equal(modesIn(folder)['.'], '755');
+});
+
 test('what a link in the data folder leads to is neither read as a key, nor written, nor given another mode', {
   skip: noModes,
 }, async (t) => {

@@ -57,6 +57,21 @@ test('a refusal that the head decides is sent without 100 Continue, and ends the
   }
 });
 
+test('a client that sends its body without waiting for 100 Continue can still read the refusal', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = announce('/v1/categories', { Expect: '100-continue', 'Content-Length': '600000' });
+  for (let i = 0; i < 40; i++) {
+    const connection = open(store, head);
+    let failure: Error | undefined;
+    connection.socket.on('error', (error) => (failure = error));
+    for (let part = 0; part < 6; part++) connection.socket.write('x'.repeat(100_000));
+    await once(connection.socket, 'close');
+    assert.equal(failure, undefined);
+    assert.deepEqual(statuses(connection.text), [401]);
+  }
+});
+
 test('a client that waits for 100 Continue is told to go on once, and its connection stays', async (t) => {
   const store = await startPetstore(t);
   await store.listen();

@@ -19,6 +19,36 @@ test('1,000 connections that break off at every moment, with every method, end n
   );
 });
 
+for (const content of ['', 'Content-Length: 9\r\n']) {
+  test(`CONNECT ${content && 'with content '}hands over what may break at once`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    await store.listen();
+    const { port } = store.app.server.address() as { port: number };
+    const client = connect(port, '127.0.0.1').on('error', () => {});
+    t.after(() => client.destroy());
+    const handedOver = once(store.app.server, 'connect');
+    client.write(`CONNECT x:1 HTTP/1.1\r\nHost: x\r\n${content}\r\n`);
+    const [request, stream] = await handedOver;
+    for (const emitter of [request.socket, stream]) {
+      assert.ok(emitter.listenerCount('error') > 0);
+      emitter.destroy(new Error('It breaks.'));
+    }
+    await connectionsEnd(store.app.server);
+  });
+}
+
+test('every connection has a listener for errors of its own from its first moment', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const { port } = store.app.server.address() as { port: number };
+  const connected = once(store.app.server, 'connection');
+  const client = connect(port, '127.0.0.1').on('error', () => {});
+  t.after(() => client.destroy());
+  const [socket] = await connected;
+  // The other is that of Node.js, which it takes off what it hands over.
+  assert.equal(socket.listenerCount('error'), 2);
+});
+
 for (const [what, text] of [
   ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['CONNECT with content', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc'],

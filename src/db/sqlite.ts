@@ -44,11 +44,7 @@ export async function openSqlite(dataDir: string, options: Options = {}): Promis
 
 function open(dataDir: string, { isService = false, maxGroupSize = defaultGroupSize }: Options): Database {
   assertWritable(dataDir);
-  if (!closeToOthers(dataDir)) {
-    console.error(
-      `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give it a folder that is its own.`,
-    );
-  }
+  closeToOthers(dataDir);
   const lock = isService ? new ServiceLock(dataDir) : undefined;
   try {
     return connect(join(dataDir, 'petstore.db'), maxGroupSize, lock);

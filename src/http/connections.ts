@@ -30,8 +30,12 @@ export function boundConnections(server: Server): void {
   const [handle] = server.listeners('request') as [RequestListener];
   server.removeAllListeners('request');
 
-  // Node.js takes its own listeners off what it hands over, and an error without a listener ends the process.
-  server.on('connection', (socket) => socket.on('error', ignore));
+  server.on('connection', (socket) => {
+    // Node.js takes its own listeners off what it hands over, and an error without a listener ends the process.
+    socket.on('error', ignore);
+    // Node.js calls this after the last answer on a connection.
+    socket.destroySoon = () => endConnection(socket);
+  });
 
   server.on('request', (request, response) => {
     const { socket } = request;

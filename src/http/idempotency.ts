@@ -53,10 +53,11 @@ export async function once(sql: Sql, attempt: Attempt, run: () => Promise<Answer
 }
 
 async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
-  const { workspaceId, text, fingerprint } = attempt;
+  const { workspaceId, text, fingerprint, nowMs } = attempt;
   const [first] = await sql`
     select status, headers, body from idempotency_keys
-    where workspace_id = ${workspaceId} and key in (${ownKey(attempt)}, ${text}) and fingerprint = ${fingerprint}`;
+    where workspace_id = ${workspaceId} and key in (${ownKey(attempt)}, ${text}) and fingerprint = ${fingerprint}
+      and created_at_ms > ${nowMs - rememberMs}`;
   if (!first) {
     throw new ApiError(
       'idempotency_key_reused',

@@ -70,7 +70,11 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     // Whoever sends a key that was valid does not guess.
     const caller = trusted.has(key)
       ? await ask(key)
-      : await lookUps.run(address.id, room, async () => recall(key) ?? ask(key));
+      : await lookUps.run(
+          address.id,
+          room,
+          async () => recall(key) ?? (request.raw.destroyed ? false : ask(key)),
+        );
     if (!caller) throw unknownKey();
     return caller;
   };
