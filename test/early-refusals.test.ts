@@ -57,18 +57,25 @@ test('a refusal that the head decides is sent without 100 Continue, and ends the
   }
 });
 
-test('a client that sends its body without waiting for 100 Continue can still read the refusal', async (t) => {
+test('a client that sends its body all the same meets no reset, which might cost it the refusal', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
-  const head = announce('/v1/categories', { Expect: '100-continue', 'Content-Length': '600000' });
-  for (let i = 0; i < 40; i++) {
-    const connection = open(store, head);
-    let failure: Error | undefined;
-    connection.socket.on('error', (error) => (failure = error));
-    for (let part = 0; part < 6; part++) connection.socket.write('x'.repeat(100_000));
-    await once(connection.socket, 'close');
-    assert.equal(failure, undefined);
-    assert.deepEqual(statuses(connection.text), [401]);
+  for (const [path, fields] of [
+    ['/v1/categories', { Expect: '100-continue' }],
+    ['/v1/categories', { Connection: 'close' }],
+    ['/v1/petz', { Expect: '100-continue' }],
+  ] as const) {
+    const { port } = store.app.server.address() as { port: number };
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8');
+    socket.write(announce(path, fields));
+    const [text] = await once(socket, 'data');
+    assert.deepEqual(statuses(text), [401]);
+    for (let part = 0; part < 10; part++) {
+      socket.write('x'.repeat(10_000));
+      await sleep(2);
+    }
+    socket.end();
+    await once(socket, 'close');
   }
 });
 
