@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,17 +10,31 @@ const neededMajor = 26;
 /** Who was handed over to gets this long to end once the process that did it is gone. */
 const endWithinMs = 600;
 
+// What this process writes is for its user alone.
+process.umask(0o077);
 // Node.js would open its debugger, to everybody on this machine.
 process.on('SIGUSR1', () => {});
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
   endWithStarter();
-  // Stripped and compiled code is kept for the next start, if that can be done.
-  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/petstore', import.meta.url)));
+  keepCompiledCode();
   const { main } = await import('../src/main.ts');
   await main(process.argv);
 } else {
   handOver();
+}
+
+/** Stripped and compiled code is kept for the next start, where that can be done and nobody else could write it. */
+function keepCompiledCode() {
+  const folder = fileURLToPath(new URL('../node_modules/.cache/petstore', import.meta.url));
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (process.geteuid && statSync(folder).uid !== process.geteuid()) return;
+    chmodSync(folder, 0o700);
+    module.enableCompileCache(folder);
+  } catch {
+    // A start takes a quarter longer.
+  }
 }
 
 function handOver() {

@@ -83,9 +83,17 @@ function tell(request: FastifyRequest, decision: Decision): void {
   if (hasContent(request)) request.raw.limitHeaders = headers;
 }
 
-/** The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. */
-export async function admitUnread({ limiter, metrics }: Admission, address: string | undefined) {
-  const decision = await limiter.decide(subjectOf(addressGroup(address)), byAddress);
+/**
+ * The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. It is
+ * charged to the address, but not where that is a proxy's, for which all its clients would pay.
+ */
+export async function admitUnread(
+  { limiter, metrics }: Admission,
+  address: string | undefined,
+  isProxied: boolean,
+) {
+  const subject = subjectOf(addressGroup(address));
+  const decision = isProxied ? limiter.look(subject, byAddress) : await limiter.decide(subject, byAddress);
   metrics.countDecision('none', decision);
   const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
   return { headers: limitHeaders(decision), refusal };

@@ -126,11 +126,19 @@ export function buildApp({
   takeBodiesAsBytes(app, new Arrivals(app.server));
   boundConnections(app.server);
   continueWhenRead(app.server);
+  const handedOver = new Set<Socket>();
   app.server.on('connect', (request, stream) => {
+    const { socket } = request;
     // Node.js takes the limits of time off the connection, and wraps it where content is to come.
     stream.on('error', () => {});
-    request.socket.on('timeout', () => request.socket.destroy());
-    answerBroken(noProxy, request.socket);
+    socket.on('timeout', () => socket.destroy());
+    handedOver.add(socket);
+    socket.once('close', () => handedOver.delete(socket));
+    answerBroken(noProxy, socket);
+  });
+  // Node.js no longer counts these as connections, but waits for their end.
+  app.addHook('preClose', async () => {
+    for (const socket of handedOver) socket.destroy();
   });
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -190,7 +198,8 @@ export function buildApp({
   return app;
 
   function answerBroken(error: Error, socket: Socket): void {
-    const admitAddress = (address: string | undefined) => admitUnread(admission, address);
+    const admitAddress = (address: string | undefined) =>
+      admitUnread(admission, address, trustProxy !== false);
     void answerBrokenRequest(error, socket, admitAddress, (facts) => answers.tell(facts));
   }
 

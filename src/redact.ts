@@ -8,8 +8,11 @@ const prefixOfKeys = [
   orEncoded('_', '5[Ff]'),
 ].join('');
 
+/** The letters and digits of ASCII, and nothing else: more would take the beginning of a key for the end of another. */
+const encodedDigit = '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])';
+
 /** API keys in any text, a URL too. */
-const keysInText = new RegExp(`${prefixOfKeys}${orEncoded('[0-9A-Za-z]', '[3-7][0-9A-Fa-f]')}{36}`, 'g');
+const keysInText = new RegExp(`${prefixOfKeys}${orEncoded('[0-9A-Za-z]', encodedDigit)}{36}`, 'g');
 
 /** The password in an address such as DATABASE_URL. */
 const passwordsInText = /(:\/\/[^\s/:@"]*):[^\s/@"]*@/g;

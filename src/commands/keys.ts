@@ -38,7 +38,7 @@ export function keysCommand(): Command {
     .option('--workspace <name>', 'workspace that the key opens', demoWorkspace)
     .addOption(perMinute())
     .addOption(perDay())
-    .option('--name <label>', 'label that tells the key from others')
+    .option('--name <label>', 'label that tells the key from others', parseLabel)
     .addOption(json())
     .action(async (options, command: Command) => {
       const quota = enterpriseQuota(options.plan, options, command);
@@ -173,4 +173,11 @@ function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs
     ...(label !== undefined && { label }),
     ...(revokedAtMs !== undefined && { revokedAt: isoTime(revokedAtMs) }),
   };
+}
+
+function parseLabel(text: string): string {
+  if (!/^[^\p{Cc}]{1,100}$/u.test(text)) {
+    throw new InvalidArgumentError('It must be 1 to 100 characters, none of which is a control character.');
+  }
+  return text;
 }

@@ -1,5 +1,8 @@
 import { styleText } from 'node:util';
 
+/** What a terminal might obey in place of showing it. */
+const controls = /\p{Cc}/gu;
+
 type Cell = string | number | undefined;
 
 /** Prints rows as JSON, or as a table with the names of their fields as its head. */
@@ -16,7 +19,10 @@ const toJson = (value: unknown) => JSON.stringify(value, null, 2);
 
 function toTable(rows: Record<string, Cell>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const lines = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '')))];
+  const lines = [
+    names,
+    ...rows.map((row) => names.map((name) => String(row[name] ?? '').replace(controls, '?'))),
+  ];
   const widths = names.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length)));
   const texts = lines.map((line) =>
     line
@@ -30,7 +36,9 @@ function toTable(rows: Record<string, Cell>[]): string {
 function toLines(fields: Record<string, Cell>): string {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = Math.max(...present.map(([name]) => name.length));
-  return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return present
+    .map(([name, value]) => `${name.padEnd(width)}  ${String(value).replace(controls, '?')}`)
+    .join('\n');
 }
 
 /** Milliseconds since 1970 as an ISO 8601 time. */

@@ -1,7 +1,8 @@
 import type { RequestListener, Server } from 'node:http';
 
-/** Requests of one turn at most, so that whoever comes meanwhile waits for milliseconds. */
+/** Requests of one turn at most, and how long it begins further ones, so that whoever comes meanwhile is read soon. */
 const maxTogether = 64;
+const requestsMs = 4;
 /** A body beyond this length, in bytes, is large: to read it can take longer than to serve the request. */
 const largeBodyBytes = 512;
 /** How long a turn goes on with further large bodies. */
@@ -32,7 +33,7 @@ export class Arrivals {
         socket === broken ? 'here' : 'others',
       );
       this.#requests = others;
-      this.#handleAll(here);
+      for (const arrived of here) this.#handleOne(...arrived);
     });
   }
 
@@ -51,17 +52,26 @@ export class Arrivals {
     this.#isDue = true;
     setImmediate(() => {
       this.#isDue = false;
-      this.#handleAll(this.#requests.splice(0, maxTogether));
+      this.#handleSome();
       this.#readLargeBodies();
       if (this.#requests.length > 0 || this.#largeBodies.length > 0) this.#comeBack();
     });
   }
 
-  #handleAll(group: Parameters<RequestListener>[]): void {
-    for (const [request, response] of group) {
-      // The body of one that is gone would be waited for.
-      if (!request.destroyed) this.#handle(request, response);
+  #handleSome(): void {
+    const endMs = performance.now() + requestsMs;
+    let count = 0;
+    for (const arrived of this.#requests) {
+      if (count === maxTogether || performance.now() > endMs) break;
+      count++;
+      this.#handleOne(...arrived);
     }
+    this.#requests.splice(0, count);
+  }
+
+  #handleOne(...[request, response]: Parameters<RequestListener>): void {
+    // The body of one that is gone would be waited for.
+    if (!request.destroyed) this.#handle(request, response);
   }
 
   #readLargeBodies(): void {

@@ -7,7 +7,8 @@ const maxUnread = 32;
 const unreadTimeoutMs = 10_000;
 /** How long, and how much of what it still sends is read, a client has to see that its connection ends. */
 const lingerMs = 1_000;
-const lingerBytes = 1024 * 1024;
+/** More than `deploy/nginx.conf` lets through, which would take a reset for a broken instance. */
+export const lingerBytes = 4 * 1024 * 1024;
 
 interface Connection {
   /** Requests whose answers the system has not taken yet. */
@@ -53,12 +54,30 @@ export function boundConnections(server: Server): void {
     handle(request, response);
   });
 
+  keepAnswersUnderWay(server);
+
   // The same timer ends idle connections. Those that are yet to send a whole request have other limits.
   server.setTimeout(unreadTimeoutMs, (socket: Socket) => {
     const connection = connections.get(socket);
     if (!connection?.latest.complete) return;
     if (connection.unread === 0 || socket.writableLength > 0) socket.destroy();
   });
+}
+
+/** Node.js takes a connection for idle whose answer is made but not yet with the system, and would cut it at a stop. */
+function keepAnswersUnderWay(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  const closeIdleConnections = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    const busy = [...open].filter((socket) => socket.writableLength > 0);
+    for (const socket of busy) socket.destroy = () => socket;
+    closeIdleConnections();
+    for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
+  };
 }
 
 /** Whether the request that is arriving on a connection has its answer already, so that it must not get another. */

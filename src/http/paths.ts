@@ -6,6 +6,8 @@ import { headersOf } from './answer.ts';
 import { fieldLines, preflightHeaders } from './headers.ts';
 import { decoded, encodedPathOf, isForApi, pathOf, prefix } from './target.ts';
 
+const maxHintLength = 500;
+
 /** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
   readonly #documents: Set<string>;
@@ -73,9 +75,10 @@ export class Paths {
   }
 
   #notFound(request: FastifyRequest): ApiError {
-    const path = encodedPathOf(request)
-      .replace(/\/{2,}/g, '/')
-      .replace(/\/$/, '');
+    const given = encodedPathOf(request);
+    // Nobody mistypes more than that.
+    if (given.length > maxHintLength) return new ApiError('not_found', 'There is nothing at this path.');
+    const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
     const document = this.#documents.has(decoded(path)) ? decoded(path) : undefined;
     const meant = document ?? [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
     const hint = meant ? `You may mean ${meant}.` : `What there is stands in ${prefix}/openapi.json.`;

@@ -20,8 +20,16 @@ export function pathOf(request: FastifyRequest): string {
 export const encodedPathOf = (request: FastifyRequest) =>
   withoutQueryAndOrigin(request).replace(/#.*$/s, '') || '/';
 
-/** An encoded slash stays encoded, since it separates nothing, and so does a segment that is malformed. */
-export const decoded = (path: string) => path.split('/').map(decodedSegment).join('/');
+/**
+ * An encoded slash stays encoded, since it separates nothing. Of a path with a malformed part the first segment alone is
+ * decoded, which tells whether it is below `/v1`: each part that fails costs as much as a request.
+ */
+export function decoded(path: string): string {
+  const whole = decodedPart(path);
+  if (whole !== undefined) return whole;
+  const first = /^\/[^/]*/.exec(path)?.[0] ?? '';
+  return (decodedPart(first) ?? first) + path.slice(first.length);
+}
 
 const decodedPathOf = (request: FastifyRequest) => decoded(encodedPathOf(request));
 
@@ -30,10 +38,10 @@ const isBelow = (path: string) => path === prefix || path.startsWith(`${prefix}/
 const withoutQueryAndOrigin = ({ url }: FastifyRequest) =>
   url.replace(/\?.*$/s, '').replace(/^https?:\/\/[^/#]*/i, '') || '/';
 
-function decodedSegment(segment: string): string {
+function decodedPart(part: string): string | undefined {
   try {
-    return decodeURI(segment);
+    return decodeURI(part);
   } catch {
-    return segment;
+    return undefined;
   }
 }
