@@ -142,7 +142,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     const stocks = await first.db
       .read`select stock from pets where workspace_id = 1 and id in (1, 2) order by id`;
     assert.deepEqual(stocks, [[5], [3]]);
-    assert.equal(first.db.counts.reruns + second.db.counts.reruns, 1);
+    assert.ok(first.db.counts.reruns + second.db.counts.reruns >= 1);
   });
 
   test('nothing remains of a workspace that is deleted while others write to it', async (t) => {
