@@ -3,11 +3,11 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
 import { openPostgres } from '../src/db/postgres.ts';
-import { Fragment } from '../src/db/sql.ts';
 import { prepareDemo } from '../src/demo/prepare.ts';
 import { seedWorkspace } from '../src/demo/seed.ts';
 import { placeOrder } from '../src/orders/store.ts';
 import { clearWorkspace, deleteWorkspace, listWorkspaces } from '../src/workspaces/store.ts';
+import { filledTables } from './support/content.ts';
 import { temporaryFolder } from './support/folder.ts';
 import {
   allOrders,
@@ -160,11 +160,12 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     await instances[1].db.write((sql) => deleteWorkspace(sql, workspaceId));
     const answers = await writing;
     for (const { status } of answers) assert.ok([201, 400, 401].includes(status), String(status));
-    for (const table of ['categories', 'pets', 'orders', 'sequences', 'idempotency_keys', 'api_keys']) {
-      const name = new Fragment([table], []);
-      const rows = await instances[0].db.read`select 1 from ${name} where workspace_id = ${workspaceId}`;
-      assert.equal(rows.length, 0, table);
-    }
+    // An instance may have saved the account of the key once more, which it forgets the next day.
+    const left = await filledTables(instances[0].db.read, workspaceId);
+    assert.deepEqual(
+      left.filter((table) => table !== 'limit_accounts'),
+      [],
+    );
   });
 
   /** Until a statement waits for what another transaction holds. */

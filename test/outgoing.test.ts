@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { described } from './support/fuzz/interpret.ts';
 import { startPetstore } from './support/petstore.ts';
+import { resources } from './support/resources.ts';
 
 const root = new URL('..', import.meta.url);
 
@@ -115,13 +116,8 @@ test('an address that a caller gives, wherever it stands, is not connected to', 
     ...{ 'x-callback-url': url, 'x-original-url': url, 'idempotency-key': `"${url}${randomUUID()}"` },
   });
   const ids: Record<string, number> = {};
-  for (const [name, path] of [
-    ['categoryId', '/v1/categories'],
-    ['petId', '/v1/pets'],
-    ['orderId', '/v1/store/orders'],
-  ] as const) {
-    ids[name] = (await store.send('POST', path, { headers: headers(), body })).body.id;
-  }
+  for (const { param, path } of resources)
+    ids[param] = (await store.call('POST', path, { headers: headers(), body })).body.id;
   const isLast = ({ method }: (typeof described)[number]) => Number(method === 'DELETE');
   for (const { id, method, pattern, params } of described.toSorted((a, b) => isLast(a) - isLast(b))) {
     let path = pattern.source.slice(1, -1).replaceAll('\\/', '/');

@@ -9,6 +9,7 @@ import { requestDeadlineMs } from '../src/storage.ts';
 import { allOrders, emptyDatabase, startInstances, untilStatus, withStatus } from './support/instances.ts';
 import { type JsonAnswer, Petstore } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
+import { assertDeclared, postgresCatalog } from './support/schema.ts';
 import { petstore } from './support/service.ts';
 import { StallingProxy } from './support/stalling-proxy.ts';
 import { run } from './support/storage.ts';
@@ -44,6 +45,11 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     cluster = await PostgresCluster.start();
   });
   after(() => cluster.remove());
+
+  test('its tables are the ones declared, in an order in which a workspace can be emptied', async (t) => {
+    const db = await open(t, await emptyDatabase(cluster));
+    await assertDeclared(db.read, postgresCatalog);
+  });
 
   for (const mode of ['immediate', 'fast'] as const) {
     test(`PostgreSQL stops (${mode}) and starts under load: 503 meanwhile, and nothing answered is lost`, {}, async (t) => {

@@ -10,6 +10,7 @@ import { operations } from '../src/operations.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
+import { fill } from './support/resources.ts';
 
 const run = promisify(execFile);
 const atOnce = 3;
@@ -86,6 +87,7 @@ for (const [label, { command }] of Object.entries(runners)) {
     const work = async () => {
       for (const sample of next) {
         const { key } = await store.addWorkspace(sample.id, true);
+        await fill(store, key);
         const output = await outputOf(folder, sample, key);
         const status = /^(?:HTTP\/1\.1 )?(\d{3})\b/.exec(output)?.[1];
         assert.equal(status, sample.status, `${sample.id}\n${sample.source}\n${output}`);

@@ -10,6 +10,7 @@ import { openSqlite } from '../src/db/sqlite.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { startPetstore } from './support/petstore.ts';
+import { assertDeclared, sqliteCatalog } from './support/schema.ts';
 import { petstore } from './support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from './support/storage.ts';
 
@@ -160,6 +161,12 @@ test('the migrations of both engines make the same tables', () => {
   // Planners are told about their own engine alone.
   const tables = migrations('postgres').filter((file) => !file.startsWith('0003-'));
   for (const file of tables) assert.equal(meaning(file), meaning(file.replace('postgres', 'sqlite')));
+});
+
+test('the tables of SQLite are the ones declared, in an order in which a workspace can be emptied', async (t) => {
+  const db = await openSqlite(temporaryFolder(t));
+  t.after(() => db.close());
+  await assertDeclared(db.read, sqliteCatalog);
 });
 
 test('every filter of a list is looked up in its index, also in an empty database', async (t) => {

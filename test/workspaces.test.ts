@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Fragment } from '../src/db/sql.ts';
+import { counts, tables } from '../src/db/tables.ts';
+import { addPets } from '../src/demo/bulk.ts';
+import { sampleRequest } from '../src/openapi/samples.ts';
 import { operations } from '../src/operations.ts';
-import { deleteWorkspace } from '../src/workspaces/store.ts';
+import { clearWorkspace, deleteWorkspace, thinOut } from '../src/workspaces/store.ts';
+import { contentOf, filledTables } from './support/content.ts';
 import { startPetstore } from './support/petstore.ts';
+import { fill } from './support/resources.ts';
 import { petstore } from './support/service.ts';
 
 test('two workspaces with the same ids never see each other, on any operation', async (t) => {
@@ -14,14 +17,9 @@ test('two workspaces with the same ids never see each other, on any operation', 
   const theirs = await store.call('POST', '/pets', { key, body: { name: 'Theirs', categoryId: 1 } });
   assert.equal(mine.body.id, theirs.body.id);
 
-  const { read } = store.db;
-  const own = async () =>
-    JSON.stringify([
-      await read`select * from categories where workspace_id = 1 order by id`,
-      await read`select * from pets where workspace_id = 1 order by id`,
-      await read`select * from orders where workspace_id = 1 order by id`,
-      await read`select * from sequences where workspace_id = 1 order by kind`,
-    ]);
+  for (const owner of [store.key, key]) await fill(store, owner);
+
+  const own = () => contentOf(store.db.read, 1);
   const before = await own();
   const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
 
@@ -41,7 +39,6 @@ test('two workspaces with the same ids never see each other, on any operation', 
   await call('updatePet', '/pets/2', { name: 'Claw' }, { 'idempotency-key': 'k' });
   await call('placeOrder', '/store/orders', { petId: 13, quantity: 28 });
   await call('updateOrder', '/store/orders/3', { quantity: 1, complete: true });
-  await call('cancelOrder', '/store/orders/5');
   await call('updateInventory', '/inventory/6', { quantity: 99 });
   await call('deletePet', '/pets/22');
   await call('deleteCategory', '/categories/8').catch(() => undefined);
@@ -56,9 +53,12 @@ test('two workspaces with the same ids never see each other, on any operation', 
     ['Theirs'],
   );
   assert.equal((await call('listCategories', '/categories'))[0].name, 'Wolves');
-  assert.equal((await call('listOrders', '/store/orders?limit=100')).length, 8);
+  assert.equal((await call('listOrders', '/store/orders?limit=100')).length, 9);
   assert.equal((await call('listInventory', '/inventory?limit=100')).length, 21);
-  assert.deepEqual([...used].sort(), operations.map(({ id }) => id).sort(), 'every operation was tried');
+  for (const operation of operations.filter(({ id }) => !used.has(id))) {
+    const { url, body } = sampleRequest(operation, '');
+    await call(operation.id, url, body);
+  }
 
   assert.equal(await own(), before);
   const mineAgain = await store.call('GET', '/pets/1');
@@ -94,32 +94,47 @@ test('ids count from 1 in each workspace', async (t) => {
   }
 });
 
+test('"workspaces list" counts what each holds', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await fill(store);
+  const { key } = await store.addWorkspace('second', true);
+  await store.call('DELETE', '/store/orders/2', { key });
+  const { stdout } = petstore(['workspaces', 'list', '--json'], { PETSTORE_DATA_DIR: store.folder });
+  const [first, second] = JSON.parse(stdout);
+  for (const [, countedAs] of counts) assert.equal(first[countedAs], 1, countedAs);
+  const { categories, pets, orders, keys } = second;
+  assert.deepEqual([categories, pets, orders, keys], [7, 20, 7, 1]);
+});
+
 test('nothing of a deleted workspace remains in any table', async (t) => {
   const store = await startPetstore(t);
-  const { key, workspaceId } = await store.addWorkspace('second', true);
-  await store.call('POST', '/categories', {
-    key,
-    body: { name: 'Dragons' },
-    headers: { 'idempotency-key': 'k' },
-  });
+  const { key, workspaceId } = await store.addWorkspace('second', false);
+  await fill(store, key);
   await store.local.save();
-  const migrations = new URL('../src/db/migrations/', import.meta.url);
-  const tables = readdirSync(migrations)
-    .filter((file) => file.endsWith('.sqlite.sql'))
-    .flatMap((file) => [
-      ...readFileSync(new URL(file, migrations), 'utf8').matchAll(
-        /^create table (\w+) \(\n {2}workspace_id /gm,
-      ),
-    ])
-    .map(([, name]) => name as string);
-  assert.ok(tables.length >= 7);
-  const rowsIn = async (table: string) => {
-    const name = new Fragment([table], []);
-    return (await store.db.read`select 1 from ${name} where workspace_id = ${workspaceId}`).length;
-  };
-  for (const table of tables) assert.ok((await rowsIn(table)) > 0, `${table} is filled`);
+  assert.deepEqual(
+    await filledTables(store.db.read, workspaceId),
+    tables.map(({ name }) => name),
+  );
   await store.db.write((sql) => deleteWorkspace(sql, workspaceId));
-  for (const table of tables) assert.equal(await rowsIn(table), 0, table);
+  assert.deepEqual(await filledTables(store.db.read, workspaceId), []);
+});
+
+test('a reset leaves what gives access to a workspace: its keys and their limits', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await fill(store);
+  await store.local.save();
+  await store.db.write((sql) => clearWorkspace(sql, 1));
+  assert.deepEqual(await filledTables(store.db.read, 1), ['sequences', 'limit_accounts', 'api_keys']);
+  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).body.id, 1);
+});
+
+test('a large workspace is thinned out in transactions of 10,000 rows', async (t) => {
+  const store = await startPetstore(t);
+  await addPets(store.db, 1, 25_000, () => {});
+  const { writes } = store.db.counts;
+  await thinOut(store.db, 1);
+  assert.equal(store.db.counts.writes - writes, 2);
+  assert.deepEqual(await store.db.read`select min(id), max(id) from pets`, [[20_001, 25_020]]);
 });
 
 test('a workspace that is deleted while a request on it is under way takes nothing more', async (t) => {

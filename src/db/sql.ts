@@ -26,6 +26,9 @@ export function fragment(strings: TemplateStringsArray, ...values: (SqlValue | F
   return new Fragment(strings, values);
 }
 
+/** The name of a table or column as a piece of SQL, where no value can stand. It comes from the code, never from a caller. */
+export const identifier = (name: string): Fragment => new Fragment([name], []);
+
 /** Pieces, or single values, joined by a separator such as `, ` or ` and `. There must be at least one. */
 export function join(parts: readonly (SqlValue | Fragment)[], separator: string): Fragment {
   return new Fragment(['', ...Array(parts.length - 1).fill(separator), ''], parts);

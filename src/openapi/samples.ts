@@ -29,7 +29,8 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
   ];
 }
 
-function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
+/** The example request of an operation. In a workspace with the demonstration data it succeeds. */
+export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
   const { method, params, body, success, sampleParams = {} } = operation;
   const path = operation.path.replace(/{(\w+)}/g, (_, name) =>
     String(sampleParams[name] ?? exampleOf(params[name] as (typeof params)[string])),

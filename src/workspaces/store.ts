@@ -1,5 +1,15 @@
 import type { Database } from '../db/database.ts';
-import { type Fragment, fragment, type Row, type Sql } from '../db/sql.ts';
+import { fragment, identifier, join, type Row, type Sql } from '../db/sql.ts';
+import {
+  accessTables,
+  type Counted,
+  contentTables,
+  counts,
+  type Kind,
+  kinds,
+  leafTables,
+  thinnedTables,
+} from '../db/tables.ts';
 import { ApiError } from '../errors.ts';
 
 /** The workspace of the demonstration, which commands mean when they name none. */
@@ -11,17 +21,6 @@ export interface Workspace {
   name: string;
   createdAtMs: number;
 }
-
-/** The kinds of rows that have ids of their own, from 1 in each workspace. */
-const kinds = ['categories', 'pets', 'orders'] as const;
-export type Kind = (typeof kinds)[number];
-
-/** What a workspace holds, in an order in which it can be removed: first what nothing refers to. */
-const leafTables = [fragment`idempotency_keys`, fragment`orders`, fragment`pets`];
-const contentTables = [...leafTables, fragment`categories`];
-
-/** What lets callers into a workspace. */
-const accessTables = [fragment`limit_accounts`, fragment`api_keys`];
 
 const rowsPerTransaction = 10_000;
 
@@ -47,29 +46,23 @@ export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace |
 }
 
 /** Every workspace with its counts, in the order of creation. */
-export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Kind | 'keys', number>)[]> {
+export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Counted, number>)[]> {
+  const counting = counts.map(
+    ([table]) => fragment`(select count(*) from ${identifier(table)} t where t.workspace_id = w.id)`,
+  );
   const rows = await sql`
-    select id, name, created_at_ms,
-      (select count(*) from categories c where c.workspace_id = w.id),
-      (select count(*) from pets p where p.workspace_id = w.id),
-      (select count(*) from orders o where o.workspace_id = w.id),
-      (select count(*) from api_keys k where k.workspace_id = w.id)
-    from workspaces w order by id`;
-  return rows.map(([id, name, createdAtMs, categories, pets, orders, keys]) => ({
-    id: Number(id),
-    name: String(name),
-    createdAtMs: Number(createdAtMs),
-    categories: Number(categories),
-    pets: Number(pets),
-    orders: Number(orders),
-    keys: Number(keys),
-  }));
+    select id, name, created_at_ms, ${join(counting, ', ')} from workspaces w order by id`;
+  return rows.map((row) => {
+    const numbers = row.slice(-counts.length).map(Number);
+    const counted = counts.map(([, countedAs], i) => [countedAs, numbers[i]]);
+    return { ...toWorkspace(row), ...(Object.fromEntries(counted) as Record<Counted, number>) };
+  });
 }
 
 /** Removes everything in a workspace but its keys and their limits, and starts its ids from 1 again. */
 export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  // Rows are locked in the order in which requests lock them: pets, sequences, categories. Once the sequences are, nobody
-  // adds a row, and what other connections added until then is removed too.
+  // Rows are locked in the order in which requests lock them. Once the sequences are, nobody adds a row, and what other
+  // connections added until then is removed too.
   await deleteRows(sql, workspaceId, leafTables);
   await startSequences(sql, workspaceId);
   await deleteRows(sql, workspaceId, contentTables);
@@ -78,7 +71,7 @@ export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<voi
 /** Removes a workspace, what is in it, and its keys. */
 export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<void> {
   await clearWorkspace(sql, workspaceId);
-  await deleteRows(sql, workspaceId, [fragment`sequences`, ...accessTables]);
+  await deleteRows(sql, workspaceId, ['sequences', ...accessTables]);
   await sql`delete from workspaces where id = ${workspaceId}`;
 }
 
@@ -87,22 +80,19 @@ export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<vo
  * clearWorkspace or deleteWorkspace.
  */
 export async function thinOut(db: Database, workspaceId: number): Promise<void> {
-  for (const [kind, table] of [
-    ['orders', fragment`orders`],
-    ['pets', fragment`pets`],
-  ] as const) {
+  for (const table of thinnedTables) {
     const [row] = await db.read`
-      select last_id from sequences where workspace_id = ${workspaceId} and kind = ${kind}`;
+      select last_id from sequences where workspace_id = ${workspaceId} and kind = ${table}`;
     for (let upTo = rowsPerTransaction; upTo < Number(row?.[0] ?? 0); upTo += rowsPerTransaction) {
       await db.write(
-        (sql) => sql`delete from ${table} where workspace_id = ${workspaceId} and id <= ${upTo}`,
+        (sql) => sql`delete from ${identifier(table)} where workspace_id = ${workspaceId} and id <= ${upTo}`,
       );
     }
   }
 }
 
-async function deleteRows(sql: Sql, workspaceId: number, tables: Fragment[]): Promise<void> {
-  for (const table of tables) await sql`delete from ${table} where workspace_id = ${workspaceId}`;
+async function deleteRows(sql: Sql, workspaceId: number, tables: string[]): Promise<void> {
+  for (const table of tables) await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId}`;
 }
 
 /** Starts the ids of every kind from 1, also of kinds that the workspace did not have, and locks them all. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Sql } from '../../src/db/sql.ts';
+import { identifier, type Sql } from '../../src/db/sql.ts';
+import { kinds } from '../../src/db/tables.ts';
 
 /** What holds in a workspace whatever was asked of it: ids, references, and the rules of stock and status. */
 export async function assertInvariants(sql: Sql, workspaceId: number): Promise<void> {
@@ -13,12 +14,12 @@ export async function assertInvariants(sql: Sql, workspaceId: number): Promise<v
     select o.id from orders o left join pets p on p.workspace_id = o.workspace_id and p.id = o.pet_id
     where o.workspace_id = ${workspaceId} and o.complete = 0 and o.pet_id is not null and p.id is null`;
   assert.deepEqual(lost, [], 'every open order has its pet');
-  const beyond = await sql`
-    select s.kind, s.last_id from sequences s where s.workspace_id = ${workspaceId} and s.last_id < case s.kind
-      when 'pets' then (select coalesce(max(id), 0) from pets where workspace_id = ${workspaceId})
-      when 'orders' then (select coalesce(max(id), 0) from orders where workspace_id = ${workspaceId})
-      else (select coalesce(max(id), 0) from categories where workspace_id = ${workspaceId}) end`;
-  assert.deepEqual(beyond, [], 'no id is above the last that was given out');
+  for (const kind of kinds) {
+    const beyond = await sql`
+      select id from ${identifier(kind)} where workspace_id = ${workspaceId} and id > (
+        select last_id from sequences where workspace_id = ${workspaceId} and kind = ${kind})`;
+    assert.deepEqual(beyond, [], `no id of ${kind} is above the last that was given out`);
+  }
   const outOfRange = await sql`
     select id from pets where workspace_id = ${workspaceId}
       and (stock not between 0 and 2147483647 or status not in ('available', 'pending', 'sold'))`;

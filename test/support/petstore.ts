@@ -13,6 +13,7 @@ import type { Plan, Quota } from '../../src/limits/plans.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/limits/shared-limiter.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
+import { contentOf } from './content.ts';
 import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
 import { openTestStorage, temporaryStorage } from './storage.ts';
 
@@ -137,15 +138,8 @@ export class Petstore {
   }
 
   /** Everything that is kept in the workspaces, to see whether something changed. */
-  async content(): Promise<string> {
-    const sql = this.db.read;
-    return JSON.stringify([
-      await sql`select * from categories order by workspace_id, id`,
-      await sql`select * from pets order by workspace_id, id`,
-      await sql`select * from orders order by workspace_id, id`,
-      await sql`select * from sequences order by workspace_id, kind`,
-      await sql`select * from idempotency_keys order by workspace_id, key`,
-    ]);
+  content(): Promise<string> {
+    return contentOf(this.db.read);
   }
 
   /** The address at which the service listens on a real socket. */

@@ -5,6 +5,7 @@ import type { Sql } from '../../../src/db/sql.ts';
 import { Model } from '../fuzz/model.ts';
 import { assertInvariants, assertSound } from '../invariants.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
+import { resources } from '../resources.ts';
 import type { Service } from '../service.ts';
 import { openTestStorage, testDatabaseUrl } from '../storage.ts';
 import type { Client } from './client.ts';
@@ -235,13 +236,11 @@ function shown(losses: string[]): string {
   return [...losses.slice(0, maxLossesShown), ...more].join('\n');
 }
 
-function statesOf({ pets, stock, orders, categories }: Model): Map<string, State> {
+function statesOf({ rows, pets, stock }: Model): Map<string, State> {
   const states = new Map<string, State>();
-  for (const [id, pet] of pets) {
-    states.set(`/pets/${id}`, { ...pet });
-    states.set(`/inventory/${id}`, { petId: id, quantity: stock.get(id), status: pet.status });
-  }
-  for (const [id, order] of orders) states.set(`/store/orders/${id}`, { ...order });
-  for (const [id, category] of categories) states.set(`/categories/${id}`, { ...category });
+  for (const { kind, path } of resources)
+    for (const [id, row] of rows[kind]) states.set(`${path}/${id}`, { ...row });
+  for (const [petId, { status }] of pets)
+    states.set(`/inventory/${petId}`, { petId, quantity: stock.get(petId), status });
   return states;
 }

@@ -130,7 +130,15 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
   const { headers } = wire;
   const path = decodedPath(wire.path) as string;
   return {
-    call: { operationId: operation.id, path, params, query, body: Object.fromEntries(declared), headers },
+    call: {
+      operationId: operation.id,
+      method: operation.method,
+      path,
+      params,
+      query,
+      body: Object.fromEntries(declared),
+      headers,
+    },
   };
 }
 

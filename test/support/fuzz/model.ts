@@ -1,25 +1,24 @@
-import type { Sql } from '../../../src/db/sql.ts';
+import { dirname } from 'node:path/posix';
+import { identifier, join, type Sql } from '../../../src/db/sql.ts';
+import type { Kind } from '../../../src/db/tables.ts';
 import { type ErrorCode, errorCodes } from '../../../src/errors.ts';
 import { toUtc } from '../../../src/instant.ts';
-import { baseUrl } from '../description.ts';
+import { baseUrl, resolve } from '../description.ts';
+import { resources } from '../resources.ts';
 
 type Status = 'available' | 'pending' | 'sold';
 
-interface Category {
+interface Row {
   id: number;
-  name: string;
-  description?: string;
 }
 
-interface Pet {
-  id: number;
+interface Pet extends Row {
   name: string;
   categoryId: number;
   status: Status;
 }
 
-interface Order {
-  id: number;
+interface Order extends Row {
   petId?: number;
   quantity: number;
   shipDate?: string;
@@ -29,6 +28,7 @@ interface Order {
 /** A request that the description allows, as values. */
 export interface Call {
   operationId: string;
+  method: string;
   path: string;
   params: Record<string, number>;
   // biome-ignore lint/suspicious/noExplicitAny: the description has checked what these are
@@ -64,65 +64,82 @@ const maxStock = 2_147_483_647;
  * one workspace, and what it changes.
  */
 export class Model {
-  readonly categories = new Map<number, Category>();
-  readonly pets = new Map<number, Pet>();
+  readonly rows = Object.fromEntries(resources.map(({ kind }) => [kind, new Map()])) as Record<
+    Kind,
+    Map<number, Row>
+  >;
+  readonly pets = this.rows.pets as Map<number, Pet>;
+  readonly orders = this.rows.orders as Map<number, Order>;
   readonly stock = new Map<number, number>();
-  readonly orders = new Map<number, Order>();
   /** What each entity tag stands for, and the tag that an address had last. */
   readonly textByTag = new Map<string, string>();
   readonly tagByPath = new Map<string, string>();
   /** Cursors from answers. */
   readonly cursors = new Map<string, { operationId: string; after: number }>();
-  readonly #lastIds = { categories: 0, pets: 0, orders: 0 };
+  readonly #lastIds: Partial<Record<Kind, number>> = {};
 
   /** The model of a workspace as it is stored now. */
   static async of(sql: Sql, workspaceId: number): Promise<Model> {
     const model = new Model();
-    const isHere = workspaceId;
-    for (const [id, name, description] of await sql`
-      select id, name, description from categories where workspace_id = ${isHere} order by id`) {
-      model.#keep('categories', { id, name, ...(description !== null && { description }) } as Category);
+    for (const { kind, properties } of resources) {
+      const names = Object.keys(properties);
+      const columns = names.map((name) =>
+        identifier(name.replace(/[A-Z]/g, (big) => `_${big.toLowerCase()}`)),
+      );
+      for (const values of await sql`
+        select ${join(columns, ', ')} from ${identifier(kind)} where workspace_id = ${workspaceId} order by id`) {
+        const isBoolean = (name: string) => resolve(properties[name] as never).type === 'boolean';
+        const all = names.map((name, i) => [name, isBoolean(name) ? values[i] === 1 : values[i]]);
+        model.#keep(kind, Object.fromEntries(all.filter(([, value]) => value !== null)));
+      }
     }
-    for (const [id, name, categoryId, status, stock] of await sql`
-      select id, name, category_id, status, stock from pets where workspace_id = ${isHere} order by id`) {
-      model.#keep('pets', { id, name, categoryId, status } as Pet);
+    for (const [id, stock] of await sql`select id, stock from pets where workspace_id = ${workspaceId}`)
       model.stock.set(Number(id), Number(stock));
-    }
-    for (const [id, petId, quantity, shipDate, complete] of await sql`
-      select id, pet_id, quantity, ship_date, complete from orders where workspace_id = ${isHere} order by id`) {
-      const optional = { ...(petId !== null && { petId }), ...(shipDate !== null && { shipDate }) };
-      model.#keep('orders', { id, quantity, complete: complete === 1, ...optional } as Order);
-    }
     return model;
   }
 
   /** What the operation must answer now; applies what it changes. */
   answer(call: Call): Expected {
     const handle = this.#operations[call.operationId];
-    if (!handle) throw new Error(`The model does not know ${call.operationId} yet: add it to #operations.`);
     try {
-      return handle(call);
+      return handle ? handle(call) : this.#answerPlainly(call);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: errorCodes[error.code][0], code: error.code };
     }
   }
 
-  /** The rows as the storage must hold them. */
-  rows() {
-    return {
-      categories: [...this.categories.values()].map((c) => [c.id, c.name, c.description ?? null]),
-      pets: [...this.pets.values()].map((p) => [p.id, p.name, p.categoryId, p.status, this.stock.get(p.id)]),
-      orders: [...this.orders.values()].map((o) => [
-        o.id,
-        o.petId ?? null,
-        o.quantity,
-        o.shipDate ?? null,
-        Number(o.complete),
-      ]),
-    };
+  /** What is asked of a resource that has no rules of its own there. */
+  #answerPlainly(call: Call): Expected {
+    const { operationId, method, body } = call;
+    const resource = resources.find(({ path }) => [call.path, dirname(call.path)].includes(`/v1${path}`));
+    if (resource) {
+      const { kind, path, param } = resource;
+      const rows = this.rows[kind];
+      switch (`${method} ${param in call.params ? 'one' : 'all'}`) {
+        case 'GET all':
+          return this.#page(call, rows.values());
+        case 'POST all': {
+          const row = { id: this.#nextId(kind), ...body };
+          this.#keep(kind, row);
+          return created(row, `${path}/${row.id}`);
+        }
+        case 'GET one':
+          return this.#read(call, found(rows, call.params[param]));
+        case 'PUT one': {
+          const row = { id: this.#changeable(call, rows, param).id, ...body };
+          rows.set(row.id, row);
+          return { status: 200, body: row };
+        }
+        case 'DELETE one':
+          rows.delete(this.#changeable(call, rows, param).id);
+          return { status: 204 };
+      }
+    }
+    throw new Error(`The model does not know ${operationId} yet: add it to #operations.`);
   }
 
+  /** What has rules of its own. */
   readonly #operations: Record<string, (call: Call) => Expected> = {
     listPets: (call) =>
       this.#page(call, this.pets.values(), ({ id, categoryId, status }) => {
@@ -151,24 +168,10 @@ export class Model {
       this.stock.delete(pet.id);
       return { status: 204 };
     },
-    listCategories: (call) => this.#page(call, this.categories.values()),
-    createCategory: ({ body }) => {
-      const category = categoryOf(this.#nextId('categories'), body);
-      this.#keep('categories', category);
-      return created(category, `/categories/${category.id}`);
-    },
-    getCategory: (call) => this.#read(call, found(this.categories, call.params.categoryId)),
-    replaceCategory: (call) => {
-      const { id } = this.#changeable(call, this.categories, 'categoryId');
-      const category = categoryOf(id, call.body);
-      this.categories.set(id, category);
-      return { status: 200, body: category };
-    },
     deleteCategory: (call) => {
-      const { id } = this.#changeable(call, this.categories, 'categoryId');
+      const { id } = this.#changeable(call, this.rows.categories, 'categoryId');
       if ([...this.pets.values()].some(({ categoryId }) => categoryId === id)) throw new Refusal('conflict');
-      this.categories.delete(id);
-      return { status: 204 };
+      return this.#answerPlainly(call);
     },
     listOrders: (call) =>
       this.#page(call, this.orders.values(), ({ petId, complete }) => {
@@ -258,7 +261,7 @@ export class Model {
   }
 
   #assertCategory(id: number | undefined): void {
-    if (!this.categories.has(id as number)) throw new Refusal('invalid_reference');
+    if (!this.rows.categories.has(id as number)) throw new Refusal('invalid_reference');
   }
 
   #changeable<Row extends { id: number }>(call: Call, rows: Map<number, Row>, name: string): Row {
@@ -304,13 +307,13 @@ export class Model {
     return { status: 200, body: items.map(toItem), ...next };
   }
 
-  #nextId(kind: 'categories' | 'pets' | 'orders'): number {
-    return this.#lastIds[kind] + 1;
+  #nextId(kind: Kind): number {
+    return (this.#lastIds[kind] ?? 0) + 1;
   }
 
-  #keep(kind: 'categories' | 'pets' | 'orders', row: { id: number }): void {
-    (this[kind] as Map<number, unknown>).set(row.id, row);
-    this.#lastIds[kind] = Math.max(this.#lastIds[kind], row.id);
+  #keep(kind: Kind, row: Row): void {
+    this.rows[kind].set(row.id, row);
+    this.#lastIds[kind] = Math.max(this.#lastIds[kind] ?? 0, row.id);
   }
 }
 
@@ -327,9 +330,6 @@ const created = (body: object, path: string): Expected => ({ status: 201, body, 
 
 const petOf = (id: number, { name, categoryId, status = 'available' }: Partial<Pet>): Pet =>
   ({ id, name, categoryId, status }) as Pet;
-
-const categoryOf = (id: number, { name, description }: Partial<Category>): Category =>
-  ({ id, name, ...(description !== undefined && { description }) }) as Category;
 
 function orderOf(id: number, { petId, quantity = 1, shipDate, complete = false }: Partial<Order>): Order {
   const utc = shipDate === undefined ? undefined : toUtc(shipDate);

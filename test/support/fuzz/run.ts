@@ -95,16 +95,9 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
 }
 
 /** The storage holds exactly what the model has. */
-async function assertStored(store: Petstore, workspaceId: number, model: Model): Promise<void> {
-  const sql = store.db.read;
-  assert.deepEqual(model.rows(), {
-    categories: await sql`
-      select id, name, description from categories where workspace_id = ${workspaceId} order by id`,
-    pets: await sql`
-      select id, name, category_id, status, stock from pets where workspace_id = ${workspaceId} order by id`,
-    orders: await sql`
-      select id, pet_id, quantity, ship_date, complete from orders where workspace_id = ${workspaceId} order by id`,
-  });
+async function assertStored(store: Petstore, workspaceId: number, { rows, stock }: Model): Promise<void> {
+  const stored = await Model.of(store.db.read, workspaceId);
+  assert.deepEqual({ rows, stock }, { rows: stored.rows, stock: stored.stock });
 }
 
 /** Requests in one workspace, one after the other, and what they must answer. */

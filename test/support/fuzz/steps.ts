@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
+import type { Kind } from '../../../src/db/tables.ts';
 import { description, resolve } from '../description.ts';
 import type { Wire } from './interpret.ts';
 import type { Model } from './model.ts';
@@ -150,6 +151,6 @@ function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: str
       return pick(own)?.[0];
     }
     default:
-      return pick(model[kind as 'pets' | 'categories' | 'orders'].keys()) ?? 1;
+      return pick(model.rows[kind as Kind].keys()) ?? 1;
   }
 }

@@ -1,5 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { resolve } from '../description.ts';
+import { resources } from '../resources.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
@@ -36,10 +37,8 @@ const numerals = fc
 
 /** Which rows an identifier names, by the name of its parameter or property. */
 const kindOfId: Record<string, string> = {
-  petId: 'pets',
+  ...Object.fromEntries(resources.map(({ param, kind }) => [param, kind])),
   id: 'pets',
-  categoryId: 'categories',
-  orderId: 'orders',
 };
 
 /** Values that a schema of the description allows. Identifiers mostly name rows that exist. */

@@ -1,0 +1,54 @@
+/** A table whose rows belong to a workspace. Its first two columns are `workspace_id` and its key within the workspace. */
+interface Table {
+  name: string;
+  /** A reset removes content, starts sequences anew, and leaves what gives access to the workspace. */
+  holds: 'content' | 'sequences' | 'access';
+  /** Its rows have ids from 1 in each workspace, counted in `sequences` under its name. */
+  givesIds?: true;
+  /** What `workspaces list` calls the number of its rows. Rows with ids are always counted, under the table's name. */
+  countedAs?: string;
+}
+
+/**
+ * Every table but the workspaces themselves, in the order in which a transaction locks their rows, and in which a workspace
+ * is emptied. A new row takes its id first and then locks the rows that it refers to. So a table to which another refers
+ * stands below that one and below `sequences`, and what stands above `sequences` can be removed in any part.
+ */
+export const tables = [
+  { name: 'idempotency_keys', holds: 'content' },
+  { name: 'orders', holds: 'content', givesIds: true },
+  { name: 'pets', holds: 'content', givesIds: true },
+  { name: 'sequences', holds: 'sequences' },
+  { name: 'categories', holds: 'content', givesIds: true },
+  { name: 'limit_accounts', holds: 'access' },
+  { name: 'api_keys', holds: 'access', countedAs: 'keys' },
+] as const satisfies readonly Table[];
+
+type Declared = (typeof tables)[number];
+/** The kinds of rows that have ids of their own, which are the names of their tables. */
+export type Kind = Extract<Declared, { givesIds: true }>['name'];
+/** What `workspaces list` counts. */
+export type Counted = Kind | Extract<Declared, { countedAs: string }>['countedAs'];
+
+/** In an order in which rows can be made: what is referred to comes first. */
+export const kinds: readonly Kind[] = tables
+  .flatMap((table) => ('givesIds' in table ? [table.name] : []))
+  .reverse();
+
+const namesOf = (some: readonly Declared[]) => some.map(({ name }) => name);
+
+export const contentTables = namesOf(tables.filter(({ holds }) => holds === 'content'));
+export const accessTables = namesOf(tables.filter(({ holds }) => holds === 'access'));
+
+const sequencesAt = tables.findIndex(({ holds }) => holds === 'sequences');
+/** Content to which nothing refers. */
+export const leafTables = namesOf(tables.slice(0, sequencesAt));
+
+/** Content of which a part can be removed, by its ids. */
+export const thinnedTables = leafTables.filter((name) => kinds.some((kind) => kind === name));
+
+/** The tables that `workspaces list` counts, and what it calls their rows, in the order of its columns. */
+export const counts: readonly (readonly [table: Declared['name'], countedAs: Counted])[] = [
+  ...kinds.map((kind) => [kind, kind] as const),
+  ...tables.flatMap((table) => ('countedAs' in table ? [[table.name, table.countedAs] as const] : [])),
+];

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { type Kind, kinds } from '../../src/db/tables.ts';
+import { description, resolve } from './description.ts';
+import type { Petstore } from './petstore.ts';
+
+type Json = Parameters<typeof resolve>[0];
+
+/** Rows with ids of their own, as the description tells of them. */
+export interface Resource {
+  kind: Kind;
+  /** Of their list, below the base URL. */
+  path: string;
+  /** The path parameter that names one of them. */
+  param: string;
+  properties: Record<string, Json>;
+  /** The body of the request that makes one. */
+  example: object;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape of a description is known
+type PathItem = Record<string, any>;
+const contentOf = ({ content }: PathItem) => content['application/json'];
+
+/** What callers make, in an order in which each finds what its example refers to. A list is named after its table. */
+export const resources: Resource[] = kinds.flatMap((kind) => {
+  const paths = Object.entries<PathItem>(description.paths);
+  const list = paths.find(([path, { post }]) => post && path.endsWith(`/${kind}`));
+  const item = paths.find(
+    ([path, { get }]) => get && list && path.replace(/\/{\w+}$/, '/{}') === `${list[0]}/{}`,
+  );
+  if (!list || !item) return [];
+  const shown = resolve(contentOf(item[1].get.responses['200']).schema);
+  return {
+    kind,
+    path: list[0],
+    param: /{(\w+)}$/.exec(item[0])?.[1] as string,
+    properties: shown.properties as Record<string, Json>,
+    example: contentOf(list[1].post.requestBody).example,
+  };
+});
+
+/** Makes one of each resource of which a workspace has none, as the examples say. */
+export async function fill(store: Petstore, key = store.key): Promise<void> {
+  for (const { path, example } of resources) {
+    if ((await store.call('GET', path, { key })).body.length > 0) continue;
+    const headers = { 'idempotency-key': path };
+    const answer = await store.call('POST', path, { key, body: example, headers });
+    assert.equal(answer.status, 201, answer.text);
+  }
+}
