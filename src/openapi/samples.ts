@@ -29,7 +29,7 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
   ];
 }
 
-/** The example request of an operation. In a workspace with the demonstration data it succeeds. */
+/** The example request of an operation, which succeeds on the demonstration. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
   const { method, params, body, success, sampleParams = {} } = operation;
   const path = operation.path.replace(/{(\w+)}/g, (_, name) =>

@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
 import fc, { type Arbitrary } from 'fast-check';
+import { described } from './interpret.ts';
 import { anyValue } from './values.ts';
 
 /** A request while it is put together. */
@@ -18,15 +19,7 @@ export interface Draft {
 /** Turns a valid request into one that may not be. */
 export type Twist = (draft: Draft) => void;
 
-const property = fc.constantFrom(
-  'name',
-  'categoryId',
-  'status',
-  'description',
-  'petId',
-  'quantity',
-  'shipDate',
-);
+const property = fc.constantFrom(...new Set(described.flatMap(({ bodyNames }) => bodyNames)));
 const strangeName = fc.constantFrom(
   '__proto__',
   'constructor',
