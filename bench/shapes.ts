@@ -1,9 +1,8 @@
 /** Bodies, queries and fields as large as they may be, in every shape that might cost more than plain text. */
 
 import type { InjectOptions } from 'fastify';
-import { maxValues } from '../src/http/json.ts';
+import { maxBodyBytes, maxValues } from '../src/bounds.ts';
 
-const maxBodyBytes = 64 * 1024;
 /** What a target or a field may have of the 16 KiB that a head may have. */
 const maxTextLength = 15_000;
 

@@ -7,6 +7,7 @@ import fastify, {
 } from 'fastify';
 import { admit, admitUnread } from './admission.ts';
 import { Answers } from './answered.ts';
+import { maxBodyBytes, maxHeaderBytes } from './bounds.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
@@ -45,8 +46,6 @@ export interface Parts {
   unreadLines?: () => number;
 }
 
-const maxBodyBytes = 64 * 1024;
-const maxHeaderBytes = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 20_000;
 /** What `Keep-Alive` promises. Node.js waits for a second more. */

@@ -1,3 +1,4 @@
+import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from './bounds.ts';
 import { withoutKeys } from './redact.ts';
 
 /** Every error code: the HTTP status it is answered with, and when. Contract: Errors. */
@@ -18,11 +19,14 @@ export const errorCodes = {
   order_complete: [409, 'The order is complete and closed.'],
   gone: [410, 'The operation was sunset and is no longer served.'],
   precondition_failed: [412, 'The resource is not what If-Match says.'],
-  payload_too_large: [413, 'The body exceeds 64 KiB, or holds more than 1,000 values.'],
+  payload_too_large: [
+    413,
+    `The body exceeds ${kibibytes(maxBodyBytes)}, or holds more than ${grouped(maxValues)} values.`,
+  ],
   unsupported_media_type: [415, 'The Content-Type is not one that the operation takes.'],
   idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
   rate_limited: [429, 'A limit of the plan is used up until Retry-After.'],
-  headers_too_large: [431, 'The header fields exceed 16 KiB.'],
+  headers_too_large: [431, `The header fields exceed ${kibibytes(maxHeaderBytes)}.`],
   internal_error: [500, 'The service failed. The failure was logged under the request id.'],
   unavailable: [503, 'The storage cannot answer at the moment.'],
 } as const satisfies Record<string, readonly [status: number, when: string]>;
@@ -58,6 +62,15 @@ export class ApiError extends Error {
   }
 }
 
+/** The challenge of a 401 (RFC 6750, section 3). */
+export const bearerChallenge = 'Bearer realm="petstore"';
+
+/** The refusal of a request without a valid key. `invalid_token` says that there was a key (RFC 6750, section 3.1). */
+export function unauthorized(message: string, error?: 'invalid_token'): ApiError {
+  const challenge = error ? `${bearerChallenge}, error="${error}"` : bearerChallenge;
+  return new ApiError('unauthorized', message, { 'www-authenticate': challenge });
+}
+
 /** The storage cannot answer now (locked, full, unreadable, away); trying again later may help. */
 export class StorageUnavailableError extends Error {}
 
@@ -67,11 +80,14 @@ const retryUnavailableAfterSeconds = 1;
 const frameworkErrors: Record<string, [ErrorCode, string]> = {
   FST_ERR_BAD_URL: ['invalid_request', 'The request target is malformed; look at its percent-encoding.'],
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A segment of the path is too long.'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body must not exceed 65536 bytes.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', `The body must not exceed ${maxBodyBytes} bytes.`],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The body is not as long as Content-Length says.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Content-Type must be a media type.'],
   ECONNRESET: ['invalid_request', 'The connection ended before the body did.'],
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The header fields must not exceed 16 KiB in all.'],
+  HPE_HEADER_OVERFLOW: [
+    'headers_too_large',
+    `The header fields must not exceed ${kibibytes(maxHeaderBytes)} in all.`,
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 

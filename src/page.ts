@@ -14,6 +14,7 @@ export interface Page<Item> {
 }
 
 export const defaultLimit = 20;
+export const maxLimit = 100;
 
 /** An opaque cursor after `id` in the list of one operation. */
 export const writeCursor = (operationId: string, id: number) =>
@@ -24,7 +25,7 @@ export const pageQuery = {
     Type.Integer({
       format: 'int32',
       minimum: 1,
-      maximum: 100,
+      maximum: maxLimit,
       default: defaultLimit,
       description: 'How many items to answer at most.',
       examples: [20],

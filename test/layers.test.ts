@@ -36,6 +36,7 @@ const layers = [
   'db',
   'data-dir.ts', //    the ground floor
   'errors.ts',
+  'bounds.ts', //      what a request may hold
   'redact.ts',
   'instant.ts',
   'reference-url.ts',

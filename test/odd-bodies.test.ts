@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { oddRequests } from '../bench/shapes.ts';
+import { maxValues } from '../src/bounds.ts';
 import { errorCodes } from '../src/errors.ts';
-import { maxValues, parseJson } from '../src/http/json.ts';
+import { parseJson } from '../src/http/json.ts';
 import { startPetstore } from './support/petstore.ts';
 
 const repeat = (text: string, count: number) => Array(count).fill(text).join(',');

@@ -6,9 +6,10 @@ import { ApiError } from '../errors.ts';
 import type { Answer } from './answer.ts';
 import { fieldLines } from './headers.ts';
 
-const maxKeyLength = 255;
+export const maxKeyLength = 255;
 /** How long an Idempotency-Key is remembered. */
-export const rememberMs = 24 * 60 * 60 * 1000;
+export const rememberHours = 24;
+const rememberMs = rememberHours * 60 * 60 * 1000;
 
 /** One attempt at a request under an Idempotency-Key, `text`, which belongs to an API key. */
 export interface Attempt {
@@ -23,7 +24,7 @@ export interface Attempt {
 export const ownKey = ({ keyId, text }: Pick<Attempt, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
- * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within 24 h gets the
+ * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within `rememberHours` gets the
  * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`.
  * All of it happens in the transaction behind `sql`, so what was refused leaves the key unused.
  */
@@ -61,7 +62,7 @@ async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
   if (!first) {
     throw new ApiError(
       'idempotency_key_reused',
-      'This Idempotency-Key was used with another request within the last 24 hours. Take a new key for a new request.',
+      `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Take a new key for a new request.`,
     );
   }
   const [status, headers, body] = first;

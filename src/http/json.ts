@@ -1,19 +1,14 @@
+import { grouped, maxDepth, maxValues } from '../bounds.ts';
 import { ApiError } from '../errors.ts';
 import { toInt64 } from '../schema.ts';
 import { quote } from './quote.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** How many values a body may hold, at any depth, each list and object and what is in them. */
-export const maxValues = 1_000;
-
-/** JSON.parse takes more, but how much more depends on the stack. */
-const maxDepth = 500;
-
 /**
  * Parses a JSON text strictly (RFC 8259, and RFC 7493 for what it leaves open): UTF-8, no property twice, no unpaired
- * surrogate, no number rounded to an integer, at most 500 levels. Throws `invalid_json` saying what is wrong, and
- * `payload_too_large` for more than 1,000 values, before they are made.
+ * surrogate, no number rounded to an integer, at most `maxDepth` levels. Throws `invalid_json` saying what is wrong, and
+ * `payload_too_large` for more than `maxValues`, before they are made.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
@@ -40,7 +35,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 const tooManyValues = () =>
   new ApiError(
     'payload_too_large',
-    `The body must not hold more than ${maxValues.toLocaleString('en-US')} values, counting lists, objects and all that is in them.`,
+    `The body must not hold more than ${grouped(maxValues)} values, counting lists, objects and all that is in them.`,
   );
 
 const invalidJson = (reason: string, cause?: unknown) =>

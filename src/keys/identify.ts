@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
-import { ApiError } from '../errors.ts';
+import { unauthorized } from '../errors.ts';
 import { fieldLines } from '../http/headers.ts';
 import { addressOf, byAddress } from '../limits/address.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -115,9 +115,4 @@ function bearerToken(authorization: string): string | undefined {
   const isBearer =
     authorization.startsWith('Bearer ') || authorization.slice(0, 7).toLowerCase() === 'bearer ';
   return isBearer ? authorization.slice(7).trimStart() : undefined;
-}
-
-function unauthorized(message: string, error?: 'invalid_token'): ApiError {
-  const challenge = error ? `Bearer realm="petstore", error="${error}"` : 'Bearer realm="petstore"';
-  return new ApiError('unauthorized', message, { 'www-authenticate': challenge });
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { maxValues } from '../http/json.ts';
+import { grouped, kibibytes, maxBodyBytes, maxDepth, maxHeaderBytes, maxValues } from '../bounds.ts';
+import { rememberHours } from '../http/idempotency.ts';
 import { dayMs, defaultBanRules, minStrikes } from '../limits/decision.ts';
 import { plans } from '../limits/plans.ts';
+import { defaultLimit, maxLimit } from '../page.ts';
 
 /** A text about the whole API, in CommonMark. */
 export type Guide = {
@@ -33,25 +35,29 @@ function fill(text: string, values: Record<string, string>): string {
   });
 }
 
-const number = (value: number) => value.toLocaleString('en-US');
-
 /** What the guides tell of limits and bounds, from where it is decided. */
 const facts = () => ({
   plans: planTable(),
-  free_pace_seconds: number(Math.ceil(dayMs / 1000 / plans.free.perDay)),
-  ban_min_strikes: number(minStrikes),
-  ban_first_seconds: number(defaultBanRules.firstMs / 1000),
-  ban_growth: number(defaultBanRules.growth),
-  ban_longest_minutes: number(defaultBanRules.longestMs / 60_000),
-  ban_memory_hours: number(defaultBanRules.memoryMs / 3_600_000),
-  max_values: number(maxValues),
+  free_pace_seconds: grouped(Math.ceil(dayMs / 1000 / plans.free.perDay)),
+  ban_min_strikes: grouped(minStrikes),
+  ban_first_seconds: grouped(defaultBanRules.firstMs / 1000),
+  ban_growth: grouped(defaultBanRules.growth),
+  ban_longest_minutes: grouped(defaultBanRules.longestMs / 60_000),
+  ban_memory_hours: grouped(defaultBanRules.memoryMs / 3_600_000),
+  max_body: kibibytes(maxBodyBytes),
+  max_headers: kibibytes(maxHeaderBytes),
+  max_levels: grouped(maxDepth),
+  max_values: grouped(maxValues),
+  idempotency_hours: grouped(rememberHours),
+  max_page: grouped(maxLimit),
+  default_page: grouped(defaultLimit),
 });
 
 function planTable(): string {
   const rows = Object.entries(plans).map(([plan, quota]) => [
     plan.charAt(0).toUpperCase() + plan.slice(1),
-    quota ? number(quota.perMinute) : 'set for each key',
-    quota ? number(quota.perDay) : 'set for each key',
+    quota ? grouped(quota.perMinute) : 'set for each key',
+    quota ? grouped(quota.perDay) : 'set for each key',
   ]);
   return [['Plan', 'Requests per minute', 'Requests per day'], ['---', '---', '---'], ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)

@@ -1,4 +1,7 @@
+import { bearerChallenge } from '../errors.ts';
+import { maxKeyLength, rememberHours } from '../http/idempotency.ts';
 import { lifecycleHeaders } from '../lifecycle.ts';
+import { plans } from '../limits/plans.ts';
 import type { Operation } from '../operation.ts';
 import { writeCursor } from '../page.ts';
 import type { JsonObject } from './schemas.ts';
@@ -20,7 +23,7 @@ export const requestHeaders = {
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'Idempotency-Key': text(
-    'Makes the request safe to repeat: for 24 hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. At most 255 characters, bare or in double quotes. A refused request leaves the key unused.',
+    `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. At most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused.`,
     '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
   ),
   'X-Request-Id': text(
@@ -28,6 +31,9 @@ export const requestHeaders = {
     'walk-1',
   ),
 };
+
+/** The examples are those of a Free key. */
+const { perMinute, perDay } = plans.free;
 
 /** Header fields of answers, as callers see them who find the API at `baseUrl`. */
 export function answerHeaders(operations: readonly Operation[], baseUrl: string): JsonObject {
@@ -45,19 +51,19 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
     Location: required('Where the new resource is.', `${baseUrl}/pets/21`),
     RateLimit: required(
       'What is left in each window, and the seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
-      '"minute";r=59;t=42,"day";r=940;t=3600',
+      `"minute";r=${perMinute - 1};t=42,"day";r=${perDay - 60};t=3600`,
     ),
     RateLimitPolicy: required(
       'The quota of each window and its length in seconds (draft-ietf-httpapi-ratelimit-headers).',
-      '"minute";q=60;w=60,"day";q=1000;w=86400',
+      `"minute";q=${perMinute};w=60,"day";q=${perDay};w=86400`,
     ),
     RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
-    WWWAuthenticate: required('How to authenticate (RFC 6750).', 'Bearer realm="petstore"'),
+    WWWAuthenticate: required('How to authenticate (RFC 6750).', bearerChallenge),
     XRateLimitLimit: requiredCount(
       'Limit that applies to the caller: that of the window with the least left.',
-      60,
+      perMinute,
     ),
-    XRateLimitRemaining: requiredCount('Requests remaining in that window.', 59),
+    XRateLimitRemaining: requiredCount('Requests remaining in that window.', perMinute - 1),
     XRateLimitReset: requiredCount(
       'Unix timestamp, in seconds, at which that limit resets; the end of a ban during one.',
       1_764_892_860,

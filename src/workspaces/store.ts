@@ -10,7 +10,7 @@ import {
   leafTables,
   thinnedTables,
 } from '../db/tables.ts';
-import { ApiError } from '../errors.ts';
+import { unauthorized } from '../errors.ts';
 
 /** The workspace of the demonstration, which commands mean when they name none. */
 export const demoWorkspace = 'demo';
@@ -113,10 +113,7 @@ export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, cou
     update sequences set last_id = last_id + ${count}
     where workspace_id = ${workspaceId} and kind = ${kind} returning last_id`;
   const [row] = known ? [known] : await startSequence(sql, workspaceId, kind, count);
-  if (!row)
-    throw new ApiError('unauthorized', 'The workspace of this API key is gone.', {
-      'www-authenticate': 'Bearer',
-    });
+  if (!row) throw unauthorized('The workspace of this API key is gone.', 'invalid_token');
   return Number(row[0]) - count + 1;
 }
 

@@ -46,6 +46,7 @@ export function assertAsDescribed(method: string, url: string, answer: Answer): 
   const isDecodable = decoded(encoded) !== undefined;
   const response = isDecodable ? findResponse(method, path, answer.status) : undefined;
   if (answer.status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
+  if (answer.status === 401) assertChallenge(what, answer);
   if (response) assertResponse(what, response, method, answer);
   else assertUndescribed(what, method, answer);
 }
@@ -126,6 +127,15 @@ function assertUndescribed(what: string, method: string, answer: Answer): void {
   for (const name of ['deprecation', 'sunset']) assert.ok(!(name in answer.headers), `${what}: ${name}`);
   if (answer.status === 405) assert.ok(answer.headers.allow, `${what}: Allow is missing`);
   if (method !== 'HEAD') assertError(what, answer);
+}
+
+/** Every 401 has the challenge that the guide to authentication shows, whoever refuses. */
+function assertChallenge(what: string, { headers }: Answer): void {
+  assert.match(
+    headers['www-authenticate'] ?? '',
+    /^Bearer realm="petstore"(, error="invalid_token")?$/,
+    what,
+  );
 }
 
 /** Where there is no operation, the limit headers are still those of every answer. */
