@@ -29,7 +29,7 @@ import { mount } from './mount.ts';
 import { describe } from './openapi/document.ts';
 import { serveDescription } from './openapi/serve.ts';
 import type { Operation } from './operation.ts';
-import { operations } from './operations.ts';
+import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
 import { sharedFor } from './shared.ts';
 
@@ -38,6 +38,8 @@ export interface Parts {
   db: Database;
   limiter: Limiter;
   log: FastifyBaseLogger;
+  /** What is served: all operations, if nothing else is said. */
+  operations?: readonly Operation[] | undefined;
   /** Milliseconds since 1970. */
   clock: () => number;
   /** Milliseconds of a clock that never goes back. */
@@ -77,6 +79,7 @@ export function buildApp({
   db,
   limiter,
   log,
+  operations = allOperations,
   clock,
   stopwatch = () => performance.now(),
   unreadLines = () => 0,

@@ -5,28 +5,35 @@ import { toUtc } from './instant.ts';
 /** Checks RFC 3339 date-times wherever a schema says `format: date-time`. */
 Format.Set('date-time', (text) => toUtc(text) !== undefined);
 
-export const maxInt32 = 2_147_483_647;
+export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
 
 /** A 64-bit integer identifier. Ids that exist stay within the integers that JSON numbers hold exactly. */
 export const Id = (description: string, options: { readOnly?: true } = {}) =>
   Type.Integer({ format: 'int64', description, examples: [1], ...options });
 
-/**
- * Text of 1 to `maxLength` characters that is more than white space. U+0000 is refused because PostgreSQL cannot
- * hold it. The pattern needs no backtracking.
- */
+/** U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. */
+const anyText = '^[^\\u0000]*$';
+const notBlank = '^\\s*[^\\s\\u0000][^\\u0000]*$';
+
+/** What each pattern of a schema asks for, as messages say it. */
+export const patternWords: Readonly<Record<string, string>> = {
+  [anyText]: 'without the null character',
+  [notBlank]: 'not only white space, without the null character',
+};
+
+/** Text of 1 to `maxLength` characters that is more than white space. */
 export const Name = (maxLength: number, description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength,
-    pattern: '^\\s*[^\\s\\u0000][^\\u0000]*$',
+    pattern: notBlank,
     description,
     examples: [example],
   });
 
 /** Text of at most `maxLength` characters, possibly empty. */
 export const Text = (maxLength: number, description: string, example: string) =>
-  Type.String({ maxLength, pattern: '^[^\\u0000]*$', description, examples: [example] });
+  Type.String({ maxLength, pattern: anyText, description, examples: [example] });
 
 /** A count of units from `minimum` to 2^31 − 1. */
 export const Units = (minimum: number, description: string, example: number) =>
@@ -54,6 +61,9 @@ const maxInt64Double = 2 ** 63 - 1024;
 
 /** Whether a number stands for a signed 64-bit integer, as toInt64 gives it. */
 export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
+
+/** Whether a number stands for a signed 32-bit integer. */
+export const isInt32 = (value: number) => value >= minInt32 && value <= maxInt32;
 
 /**
  * The number for a decimal integer without zeros before it, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still

@@ -1,48 +1,122 @@
 import type { TSchema } from 'typebox';
+import { maxInt32, minInt32, patternWords } from '../schema.ts';
 
-/** The keywords that our schemas use. */
+/** The keywords that have words. */
 interface Keywords {
+  anyOf: readonly TSchema[];
   type?: string;
-  enum?: readonly string[];
-  anyOf?: readonly TSchema[];
-  items?: TSchema;
+  const: unknown;
+  enum: readonly unknown[];
+  items: TSchema;
   format?: string;
+  pattern?: string;
   minimum?: number;
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  minItems?: number;
   maxItems?: number;
-  pattern?: string;
 }
 
-/** What a value must be according to its schema, to follow "must be" in a message. */
+/** What a kind of schema is in words, and the keywords that these tell. */
+interface Kind {
+  tells: readonly (keyof Keywords)[];
+  words(keywords: Keywords): string;
+}
+
+/** Keywords that refuse no value. */
+const annotations = ['title', 'description', 'examples', 'default', 'readOnly'];
+
+/** By the keyword that makes a schema one of the kind, or by its type. */
+const kinds: Readonly<Record<string, Kind>> = {
+  anyOf: { tells: ['anyOf'], words: ({ anyOf }) => nullable(anyOf) },
+  const: { tells: ['const', 'type'], words: (keywords) => String(keywords.const) },
+  enum: { tells: ['enum', 'type'], words: oneOf },
+  boolean: { tells: ['type'], words: () => 'true or false' },
+  integer: { tells: ['type', 'format', 'minimum', 'maximum'], words: integer },
+  number: { tells: ['type', 'format', 'minimum', 'maximum'], words: number },
+  string: { tells: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
+  array: { tells: ['type', 'items', 'minItems', 'maxItems'], words: array },
+};
+
+/** Formats of text that are checked, each with an example, as every reader of the message knows it. */
+const textFormats: Readonly<Record<string, string>> = {
+  date: 'a date such as 2026-01-31',
+  'date-time': 'an RFC 3339 date-time such as 2026-01-31T12:00:00Z',
+  uri: 'a URI such as https://example.com/pets',
+  uuid: 'a UUID such as 0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
+};
+
+/**
+ * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a
+ * pattern that has no words: it would refuse values, and the message would not say why. Messages are made when operations
+ * are mounted, so such a schema stops the start.
+ */
 export function expectation(schema: TSchema): string {
-  const keywords = schema as Keywords;
-  if (keywords.anyOf) return keywords.anyOf.map(expectation).join(' or ');
-  if (keywords.enum) return `one of ${keywords.enum.join(', ')}`;
-  switch (keywords.type) {
-    case 'integer':
-      return integerExpectation(keywords);
-    case 'string':
-      return stringExpectation(keywords);
-    case 'boolean':
-      return 'true or false';
-    case 'array':
-      return `at most ${keywords.maxItems} values, each ${expectation(keywords.items as TSchema)}`;
-    default:
-      return String(keywords.type);
+  const keywords = schema as unknown as Keywords;
+  const name = ['anyOf', 'const', 'enum'].find((keyword) => keyword in keywords) ?? String(keywords.type);
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (!kind) throw noWords(`the type ${name}`);
+  for (const keyword of Object.keys(keywords)) {
+    const isTold = annotations.includes(keyword) || kind.tells.some((told) => told === keyword);
+    if (!isTold) throw noWords(`${keyword} of ${name}`);
   }
+  return kind.words(keywords);
 }
 
-function integerExpectation({ format, minimum, maximum }: Keywords): string {
-  if (format === 'int64') return 'a 64-bit integer';
-  return `an integer from ${minimum} to ${maximum}`;
+const noWords = (what: string, where = 'src/http/expectation.ts') =>
+  new Error(`messages have no words for ${what}; add them in ${where}`);
+
+function nullable([schema, ...others]: readonly TSchema[]): string {
+  const isNullable = others.length === 1 && (others[0] as { type?: string }).type === 'null';
+  if (!schema || !isNullable) throw noWords('anyOf but with null');
+  return `${expectation(schema)} or null`;
 }
 
-function stringExpectation({ format, minLength, maxLength, pattern }: Keywords): string {
-  if (format === 'date-time') return 'an RFC 3339 date-time such as 2026-01-31T12:00:00Z';
-  if (maxLength === undefined) return 'a string';
-  const length = minLength ? `${minLength} to ${maxLength}` : `at most ${maxLength}`;
-  const isNotBlank = pattern?.includes('[^\\s') ? ', not only white space' : '';
-  return `a string of ${length} characters${isNotBlank}, without the null character`;
+function oneOf({ type, enum: values }: Keywords): string {
+  // Text of a query is read by it, and the description wants it.
+  if (!type) throw new Error('an enum needs a type beside it');
+  return values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`;
+}
+
+function integer({ format, minimum, maximum }: Keywords): string {
+  if (format === 'int64') return `a 64-bit integer${range(minimum, maximum)}`;
+  if (format === 'int32') return `an integer${range(minimum ?? minInt32, maximum ?? maxInt32)}`;
+  if (format !== undefined) throw noWords(`the format ${format} of integer`);
+  return `an integer${range(minimum, maximum)}`;
+}
+
+function number({ format, minimum, maximum }: Keywords): string {
+  if (format !== undefined && format !== 'double') throw noWords(`the format ${format} of number`);
+  return `a number${range(minimum, maximum)}`;
+}
+
+function string({ format, minLength, maxLength, pattern }: Keywords): string {
+  const form = format === undefined ? 'a string' : textFormats[format];
+  if (form === undefined) throw noWords(`the format ${format} of string`);
+  const length = amount(minLength, maxLength, 'character');
+  const condition = pattern === undefined ? undefined : patternWords[pattern];
+  if (pattern !== undefined && !condition)
+    throw noWords(`the pattern ${pattern}`, 'patternWords in src/schema.ts');
+  return `${form}${length && ` of ${length}`}${condition ? `, ${condition}` : ''}`;
+}
+
+function array({ items, minItems, maxItems }: Keywords): string {
+  return `${amount(minItems, maxItems, 'value') || 'a list of values'}, each ${expectation(items)}`;
+}
+
+/** Bounds of a number, to follow what it is. */
+function range(minimum?: number, maximum?: number): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? '' : ` of at most ${maximum}`;
+}
+
+/** How many there may be, such as `1 to 200 characters`; nothing where any number may. */
+function amount(minimum: number | undefined, maximum: number | undefined, unit: string): string {
+  const units = (count: number) => `${count} ${unit}${count === 1 ? '' : 's'}`;
+  if (minimum && minimum === maximum) return units(minimum);
+  if (minimum && maximum !== undefined) return `${minimum} to ${units(maximum)}`;
+  if (minimum) return `at least ${units(minimum)}`;
+  return maximum === undefined ? '' : `at most ${units(maximum)}`;
 }

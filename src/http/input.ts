@@ -4,7 +4,7 @@ import Type, { type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { ApiError } from '../errors.ts';
 import { defaultLimit, type PageRequest, readCursor } from '../page.ts';
-import { isInt64, toInt64 } from '../schema.ts';
+import { isInt32, isInt64, toInt64 } from '../schema.ts';
 import { expectation } from './expectation.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
@@ -73,7 +73,7 @@ function objectReader(properties: TProperties, kind: string) {
       name,
       isRequired: !Type.IsOptional(schema),
       fits: checker(schema),
-      mustBe: `${kind} ${name} must be ${expectation(schema)}`,
+      mustBe: mustBe(`${kind} ${name}`, schema),
     }));
   return (source: Values, problems: string[]): Values => {
     const values: Values = {};
@@ -88,10 +88,34 @@ function objectReader(properties: TProperties, kind: string) {
   };
 }
 
-function checker(schema: TSchema): (value: unknown) => boolean {
+/** What a message says of a value that does not fit. Throws, naming the value, where there are no words for its schema. */
+function mustBe(subject: string, schema: TSchema): string {
+  try {
+    return `${subject} must be ${expectation(schema)}`;
+  } catch (cause) {
+    throw new Error(`${subject}: ${(cause as Error).message}.`, { cause });
+  }
+}
+
+type Check = (value: unknown) => boolean;
+
+function checker(schema: TSchema): Check {
   const compiled = Compile(schema);
-  if ((schema as { format?: string }).format !== 'int64') return (value) => compiled.Check(value);
-  return (value) => compiled.Check(value) && isInt64(value as number);
+  const isWithin = integerCheck(schema);
+  if (!isWithin) return (value) => compiled.Check(value);
+  return (value) => compiled.Check(value) && isWithin(value);
+}
+
+/** Checks the formats of integers, which the compiler of schemas leaves to us, in a value that fits otherwise. */
+function integerCheck(schema: TSchema): Check | undefined {
+  const { format, anyOf, items } = schema as { format?: string; anyOf?: TSchema[]; items?: TSchema };
+  if (format === 'int32') return (value) => isInt32(value as number);
+  if (format === 'int64') return (value) => isInt64(value as number);
+  const inner = anyOf ? integerCheck(anyOf[0] as TSchema) : items && integerCheck(items);
+  if (!inner) return undefined;
+  return anyOf
+    ? (value) => value === null || inner(value)
+    : (values) => (values as unknown[]).every((value) => inner(value));
 }
 
 /** Text from a path or query as the value its schema asks for; text that is not of that type stays text and fails. */
@@ -100,6 +124,7 @@ function fromText(schema: TSchema, text: string): unknown {
   if (type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text)) {
     return (format === 'int64' ? toInt64(text) : Number(text)) ?? text;
   }
+  if (type === 'number' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }

@@ -34,7 +34,7 @@ export class Schemas {
   #convert(schema: TSchema): JsonObject {
     const { title, examples, anyOf, properties, items, ...same } = schema as Keywords;
     if (anyOf) return this.#nullable(anyOf[0] as TSchema);
-    const converted = same as JsonObject;
+    const converted = withoutConst(same as JsonObject);
     if (items) converted.items = this.use(items);
     if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
     if (examples || properties || items) converted.example = exampleOf(schema);
@@ -47,6 +47,11 @@ export class Schemas {
     if (Array.isArray(converted.enum)) converted.enum = [...converted.enum, null];
     return { ...converted, nullable: true };
   }
+}
+
+/** OpenAPI 3.0.3 has no `const`. */
+function withoutConst({ const: value, ...schema }: JsonObject): JsonObject {
+  return value === undefined ? schema : { ...schema, enum: [value] };
 }
 
 /** An example value put together from those of the parts. In a request what only answers carry is left out. */

@@ -12,6 +12,7 @@ import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import type { Plan, Quota } from '../../src/limits/plans.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/limits/shared-limiter.ts';
 import { createLogger } from '../../src/log/logger.ts';
+import type { Operation } from '../../src/operation.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
 import { contentOf } from './content.ts';
 import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
@@ -38,6 +39,8 @@ export interface Options {
   enforceSunset?: boolean;
   baseUrl?: string;
   logLevel?: LogLevel;
+  /** What is served instead of all operations. */
+  operations?: readonly Operation[];
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
@@ -88,7 +91,8 @@ export class Petstore {
     this.ready = shared?.start() ?? Promise.resolve();
     const stopwatch = () => performance.now() + this.aheadMs;
     const { limiter } = this;
-    this.app = buildApp({ config, db, limiter, log, clock, stopwatch });
+    const { operations } = options;
+    this.app = buildApp({ config, db, limiter, log, operations, clock, stopwatch });
   }
 
   /** A further workspace and a key to it. */

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { describe } from '../src/openapi/document.ts';
+import { empty, operation } from '../src/operation.ts';
+import { DateTime, Id, Name, PetStatus, Text, Units } from '../src/schema.ts';
+import { baseUrl } from './support/description.ts';
+import { startPetstore } from './support/petstore.ts';
+
+const uuid = '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11';
+
+/** What a schema must be in words, values that fit it and values that do not. */
+const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
+  [Type.Boolean(), 'true or false', [true], [1]],
+  [Type.Integer(), 'an integer', [-7], [1.5]],
+  [Type.Integer({ minimum: 2 }), 'an integer of at least 2', [2], [1]],
+  [Type.Integer({ maximum: 2 }), 'an integer of at most 2', [2], [3]],
+  [Type.Integer({ minimum: 0, maximum: 2 }), 'an integer from 0 to 2', [0], [3]],
+  [
+    Type.Integer({ format: 'int32' }),
+    'an integer from -2147483648 to 2147483647',
+    [2 ** 31 - 1],
+    [2 ** 31, -(2 ** 31) - 1],
+  ],
+  [Units(1, '', 1), 'an integer from 1 to 2147483647', [1], [0]],
+  [Id(''), 'a 64-bit integer', [1], [2 ** 63, 1.5]],
+  [Type.Integer({ format: 'int64', minimum: 1 }), 'a 64-bit integer of at least 1', [1], [0]],
+  [Type.Number(), 'a number', [1.5], ['1.5']],
+  [Type.Number({ format: 'double', minimum: 0 }), 'a number of at least 0', [0], [-0.1]],
+  [Type.Number({ minimum: -1.5, maximum: 1.5 }), 'a number from -1.5 to 1.5', [1.25], [1.75]],
+  [Type.String(), 'a string', ['', 'a'], [1]],
+  [Type.String({ minLength: 1 }), 'a string of at least 1 character', ['a'], ['']],
+  [Type.String({ maxLength: 1 }), 'a string of at most 1 character', [''], ['ab']],
+  [Type.String({ minLength: 2, maxLength: 3 }), 'a string of 2 to 3 characters', ['ab'], ['a']],
+  [Type.String({ minLength: 2, maxLength: 2 }), 'a string of 2 characters', ['ab'], ['abc']],
+  [
+    Name(9, '', 'x'),
+    'a string of 1 to 9 characters, not only white space, without the null character',
+    ['a '],
+    [' ', '\0'],
+  ],
+  [Text(9, '', 'x'), 'a string of at most 9 characters, without the null character', [' '], ['\0']],
+  [
+    DateTime('', 'x'),
+    'an RFC 3339 date-time such as 2026-01-31T12:00:00Z',
+    ['2026-01-31T12:00:00Z'],
+    ['2026-01-31'],
+  ],
+  [Type.String({ format: 'date' }), 'a date such as 2026-01-31', ['2026-01-31'], ['2026-02-30']],
+  [Type.String({ format: 'uuid' }), `a UUID such as ${uuid}`, [uuid], [uuid.slice(1)]],
+  [
+    Type.String({ format: 'uri', maxLength: 30 }),
+    'a URI such as https://example.com/pets of at most 30 characters',
+    ['https://example.com/pets'],
+    ['pets', `https://example.com/${'pets'.repeat(9)}`],
+  ],
+  [PetStatus, 'one of available, pending, sold', ['sold'], ['lost']],
+  [Type.Enum(['cat'], { type: 'string' }), 'cat', ['cat'], ['dog']],
+  [Type.Literal('cat'), 'cat', ['cat'], ['dog']],
+  [Type.Literal(7), '7', [7], ['7']],
+  [Type.Union([Id(''), Type.Null()]), 'a 64-bit integer or null', [null, 1], [2 ** 63]],
+  [Type.Array(Type.Boolean()), 'a list of values, each true or false', [[]], [true]],
+  [Type.Array(Id(''), { minItems: 1 }), 'at least 1 value, each a 64-bit integer', [[1]], [[], [1, 2 ** 63]]],
+  [Type.Array(Id(''), { maxItems: 2 }), 'at most 2 values, each a 64-bit integer', [[]], [[1, 2, 3]]],
+  [Type.Array(Id(''), { minItems: 1, maxItems: 2 }), '1 to 2 values, each a 64-bit integer', [[1]], [[]]],
+];
+
+/** An operation of no resource, which takes these. */
+const takes = (body: TProperties, query: TProperties = {}) =>
+  operation({
+    method: 'POST',
+    path: '/made-up',
+    id: 'makeUp',
+    tag: 'Pets',
+    summary: 'Make up',
+    description: 'Takes values.',
+    query,
+    body: Type.Object(body),
+    success: empty('Done.'),
+    handle: async () => {},
+  });
+
+test('a refusal says of every kind of value what it must be, and of no value that fits', async (t) => {
+  const properties = Object.fromEntries(words.map(([schema], i) => [`v${i}`, Type.Optional(schema)]));
+  const store = await startPetstore(t, { seed: false, operations: [takes(properties)] });
+  const { app, key } = store;
+  const send = (values: unknown[]) =>
+    app.inject({
+      method: 'POST',
+      url: '/v1/made-up',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      payload: JSON.stringify(Object.fromEntries(values.map((value, i) => [`v${i}`, value]))),
+    });
+  const most = (of: 2 | 3) => Math.max(...words.map((row) => row[of].length));
+  for (let n = 0; n < most(2); n++) {
+    const answer = await send(words.map(([, , fits]) => fits[n]));
+    assert.equal(answer.statusCode, 204, answer.body);
+  }
+  for (let n = 0; n < most(3); n++) {
+    const problems = words.flatMap(([, mustBe, , misfits], i) =>
+      n in misfits ? [`Body property v${i} must be ${mustBe}`] : [],
+    );
+    const { message } = (await send(words.map(([, , , misfits]) => misfits[n]))).json();
+    assert.deepEqual(message.replace(/\.$/, '').split(/\. (?=Body)/), problems);
+  }
+});
+
+test('numbers and dates are read from a query, and fit when they are written as numbers and dates', async (t) => {
+  const query = { price: Type.Optional(Type.Number()), born: Type.Optional(Type.String({ format: 'date' })) };
+  const store = await startPetstore(t, { seed: false, operations: [takes({}, query)] });
+  const headers = { authorization: `Bearer ${store.key}`, 'content-type': 'application/json' };
+  const ask = async (query: string) =>
+    (await store.app.inject({ method: 'POST', url: `/v1/made-up?${query}`, headers, payload: '{}' }))
+      .statusCode;
+  for (const fits of ['price=1.5', 'price=-0.25', 'price=3', 'born=2026-01-31'])
+    assert.equal(await ask(fits), 204, fits);
+  for (const misfit of ['price=', 'price=1e3', 'price=0x1', 'price=.5', 'price=01', 'born=2026-1-31'])
+    assert.equal(await ask(misfit), 400, misfit);
+});
+
+const wordless: [string, TSchema, RegExp][] = [
+  [
+    'a keyword',
+    Type.Number({ multipleOf: 0.01 }),
+    /multipleOf of number; add them in src\/http\/expectation/,
+  ],
+  ['a keyword of another type', { type: 'integer', maxLength: 3 } as TSchema, /maxLength of integer; add/],
+  ['a format of text', Type.String({ format: 'email' }), /the format email of string; add/],
+  ['a format of integers', Type.Integer({ format: 'int8' }), /the format int8 of integer; add/],
+  ['a format of numbers', Type.Number({ format: 'money' }), /the format money of number; add/],
+  [
+    'a pattern',
+    Type.String({ pattern: '^[a-z]+$' }),
+    /\^\[a-z\]\+\$; add them in patternWords in src\/schema/,
+  ],
+  ['a type', Type.Object({}), /the type object; add/],
+  ['no type', Type.Any(), /the type undefined; add/],
+  ['a union', Type.Union([Type.String(), Type.Boolean()]), /anyOf but with null; add/],
+  ['an enumeration without a type', Type.Enum([1, 2]), /an enum needs a type/],
+  ['items', Type.Array(Type.Object({})), /the type object; add/],
+];
+
+for (const [what, schema, reason] of wordless) {
+  test(`${what} that messages have no words for stops the start, which names the field`, async (t) => {
+    const { app } = await startPetstore(t, { seed: false, operations: [takes({ born: schema })] });
+    await assert.rejects(
+      async () => app.ready(),
+      (error: Error) => {
+        assert.match(error.message, /^Body property born: /);
+        assert.match(error.message, reason);
+        return true;
+      },
+    );
+  });
+}
+
+test('a property of one value is described as OpenAPI 3.0.3 wants it, which has no const', () => {
+  const description = describe([takes({ kind: Type.Literal('cat', { examples: ['cat'] }) })], baseUrl);
+  const kind = '"kind":{"type":"string","enum":["cat"],"example":"cat"}';
+  assert.ok(JSON.stringify(description).includes(kind));
+});
