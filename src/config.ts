@@ -1,165 +1,181 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
-import { type BanRules, defaultBanRules } from './limits/decision.ts';
+import { type BanRules, defaultBanRules, minStrikes } from './limits/decision.ts';
+import {
+  baseUrl,
+  choice,
+  databaseUrl,
+  networkNames,
+  number,
+  onOrOff,
+  port,
+  proxies,
+  type Setting,
+  scaled,
+  text,
+  valkeyUrls,
+} from './setting.ts';
 
-/** Everything that can be set from outside, read once at the start. */
-export interface Config {
-  port: number;
-  host: string;
-  dataDir: string;
-  /** Where PostgreSQL is, with its password. Undefined: SQLite in `dataDir`. */
-  databaseUrl: string | undefined;
-  /** Where callers find the API, without a slash at the end: it ends in `/v1`. */
-  baseUrl: string;
-  /** Whether the start sets up the demonstration: a seeded workspace and a key to it. */
-  demo: boolean;
-  /** Proxies whose X-Forwarded-For is believed: addresses, networks and names of networks. False: none. */
-  trustProxy: string[] | boolean;
-  banRules: BanRules;
-  /** Whether deprecated operations end at their sunset. */
-  enforceSunset: boolean;
-  /** Where limits are shared: one server, or nodes of one cluster. None: limits are of this process alone. */
-  valkeyUrls: string[];
-  /** How long a request waits for Valkey. */
-  valkeyTimeoutMs: number;
-  logLevel: LogLevel;
-  /** Variables that look like ours and set nothing. */
-  unknownVariables: string[];
-}
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** A value that cannot be used; its message is one line that names the variable. */
-export class ConfigError extends Error {}
+const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
+
+/** What can be set from outside, but for bans. The help of `serve` and the README tell it in this order. */
+export const settings = {
+  port: {
+    variable: 'PORT',
+    default: '8080',
+    meaning: 'port to listen on; `0` picks a free one, which the start tells',
+    read: port,
+  },
+  host: {
+    variable: 'HOST',
+    default: '127.0.0.1',
+    meaning: 'address to listen on',
+    read: text,
+  },
+  /** Where PostgreSQL is, with its password. Undefined: SQLite in `dataDir`. */
+  databaseUrl: {
+    variable: 'DATABASE_URL',
+    default: '',
+    meaning: '`postgres://user:password@host:port/database` stores in PostgreSQL instead of SQLite',
+    read: databaseUrl,
+  },
+  dataDir: {
+    variable: 'PETSTORE_DATA_DIR',
+    default: './data',
+    meaning: 'folder of the SQLite database and of `demo.key`',
+    read: text,
+  },
+  /** Where callers find the API, without a slash at the end: it ends in `/v1`. */
+  baseUrl: {
+    variable: 'PETSTORE_BASE_URL',
+    default: 'http://localhost:{PORT}/v1',
+    meaning: 'where callers find the API; ends in `/v1`',
+    read: baseUrl,
+  },
+  demo: {
+    variable: 'PETSTORE_DEMO',
+    default: 'on',
+    meaning: '`on` seeds a workspace `demo` and creates a key to it, `off` does neither',
+    read: onOrOff,
+  },
+  /** Proxies whose X-Forwarded-For is believed: addresses, networks and names of networks. False: none. True: all. */
+  trustProxy: {
+    variable: 'TRUST_PROXY',
+    default: 'off',
+    meaning: `whose \`X-Forwarded-For\` to believe: \`off\`, \`on\` (everybody's), or a list of addresses, networks such as \`10.0.0.0/8\`, and ${quoted(networkNames)}`,
+    read: proxies,
+  },
+  /** Where limits are shared: one server, or nodes of one cluster. None: limits are of this process alone. */
+  valkeyUrls: {
+    variable: 'VALKEY_URL',
+    default: '',
+    meaning:
+      'Valkey or Redis through which several instances share limits, `redis://[user:password@]host[:port][/database]`, with TLS `rediss://`; a cluster is recognized, and several of its nodes may stand with a comma between them',
+    read: valkeyUrls,
+  },
+  valkeyTimeoutMs: {
+    variable: 'VALKEY_TIMEOUT_MS',
+    default: '100',
+    meaning: 'how long a request waits for Valkey, in milliseconds',
+    read: number(1),
+  },
+  /** Whether deprecated operations end at their sunset. */
+  enforceSunset: {
+    variable: 'PETSTORE_ENFORCE_SUNSET',
+    default: 'off',
+    meaning: '`on`: a deprecated operation answers 410 from its sunset on',
+    read: onOrOff,
+  },
+  logLevel: {
+    variable: 'LOG_LEVEL',
+    default: 'info',
+    meaning: `how much is logged, from nothing to all: ${quoted(logLevels)}`,
+    read: choice(logLevels),
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+const [secondMs, hourMs] = [1_000, 3_600_000];
+
+/** Bans of keys that keep sending after 429. */
+export const banSettings = {
+  strikesFactor: {
+    variable: 'PETSTORE_BAN_STRIKES_FACTOR',
+    default: String(defaultBanRules.strikesFactor),
+    meaning: `refused requests allowed in a minute, as a multiple of the plan's requests per minute; at least ${minStrikes} are`,
+    read: number(0),
+  },
+  firstMs: {
+    variable: 'PETSTORE_BAN_FIRST_SECONDS',
+    default: String(defaultBanRules.firstMs / secondMs),
+    meaning: 'length of the first ban',
+    read: scaled(number(1), secondMs),
+  },
+  growth: {
+    variable: 'PETSTORE_BAN_GROWTH',
+    default: String(defaultBanRules.growth),
+    meaning: 'how many times as long as the one before each further ban is',
+    read: number(1),
+  },
+  longestMs: {
+    variable: 'PETSTORE_BAN_LONGEST_SECONDS',
+    default: String(defaultBanRules.longestMs / secondMs),
+    meaning: 'length that no ban exceeds',
+    read: scaled(number(1), secondMs),
+  },
+  memoryMs: {
+    variable: 'PETSTORE_BAN_MEMORY_HOURS',
+    default: String(defaultBanRules.memoryMs / hourMs),
+    meaning: 'how long after it began a ban makes the next one longer',
+    read: scaled(number(0), hourMs),
+  },
+} satisfies Record<keyof BanRules, Setting<number>>;
+
+type Settings = Record<string, Setting<unknown>>;
+type Values<Group extends Settings> = { readonly [Name in keyof Group]: ReturnType<Group[Name]['read']> };
+
+/** What is set, read once at the start. */
+export interface Config extends Values<typeof settings> {
+  readonly banRules: BanRules;
+  /** Variables that look like ours and set nothing. */
+  readonly unknownVariables: readonly string[];
+}
+
+const all: readonly Setting<unknown>[] = [...Object.values(settings), ...Object.values(banSettings)];
 
 type Environment = Record<string, string | undefined>;
-/** The text of a variable, or the fallback where it is absent or empty. */
-type Read = (name: string, fallback: string) => string;
 
 /** What to say of an unknown variable. */
 export const unknownVariable = 'no setting has this name; "petstore serve --help" tells them';
 
 /** The configuration from environment variables; an empty variable counts as absent. Throws ConfigError. */
-export function readConfig(env: Environment): Readonly<Config> {
-  const known = new Set<string>();
-  const read: Read = (name, fallback) => {
-    known.add(name);
-    return env[name]?.trim() || fallback;
-  };
-  const port = readPort(read('PORT', '8080'));
-  const config = {
-    port,
-    host: read('HOST', '127.0.0.1'),
-    dataDir: read('PETSTORE_DATA_DIR', './data'),
-    databaseUrl: readDatabaseUrl(read('DATABASE_URL', '')),
-    baseUrl: readBaseUrl(read('PETSTORE_BASE_URL', `http://localhost:${port}/v1`)),
-    demo: readSwitch(read, 'PETSTORE_DEMO', 'on'),
-    trustProxy: readTrustProxy(read('TRUST_PROXY', 'off')),
-    banRules: {
-      strikesFactor: readNumber(read, 'PETSTORE_BAN_STRIKES_FACTOR', defaultBanRules.strikesFactor, 0),
-      firstMs: readNumber(read, 'PETSTORE_BAN_FIRST_SECONDS', defaultBanRules.firstMs / 1000, 1) * 1000,
-      longestMs: readNumber(read, 'PETSTORE_BAN_LONGEST_SECONDS', defaultBanRules.longestMs / 1000, 1) * 1000,
-      growth: readNumber(read, 'PETSTORE_BAN_GROWTH', defaultBanRules.growth, 1),
-      memoryMs:
-        readNumber(read, 'PETSTORE_BAN_MEMORY_HOURS', defaultBanRules.memoryMs / 3_600_000, 0) * 3_600_000,
-    },
-    enforceSunset: readSwitch(read, 'PETSTORE_ENFORCE_SUNSET', 'off'),
-    valkeyUrls: readValkeyUrls(read('VALKEY_URL', '')),
-    valkeyTimeoutMs: readNumber(read, 'VALKEY_TIMEOUT_MS', 100, 1),
-    logLevel: readChoice('LOG_LEVEL', read('LOG_LEVEL', 'info'), logLevels),
-  };
+export function readConfig(env: Environment): Config {
   const unknownVariables = Object.keys(env).filter(
-    (name) => name.startsWith('PETSTORE_') && !known.has(name),
+    (name) => name.startsWith('PETSTORE_') && !all.some(({ variable }) => variable === name),
   );
-  return Object.freeze({ ...config, unknownVariables });
+  const banRules = valuesOf(banSettings, env);
+  return Object.freeze({ ...valuesOf(settings, env), banRules, unknownVariables });
 }
 
-/** The address may hold a password, so a wrong one is not repeated. */
-function readDatabaseUrl(text: string): string | undefined {
-  if (text === '') return undefined;
-  const { protocol } = URL.canParse(text) ? new URL(text) : {};
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return text;
-  throw new ConfigError(
-    'DATABASE_URL must be an address such as postgres://user:password@localhost:5432/petstore, or absent for SQLite.',
+function valuesOf<Group extends Settings>(group: Group, env: Environment): Values<Group> {
+  const values = Object.entries(group).map(([name, setting]) => [
+    name,
+    setting.read(textOf(setting, env), setting.variable),
+  ]);
+  return Object.fromEntries(values);
+}
+
+function textOf(setting: Setting<unknown>, env: Environment): string {
+  return env[setting.variable]?.trim() || defaultOf(setting, (other) => textOf(other, env));
+}
+
+/** The default, with what `fill` makes of each setting that it names. */
+function defaultOf(setting: Setting<unknown>, fill: (other: Setting<unknown>) => string): string {
+  return setting.default.replaceAll(/{(\w+)}/g, (_, name) =>
+    fill(all.find(({ variable }) => variable === name) as Setting<unknown>),
   );
 }
 
-/** Addresses with a comma between them. The message does not repeat them, since they may hold a password. */
-function readValkeyUrls(text: string): string[] {
-  const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
-  if (!urls.every(isValkeyUrl)) {
-    throw new ConfigError(
-      'VALKEY_URL must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster with a comma between them.',
-    );
-  }
-  return urls;
-}
-
-function isValkeyUrl(text: string): boolean {
-  try {
-    const { protocol, username, password, hostname, pathname, search, hash } = new URL(text);
-    decodeURIComponent(username + password);
-    return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && !search && !hash;
-  } catch {
-    return false;
-  }
-}
-
-function readPort(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) {
-    throw new ConfigError(`PORT must be a number from 1 to 65535, not ${JSON.stringify(text)}.`);
-  }
-  return port;
-}
-
-/** A wrong address may hold a password, so it is not repeated. */
-function readBaseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isApiAddress = /^https?:$/.test(url?.protocol ?? '') && /\/v1\/?$/.test(url?.pathname ?? '');
-  if (!url || !isApiAddress || url.search || url.hash || url.username || url.password) {
-    throw new ConfigError(
-      'PETSTORE_BASE_URL must be an http or https address that ends in /v1, without user, password, query and fragment.',
-    );
-  }
-  return url.href.replace(/\/$/, '');
-}
-
-/** `off`, `on` for every proxy, or a list of those that are trusted. */
-function readTrustProxy(text: string): string[] | boolean {
-  if (text === 'off' || text === 'on') return text === 'on';
-  const proxies = text.split(',').map((proxy) => proxy.trim());
-  const wrong = proxies.find((proxy) => !networkNames.includes(proxy) && !isNetwork(proxy));
-  if (wrong !== undefined) {
-    throw new ConfigError(
-      `TRUST_PROXY must be off, on, or a list of addresses, networks (10.0.0.0/8) and ${networkNames.join(', ')}, not ${JSON.stringify(text)}.`,
-    );
-  }
-  return proxies;
-}
-
-const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
-
-const isNetwork = (text: string) =>
-  isIP(text) !== 0 || (isIP(text.split('/')[0] as string) !== 0 && ipaddr.isValidCIDR(text));
-
-function readNumber(read: Read, name: string, fallback: number, min: number): number {
-  const text = read(name, String(fallback));
-  const value = Number(text);
-  if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
-    throw new ConfigError(`${name} must be a number from ${min}, not ${JSON.stringify(text)}.`);
-  }
-  return value;
-}
-
-function readSwitch(read: Read, name: string, fallback: 'on' | 'off') {
-  return readChoice(name, read(name, fallback), ['on', 'off']) === 'on';
-}
-
-function readChoice<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {
-  const choice = choices.find((choice) => choice === text);
-  if (!choice)
-    throw new ConfigError(`${name} must be one of ${choices.join(', ')}, not ${JSON.stringify(text)}.`);
-  return choice;
-}
+/** The default for people, with the names of the variables that it depends on. */
+export const shownDefault = (setting: Setting<unknown>) =>
+  defaultOf(setting, ({ variable }) => variable) || 'none';

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
-import { type Config, unknownVariable } from './config.ts';
+import { type Config, readConfig, unknownVariable } from './config.ts';
 import type { Database } from './db/database.ts';
 import { prepareDemo } from './demo/prepare.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
@@ -31,10 +32,12 @@ export async function serve(config: Config): Promise<void> {
     for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
     const limiter = await openLimiter(config, db, log);
     const unreadLines = () => output.dropped;
-    const app = buildApp({ config, db, limiter, log, clock: Date.now, unreadLines });
+    const served = await withPort(config);
+    const app = buildApp({ config: served, db, limiter, log, clock: Date.now, unreadLines });
     stopOnSignal(app, limiter, db);
-    await listen(app, config);
-    if (demoKey) output.write(`${welcome(config, demoKey)}\n`);
+    await listen(app, served);
+    if (demoKey) output.write(`${welcome(served, demoKey)}\n`);
+    else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
     const sweep = () =>
       Promise.all([forgetOldKeys(db, Date.now()), limiter.forgetOld(config.banRules.memoryMs)]);
     setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), sweepEveryMs).unref();
@@ -58,17 +61,29 @@ async function openLimiter(
   return shared;
 }
 
-async function listen(app: FastifyInstance, { port, host }: Config): Promise<void> {
-  try {
-    await app.listen({ port, host });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new Error(`PORT ${port} on ${host} is in use.`);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new Error(`HOST ${host} is not an address of this machine.`);
-    if (code === 'EACCES') throw new Error(`PORT ${port} may not be used without more rights.`);
-    throw error;
-  }
+/** The configuration with a free port in the place of 0. The app names it in its answers, so it must be known before. */
+async function withPort(config: Config): Promise<Config> {
+  if (config.port !== 0) return config;
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen({ port: 0, host: config.host }, resolve);
+  }).catch((error) => refuse(error, config));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return readConfig({ ...process.env, PORT: String(port) });
+}
+
+const listen = (app: FastifyInstance, { port, host }: Config) =>
+  app.listen({ port, host }).catch((error) => refuse(error, { port, host }));
+
+/** Says what is wrong with the settings that no server can listen by. */
+function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
+  const { code } = error;
+  if (code === 'EADDRINUSE') throw new Error(`PORT ${port} on ${host} is in use.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    throw new Error(`HOST ${host} is not an address of this machine.`);
+  if (code === 'EACCES') throw new Error(`PORT ${port} may not be used without more rights.`);
+  throw error;
 }
 
 /** Stops taking requests, lets those in flight finish, and closes the storage. */

@@ -29,7 +29,8 @@ const layers = [
   'operation.ts',
   'workspaces',
   'storage.ts', //     opening the storage that the settings name
-  'config.ts',
+  'config.ts', //      every setting, declared once
+  'setting.ts',
   'limits',
   'page.ts', //        what schemas and lists share
   'schema.ts',

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { readConfig } from '../src/config.ts';
-import { petstore, startService } from './support/service.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { banSettings, readConfig, settings, shownDefault } from '../src/config.ts';
+import { defaultBanRules } from '../src/limits/decision.ts';
+import { bin, environment, petstore, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 
+const root = fileURLToPath(new URL('..', import.meta.url));
+const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
+
 const wrongSettings: [string, string][] = [
-  ['PORT', '0'],
+  ['PORT', '-1'],
   ['PORT', '65536'],
   ['PORT', '80a'],
   ['HOST', 'no such host'],
@@ -90,12 +100,108 @@ test('a variable that looks like a setting and is none is named in a warning, by
   assert.equal(JSON.parse(command.stdout).length, 1);
 });
 
-test('the help of serve tells every variable that is read, and none of them is taken for unknown', () => {
-  const names = new Set<string>();
-  readConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }));
-  assert.ok(names.size > 10);
+const all = [...Object.values(settings), ...Object.values(banSettings)];
+
+test('PORT 0 picks a free port, by which the welcome, the log and every answer go', async (t) => {
+  const { address, output } = await startOnAnyPort(t, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
+  const baseUrl = `${address.replace('127.0.0.1', 'localhost')}/v1`;
+  assert.match(output(), new RegExp(`API +${baseUrl}\n`));
+  assert.deepEqual(await serversOf(address), [{ url: baseUrl }]);
+  const key = /Demo key +(\S+)/.exec(output())?.[1];
+  const pets = await fetch(`${address}/v1/pets?limit=1`, { headers: { authorization: `Bearer ${key}` } });
+  assert.match(pets.headers.get('link') ?? '', new RegExp(`^<${baseUrl}/pets\\?`));
+});
+
+test('PORT 0 is told without a welcome and a log, too, and leaves PETSTORE_BASE_URL alone', async (t) => {
+  const { address } = await startOnAnyPort(t, {
+    PETSTORE_DATA_DIR: await temporaryStorage(t),
+    PETSTORE_BASE_URL: 'https://pets.example/v1',
+    PETSTORE_DEMO: 'off',
+    LOG_LEVEL: 'silent',
+  });
+  assert.deepEqual(await serversOf(address), [{ url: 'https://pets.example/v1' }]);
+});
+
+const serversOf = async (address: string) =>
+  ((await (await fetch(`${address}/v1/openapi.json`)).json()) as { servers: unknown }).servers;
+
+/** The service with PORT=0, once it has told where it listens. */
+async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
+  const child = spawn(process.execPath, [bin, 'serve'], { env: environment({ PORT: '0', ...env }) });
+  const ended = once(child, 'close');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const told = () => /Petstore is ready[\s\S]*localhost:(\d+)[\s\S]*curl|PORT 0 became (\d+)\./.exec(output);
+  while (!told() && child.exitCode === null) await sleep(10);
+  const [, welcomed, became] = told() ?? [];
+  assert.ok(welcomed ?? became, output);
+  return { address: `http://127.0.0.1:${welcomed ?? became}`, output: () => output };
+}
+
+test('the help of serve tells every setting with its meaning and its default, in lines of at most 80 characters', () => {
   const { stdout } = petstore(['serve', '--help']);
-  for (const name of names) assert.match(stdout, new RegExp(`^ +${name}\\b`, 'm'));
-  const env = Object.fromEntries([...names].map((name) => [name, '']));
-  assert.deepEqual(readConfig(env).unknownVariables, []);
+  for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
+  const told = stdout.replaceAll(/\s+/g, ' ');
+  for (const setting of all) {
+    const meaning = setting.meaning.replaceAll('`', '');
+    assert.ok(told.includes(` ${setting.variable} ${meaning} (${shownDefault(setting)})`), setting.variable);
+  }
+});
+
+test('the README has the settings with their defaults and meanings, all but those of bans', () => {
+  const rows = Object.values(settings).map((setting) => {
+    const shown = shownDefault(setting);
+    return [`\`${setting.variable}\``, shown === 'none' ? shown : `\`${shown}\``, setting.meaning];
+  });
+  const widthOf = (column: number) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0));
+  const widths = [widthOf(0), widthOf(1), 'Meaning'.length];
+  const lines = [['Variable', 'Default', 'Meaning'], widths.map((width) => '-'.repeat(width)), ...rows].map(
+    (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`,
+  );
+  const table = /^\| Variable +\|[\s\S]*?(?=\n\n)/m.exec(textOf('README.md'))?.[0];
+  assert.equal(table, lines.join('\n'));
+});
+
+test('what the pages and guides set can be set, by the names that settings have', () => {
+  const guides = globSync('src/openapi/guides/*.md', { cwd: root });
+  const others = [
+    'PETSTORE_API_KEY',
+    'PETSTORE_PUBLISH',
+    'PETSTORE_TEST_DATABASE_URL',
+    'PETSTORE_TEST_VALKEY_URL',
+  ];
+  let values = 0;
+  for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/operations.md', ...guides]) {
+    const text = textOf(page);
+    for (const [name] of text.matchAll(/\bPETSTORE_[A-Z_]*[A-Z]\b/g))
+      assert.ok(others.includes(name) || all.some(({ variable }) => variable === name), `${page}: ${name}`);
+    for (const { variable, read } of all) {
+      for (const [, value = ''] of text.matchAll(new RegExp(`\\b(?<!_)${variable}=([^\\s\`…]+)`, 'g'))) {
+        assert.doesNotThrow(() => read(value, variable), page);
+        values++;
+      }
+    }
+  }
+  assert.ok(values >= 4, String(values));
+});
+
+test('a default follows the setting that it names, and an empty variable is an absent one', () => {
+  assert.equal(readConfig({ PORT: ' 81 ', PETSTORE_BASE_URL: '' }).baseUrl, 'http://localhost:81/v1');
+  assert.deepEqual(readConfig({ LOG_LEVEL: ' ', PETSTORE_DEMO: '' }), readConfig({}));
+});
+
+test('bans are set in seconds and hours', () => {
+  const env = { PETSTORE_BAN_FIRST_SECONDS: '1.5', PETSTORE_BAN_MEMORY_HOURS: '2', PETSTORE_BAN_GROWTH: '3' };
+  const changed = { firstMs: 1_500, memoryMs: 7_200_000, growth: 3 };
+  assert.deepEqual(readConfig({}).banRules, defaultBanRules);
+  assert.deepEqual(readConfig(env).banRules, { ...defaultBanRules, ...changed });
+});
+
+test('no setting is taken for unknown', () => {
+  const env = Object.fromEntries(all.map(({ variable }) => [variable, '']));
+  assert.deepEqual(readConfig({ ...env, PETSTORE_PORT: '1' }).unknownVariables, ['PETSTORE_PORT']);
 });

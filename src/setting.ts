@@ -1,0 +1,120 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** A variable of the environment that sets something. */
+export interface Setting<Value> {
+  variable: string;
+  /** The text that counts where the variable is absent or empty. `{PORT}` in it stands for the text of that variable. */
+  default: string;
+  /** For people, with what can be typed in backquotes. */
+  meaning: string;
+  read: Reader<Value>;
+}
+
+/** The value that a text sets. Throws ConfigError where it sets none, naming the variable, and no text that may hold a secret. */
+export type Reader<Value> = (text: string, variable: string) => Value;
+
+/** A value that cannot be used; its message is one line that names the variable. */
+export class ConfigError extends Error {}
+
+export const text: Reader<string> = (text) => text;
+
+/** A number of at least `min`. */
+export const number =
+  (min: number): Reader<number> =>
+  (text, variable) => {
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
+      throw new ConfigError(`${variable} must be a number from ${min}, not ${JSON.stringify(text)}.`);
+    }
+    return value;
+  };
+
+/** A number that is read in one unit and used in another, `factor` times as small. */
+export const scaled =
+  (read: Reader<number>, factor: number): Reader<number> =>
+  (text, variable) =>
+    read(text, variable) * factor;
+
+export const choice =
+  <Choice extends string>(choices: readonly Choice[]): Reader<Choice> =>
+  (text, variable) => {
+    const choice = choices.find((choice) => choice === text);
+    if (!choice) {
+      throw new ConfigError(`${variable} must be one of ${choices.join(', ')}, not ${JSON.stringify(text)}.`);
+    }
+    return choice;
+  };
+
+const either = choice(['on', 'off']);
+
+export const onOrOff: Reader<boolean> = (text, variable) => either(text, variable) === 'on';
+
+export const port: Reader<number> = (text, variable) => {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) {
+    throw new ConfigError(`${variable} must be a number from 0 to 65535, not ${JSON.stringify(text)}.`);
+  }
+  return port;
+};
+
+/** The address may hold a password, so a wrong one is not repeated. Undefined: none. */
+export const databaseUrl: Reader<string | undefined> = (text, variable) => {
+  if (text === '') return undefined;
+  const { protocol } = URL.canParse(text) ? new URL(text) : {};
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return text;
+  throw new ConfigError(
+    `${variable} must be an address such as postgres://user:password@localhost:5432/petstore, or absent for SQLite.`,
+  );
+};
+
+/** Addresses with a comma between them. The message does not repeat them, since they may hold a password. */
+export const valkeyUrls: Reader<string[]> = (text, variable) => {
+  const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
+  if (!urls.every(isValkeyUrl)) {
+    throw new ConfigError(
+      `${variable} must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster with a comma between them.`,
+    );
+  }
+  return urls;
+};
+
+function isValkeyUrl(text: string): boolean {
+  try {
+    const { protocol, username, password, hostname, pathname, search, hash } = new URL(text);
+    decodeURIComponent(username + password);
+    return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && !search && !hash;
+  } catch {
+    return false;
+  }
+}
+
+/** The address of the API, without a slash at the end. A wrong one may hold a password, so it is not repeated. */
+export const baseUrl: Reader<string> = (text, variable) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isApiAddress = /^https?:$/.test(url?.protocol ?? '') && /\/v1\/?$/.test(url?.pathname ?? '');
+  if (!url || !isApiAddress || url.search || url.hash || url.username || url.password) {
+    throw new ConfigError(
+      `${variable} must be an http or https address that ends in /v1, without user, password, query and fragment.`,
+    );
+  }
+  return url.href.replace(/\/$/, '');
+};
+
+/** Names of networks that stand for well-known ones. */
+export const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** Addresses, networks and names of networks, or whether every proxy is trusted. */
+export const proxies: Reader<string[] | boolean> = (text, variable) => {
+  if (text === 'off' || text === 'on') return text === 'on';
+  const proxies = text.split(',').map((proxy) => proxy.trim());
+  if (!proxies.every((proxy) => networkNames.includes(proxy) || isNetwork(proxy))) {
+    throw new ConfigError(
+      `${variable} must be off, on, or a list of addresses, networks (10.0.0.0/8) and ${networkNames.join(', ')}, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return proxies;
+};
+
+const isNetwork = (text: string) =>
+  isIP(text) !== 0 || (isIP(text.split('/')[0] as string) !== 0 && ipaddr.isValidCIDR(text));
