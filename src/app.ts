@@ -187,7 +187,7 @@ export function buildApp({
           done();
         }
       });
-      const services = { db, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
+      const services = { db, operations, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
       for (const operation of operations) mount(api, operation, services);
       api.setNotFoundHandler(answerUnrouted);
     },

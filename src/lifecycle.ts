@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Answered } from './answered.ts';
 import { ApiError } from './errors.ts';
+import type { RouteHeaders } from './http/answer.ts';
 import { dayMs } from './limits/decision.ts';
 import type { Operation } from './operation.ts';
 import { referenceUrl } from './reference-url.ts';
@@ -8,27 +9,60 @@ import { referenceUrl } from './reference-url.ts';
 /** Keys that are told of in a day for each operation, at most. */
 const maxTold = 100_000;
 
-/** Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for callers who find the API at `baseUrl`. */
-export function lifecycleHeaders({ deprecated }: Operation, baseUrl: string) {
+/** What comes back in a header of the path that was asked for: ids, and no text that is long or has a meaning of its own. */
+const plainId = /^[\w-]{1,100}$/;
+
+/** What to use instead of a deprecated operation. Throws where its successor is no operation. */
+export function successorOf({ id, deprecated }: Operation, operations: readonly Operation[]): Operation {
+  const successor = operations.find((operation) => operation.id === deprecated?.successor);
+  if (!successor)
+    throw new Error(`${id} has ${deprecated?.successor} as its successor, which is no operation.`);
+  return successor;
+}
+
+/**
+ * Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for callers who find the API at `baseUrl`. The link to a
+ * successor has the path parameters of the request. Where it needs others it leads to the description of the successor.
+ */
+export function lifecycleHeaders(
+  operation: Operation,
+  operations: readonly Operation[],
+  baseUrl: string,
+): RouteHeaders | undefined {
+  const { deprecated } = operation;
   if (!deprecated) return undefined;
+  const successor = successorOf(operation, operations);
   const policy = `${referenceUrl(baseUrl)}#tag/versioning`;
-  return {
+  const headersTo = (target: string) => ({
     deprecation: `@${Date.parse(deprecated.since) / 1000}`,
     sunset: new Date(deprecated.sunset).toUTCString(),
     link: [
-      `<${baseUrl}${deprecated.successor}>; rel="successor-version"`,
+      `<${baseUrl}${target}>; rel="successor-version"`,
       `<${policy}>; rel="deprecation"; type="text/html"`,
       `<${policy}>; rel="sunset"; type="text/html"`,
     ].join(', '),
-  };
+  });
+  const names = [...successor.path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string);
+  const constant = headersTo(names.length === 0 ? successor.path : pointerTo(successor));
+  if (names.length === 0) return () => constant;
+  return (params) =>
+    names.every((name) => plainId.test(params[name] ?? ''))
+      ? headersTo(successor.path.replaceAll(/{(\w+)}/g, (_, name) => params[name] as string))
+      : constant;
 }
 
+/** The part of the description that is an operation's (RFC 6901, section 6). */
+const pointerTo = ({ path, method }: Operation) =>
+  `/openapi.json#/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method.toLowerCase()}`;
+
 /** Throws `gone` once the sunset date of an operation has come. */
-export function assertNotSunset({ deprecated }: Operation, nowMs: number): void {
+export function assertNotSunset(operation: Operation, operations: readonly Operation[], nowMs: number): void {
+  const { deprecated } = operation;
   if (!deprecated || nowMs < Date.parse(deprecated.sunset)) return;
+  const { method, path } = successorOf(operation, operations);
   throw new ApiError(
     'gone',
-    `This operation is no longer served since ${deprecated.sunset}. Use GET ${deprecated.successor} instead.`,
+    `This operation is no longer served since ${deprecated.sunset}. Use ${method} ${path} instead.`,
   );
 }
 

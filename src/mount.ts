@@ -25,6 +25,8 @@ export interface Services {
   db: Database;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
+  /** All operations, of which one may be the successor of another. */
+  operations: readonly Operation[];
   /** Milliseconds since 1970. */
   clock: () => number;
   /** Whether deprecated operations end at their sunset. */
@@ -38,7 +40,7 @@ type Handle = (sql: Sql) => Promise<Answer>;
 /** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
   const { method, path, success } = operation;
-  const lifecycle = lifecycleHeaders(operation, services.baseUrl);
+  const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
   const readInput = operationInputReader(operation);
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
@@ -51,11 +53,11 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
     config: { operation, lifecycle },
     // Before the body is read, so that nobody sends one in vain.
     preParsing: (request, _reply, _payload, done) => {
+      if (services.enforceSunset) assertNotSunset(operation, services.operations, services.clock());
       if (operation.body && hasContent(request)) assertContentType(request, mediaTypes);
       done();
     },
     handler: async (request, reply) => {
-      if (services.enforceSunset) assertNotSunset(operation, services.clock());
       const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
       const input = readInput(request, preconditions);
       const handle: Handle = async (sql) =>

@@ -37,7 +37,7 @@ interface Shape {
 export interface Deprecation {
   since: string;
   sunset: string;
-  /** Where to go instead, below the base URL. */
+  /** The id of the operation to use instead. */
   successor: string;
 }
 

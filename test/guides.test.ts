@@ -10,6 +10,7 @@ import { errorCodes } from '../src/errors.ts';
 import { defaultBanRules } from '../src/limits/decision.ts';
 import { plans } from '../src/limits/plans.ts';
 import { guides } from '../src/openapi/guides.ts';
+import type { Deprecation } from '../src/operation.ts';
 import { operations } from '../src/operations.ts';
 import { ampleKey, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
@@ -80,10 +81,11 @@ test('the guide to versions names what is unstable or deprecated as the operatio
     assert.equal(rows('Versioning', new RegExp(`^\`${stability}\`$`))[0]?.[2], ids.join(', '));
   }
   for (const { id, deprecated } of operations.filter(({ deprecated }) => deprecated)) {
-    const { since, sunset } = deprecated as { since: string; sunset: string };
+    const { since, sunset, successor } = deprecated as Deprecation;
     assert.ok(
       guide('Versioning').includes(`\`${id}\` is deprecated since ${since}, with sunset on ${sunset}`),
     );
+    assert.ok(guide('Versioning').includes(`Its successor is \`${successor}\``));
   }
 });
 

@@ -9,9 +9,12 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** What every answer of a deprecated operation carries. */
-    lifecycle?: Record<string, string> | undefined;
+    lifecycle?: RouteHeaders | undefined;
   }
 }
+
+/** The headers that answers of a route carry, by the path parameters of the request. */
+export type RouteHeaders = (params: Record<string, string>) => Record<string, string>;
 
 /** An answer before it is written to the wire. Header names are in lower case. */
 export interface Answer {
@@ -27,7 +30,7 @@ const json = 'application/json; charset=utf-8';
 export const headersOf = (request: FastifyRequest): Record<string, string> => ({
   'x-request-id': request.id,
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
-  ...(request.operation && request.routeOptions.config.lifecycle),
+  ...(request.operation && lifecycleOf(request, request.routeOptions.config.lifecycle)),
   ...request.limitHeaders,
 });
 
@@ -36,10 +39,11 @@ export const headersOf = (request: FastifyRequest): Record<string, string> => ({
  * them several times, which takes as long as reading the resource from storage. `lifecycle` is what the route's
  * configuration says.
  */
-export function answerWriter(lifecycle: Record<string, string> | undefined) {
-  const constant = fieldsOf({ ...commonHeaders, ...lifecycle });
+export function answerWriter(lifecycle: RouteHeaders | undefined) {
+  const constant = addFields([], commonHeaders);
   return (request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Answer): void => {
     const fields = ['x-request-id', request.id, ...constant];
+    addFields(fields, lifecycleOf(request, lifecycle));
     addFields(fields, request.limitHeaders);
     addFields(fields, headers);
     if (body !== undefined) {
@@ -51,7 +55,8 @@ export function answerWriter(lifecycle: Record<string, string> | undefined) {
   };
 }
 
-const fieldsOf = (headers: Record<string, string>) => addFields([], headers);
+const lifecycleOf = (request: FastifyRequest, lifecycle: RouteHeaders | undefined) =>
+  lifecycle?.(request.params as Record<string, string>);
 
 /** Adds names and values in turn, as `rawHeaders` of Node.js has them. */
 function addFields(fields: string[], headers: Record<string, string> | undefined): string[] {

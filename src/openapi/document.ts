@@ -1,6 +1,7 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { reasonPhrase } from '../http/reason-phrase.ts';
+import { successorOf } from '../lifecycle.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
 import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
@@ -30,7 +31,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
   const schemas = new Schemas();
   const parameters: JsonObject = {};
   const paths: Record<string, JsonObject> = {};
-  const context = { schemas, parameters, baseUrl };
+  const context = { operations, schemas, parameters, baseUrl };
   const texts = guides(baseUrl);
   for (const operation of operations) {
     paths[operation.path] ??= {};
@@ -79,6 +80,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
 }
 
 interface Context {
+  operations: readonly Operation[];
   schemas: Schemas;
   /** Components that are filled as operations use them. */
   parameters: JsonObject;
@@ -93,7 +95,7 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     operationId: id,
     tags: [tag],
     summary,
-    description: [operation.description, ...notesOn(operation)].join('\n\n'),
+    description: [operation.description, ...notesOn(operation, context)].join('\n\n'),
     ...(deprecated && {
       deprecated: true,
       'x-deprecated-sunset': deprecated.sunset,
@@ -118,14 +120,15 @@ const stabilityNotes = {
 };
 
 /** What people should know before they build on an operation. */
-function notesOn({ stability, deprecated }: Operation): string[] {
+function notesOn(operation: Operation, { operations }: Context): string[] {
+  const { stability, deprecated } = operation;
+  const notes = stability ? [stabilityNotes[stability]] : [];
+  if (!deprecated) return notes;
+  const { since, sunset } = deprecated;
+  const { method, path } = successorOf(operation, operations);
   return [
-    ...(deprecated
-      ? [
-          `**Deprecated** since ${deprecated.since}. Its sunset is ${deprecated.sunset}: it may go away from then on. Use \`GET ${deprecated.successor}\` instead.`,
-        ]
-      : []),
-    ...(stability ? [stabilityNotes[stability]] : []),
+    `**Deprecated** since ${since}. Its sunset is ${sunset}: it may go away from then on. Use \`${method} ${path}\` instead.`,
+    ...notes,
   ];
 }
 

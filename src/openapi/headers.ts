@@ -4,6 +4,7 @@ import { lifecycleHeaders } from '../lifecycle.ts';
 import { plans } from '../limits/plans.ts';
 import type { Operation } from '../operation.ts';
 import { writeCursor } from '../page.ts';
+import { exampleParams } from './samples.ts';
 import type { JsonObject } from './schemas.ts';
 
 const text = (description: string, example: string): JsonObject => ({
@@ -78,8 +79,9 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
 /** What deprecated operations answer with; the examples are what the first of them really sends. */
 function lifecycleComponents(operations: readonly Operation[], baseUrl: string): JsonObject {
   const deprecated = operations.find((operation) => operation.deprecated);
-  const example = deprecated && lifecycleHeaders(deprecated, baseUrl);
-  if (!example) return {};
+  const headers = deprecated && lifecycleHeaders(deprecated, operations, baseUrl);
+  if (!headers) return {};
+  const example = headers(exampleParams(deprecated)) as Record<'deprecation' | 'sunset' | 'link', string>;
   return {
     Deprecation: required(
       'When the operation was deprecated, as `@` and Unix seconds (RFC 9745).',
@@ -89,6 +91,12 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
       'The way on, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
       example.link,
     ),
+    ...(operations.some(isDeprecatedPage) && {
+      LifecyclePageLink: required(
+        'As LifecycleLink, and the next page, with `rel="next"` (RFC 8288), while more follows.',
+        example.link,
+      ),
+    }),
     Sunset: required('When the operation may go away (RFC 8594).', example.sunset),
   };
 }
@@ -113,6 +121,9 @@ const onEveryAnswer: Fields = {
   'RateLimit-Policy': 'RateLimitPolicy',
 };
 
+const isDeprecatedPage = ({ deprecated, success }: Operation) =>
+  deprecated !== undefined && success.kind === 'page';
+
 const ofDeprecated: Fields = { Deprecation: 'Deprecation', Sunset: 'Sunset', Link: 'LifecycleLink' };
 
 const ofSuccess: Record<Operation['success']['kind'], Fields> = {
@@ -130,8 +141,14 @@ const ofError: Record<number, Fields> = {
 };
 
 /** What an operation's success carries. */
-export function successHeaders({ success, deprecated }: Operation): Fields {
-  return { ...onEveryAnswer, ...ofSuccess[success.kind], ...(deprecated && ofDeprecated) };
+export function successHeaders(operation: Operation): Fields {
+  const { success, deprecated } = operation;
+  return {
+    ...onEveryAnswer,
+    ...ofSuccess[success.kind],
+    ...(deprecated && ofDeprecated),
+    ...(isDeprecatedPage(operation) && { Link: 'LifecyclePageLink' }),
+  };
 }
 
 /** What an error carries, of any operation or of this one. */

@@ -31,10 +31,9 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
 
 /** The example request of an operation, which succeeds on the demonstration. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
-  const { method, params, body, success, sampleParams = {} } = operation;
-  const path = operation.path.replace(/{(\w+)}/g, (_, name) =>
-    String(sampleParams[name] ?? exampleOf(params[name] as (typeof params)[string])),
-  );
+  const { method, body, success } = operation;
+  const params = exampleParams(operation);
+  const path = operation.path.replace(/{(\w+)}/g, (_, name) => params[name] as string);
   return {
     method,
     url: baseUrl + path,
@@ -43,6 +42,15 @@ export function sampleRequest(operation: Operation, baseUrl: string): SampleRequ
     isCreation: method === 'POST',
     hasAnswer: success.schema !== undefined,
   };
+}
+
+/** Path parameters as an example request has them. */
+export function exampleParams({ params, sampleParams }: Operation): Record<string, string> {
+  const examples = Object.entries(params).map(([name, schema]) => [
+    name,
+    String(sampleParams?.[name] ?? exampleOf(schema)),
+  ]);
+  return Object.fromEntries(examples);
 }
 
 function curl({ method, url, body, mediaType, isCreation }: SampleRequest): string {

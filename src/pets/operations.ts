@@ -52,7 +52,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Get a pet',
     description: 'Answers one pet. `GET /pets?id=` does the same, for several at once.',
-    deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: '/pets' },
+    deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: 'listPets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),
     handle: (sql, { workspaceId, params }) => store.getPet(sql, workspaceId, params.petId),
