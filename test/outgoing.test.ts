@@ -36,7 +36,7 @@ const silentModules = [
   ...['typebox', 'typebox/schema', 'typebox/format', 'yaml', '@scalar/fastify-api-reference'],
 ];
 /** What may be taken from other modules, since it opens none either. */
-const silentNames = ['isIP'];
+const silentNames = ['isIP', 'createServer'];
 
 const importOf = /^(?:import|export)\s+(type\s)?([\w\s*{},]*?)\s*(?:\bfrom\s*)?['"]([^'"]+)['"]/gm;
 const dynamicImport = /\bimport\(([^)]*)\)/g;
