@@ -61,6 +61,20 @@ for (const [what, chunks, status, code] of brokenRequests) {
   });
 }
 
+test('what cannot be read is charged to its address, but not where that may be the proxy of many', async (t) => {
+  for (const [trustProxy, remaining] of [
+    [false, [59, 58]],
+    [['loopback'], [60, 60]],
+  ] as const) {
+    const store = await startPetstore(t, { seed: false, trustProxy: trustProxy && [...trustProxy] });
+    await store.listen();
+    for (const left of remaining) {
+      const { headers } = await exchange(store, 'NONSENSE\r\n\r\n');
+      assert.equal(headers['x-ratelimit-remaining'], String(left));
+    }
+  }
+});
+
 test('broken bytes after requests get their 400 after the answers to those', async (t) => {
   const store = await startPetstore(t);
   await store.listen();

@@ -32,3 +32,13 @@ test('keys are found wherever they stand in a text', () => {
     assert.equal(withoutKeys(`?a=${encoded}&b`), '?a=pet_***&b', encoded);
   }
 });
+
+test('what only looks like the beginning of a key hides no part of the key behind it', () => {
+  for (let length = 0; length < 36; length++) {
+    const key = generateKey();
+    for (const text of [key, key.replace('_', '%5F'), key.replace('_', '%255f')]) {
+      const shown = withoutKeys(`pet_${'a'.repeat(length)}${text}`);
+      assert.ok(!shown.includes(key.slice(-6)), shown);
+    }
+  }
+});

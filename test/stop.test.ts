@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,6 +7,8 @@ import { ampleKey, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 
 const clients = 32;
+/** It takes a tenth of a second. Connections that are waited for get ten. */
+const handedOverWithinMs = 7_000;
 const answerHead = /HTTP\/1\.1 (\d+) [\s\S]*?\r\ncontent-length: (\d+)\r\n[\s\S]*?\r\n\r\n/i;
 
 test('SIGTERM under load: an answer is whole or has not begun, what was answered stays, and the code is 0', async (t) => {
@@ -53,4 +56,34 @@ test('SIGUSR1 opens no debugger, and ends nothing', async (t) => {
   assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
   assert.doesNotMatch(service.output(), /debugger/i);
+});
+
+test('SIGTERM lets a large answer that is being read come to its end', async (t) => {
+  const service = await startService(t, await temporaryStorage(t));
+  const whole = (await (await fetch(`${service.origin}/reference/scalar.js`)).arrayBuffer()).byteLength;
+  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+  socket.write('GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [start] = await once(socket, 'data');
+  socket.pause();
+  let length = start.length - start.indexOf('\r\n\r\n') - 4;
+  const stopped = service.stop('SIGTERM');
+  // The service looks for idle connections ten times a second.
+  await sleep(250);
+  socket.on('data', (chunk) => (length += chunk.length)).resume();
+  await once(socket, 'end');
+  socket.destroy();
+  assert.equal(length, whole);
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+});
+
+test('SIGTERM waits for no connection that was handed over', async (t) => {
+  const service = await startService(t, await temporaryStorage(t));
+  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1').on('error', () => {});
+  t.after(() => socket.destroy());
+  const get = 'GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n';
+  socket.write(`${get}${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await once(socket, 'readable');
+  const stopped = service.stop('SIGTERM');
+  const late = sleep(handedOverWithinMs, 'late', { ref: false });
+  assert.deepEqual(await Promise.race([stopped, late]), { code: 0, signal: null });
 });
