@@ -20,6 +20,7 @@ import { hasContent, isPreflight } from './http/headers.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi } from './http/target.ts';
+import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier } from './keys/identify.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -46,13 +47,9 @@ export interface Parts {
   stopwatch?: () => number;
   /** How many log lines were dropped since nobody read them. */
   unreadLines?: () => number;
+  timeLimits?: TimeLimits;
 }
 
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 20_000;
-/** What `Keep-Alive` promises. Node.js waits for a second more. */
-const idleTimeoutMs = 72_000;
-const checkTimeoutsEveryMs = 1_000;
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
 
@@ -83,6 +80,7 @@ export function buildApp({
   clock,
   stopwatch = () => performance.now(),
   unreadLines = () => 0,
+  timeLimits = defaultTimeLimits,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
@@ -104,16 +102,16 @@ export function buildApp({
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
     bodyLimit: maxBodyBytes,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: idleTimeoutMs,
+    requestTimeout: timeLimits.requestMs,
+    keepAliveTimeout: timeLimits.idleMs,
     return503OnClosing: false,
     schemaController: { compilersFactory: noCompilers },
     // Each operation reads the query itself.
     routerOptions: { maxParamLength: maxHeaderBytes, querystringParser: () => ({}) },
     http: {
       maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      connectionsCheckingInterval: checkTimeoutsEveryMs,
+      headersTimeout: timeLimits.headersMs,
+      connectionsCheckingInterval: timeLimits.checkEveryMs,
       requireHostHeader: false,
     },
     trustProxy,
@@ -126,7 +124,7 @@ export function buildApp({
   // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
   takeBodiesAsBytes(app, new Arrivals(app.server));
-  boundConnections(app.server);
+  boundConnections(app.server, timeLimits);
   continueWhenRead(app.server);
   const handedOver = new Set<Socket>();
   app.server.on('connect', (request, stream) => {

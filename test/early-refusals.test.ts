@@ -131,9 +131,8 @@ for (const [what, fields, rest] of [
 }
 
 test('Keep-Alive promises no longer than an idle connection lives', async (t) => {
-  const store = await startPetstore(t);
+  const store = await startPetstore(t, { timeLimits: { idleMs: 1_000 } });
   await store.listen();
-  store.app.server.keepAliveTimeout = 1_000;
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
   for (const path of ['/v1/pets/1', '/healthz', '/v1/petz']) {
     const connected = once(store.app.server, 'connection');

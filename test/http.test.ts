@@ -112,7 +112,7 @@ test('CONNECT gets the Error object', async (t) => {
 });
 
 test('a request that never ends gets 408 with the Error object, and its socket is closed', async (t) => {
-  const store = await startPetstore(t, { seed: false });
+  const store = await startPetstore(t, { seed: false, timeLimits: { headersMs: 300, checkEveryMs: 50 } });
   await store.listen();
   const answer = await exchange(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ');
   assert.equal(answer.status, 408);

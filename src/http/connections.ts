@@ -1,14 +1,16 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TimeLimits } from './time-limits.ts';
 
 /** Requests that a client may send on one connection before it has read the answer to the first of them. */
 const maxUnread = 32;
-/** How long a client may read nothing of an answer. Node.js notices between one and two times this. */
-const unreadTimeoutMs = 10_000;
-/** How long, and how much of what it still sends is read, a client has to see that its connection ends. */
-const lingerMs = 1_000;
-/** More than `deploy/nginx.conf` lets through, which would take a reset for a broken instance. */
+/**
+ * How much of what a client sends after the end of its connection is read: more than `deploy/nginx.conf` lets through, which
+ * would take a reset for a broken instance.
+ */
 export const lingerBytes = 4 * 1024 * 1024;
+
+type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 
 interface Connection {
   /** Requests whose answers the system has not taken yet. */
@@ -20,6 +22,7 @@ interface Connection {
 
 const connections = new WeakMap<Socket, Connection>();
 const ending = new WeakSet<Socket>();
+const limitsOf = new WeakMap<Socket, EndLimits>();
 
 /**
  * Bounds what is kept for clients that do not read their answers, and keeps a connection that breaks from doing harm.
@@ -27,11 +30,12 @@ const ending = new WeakSet<Socket>();
  * connection ends with the answer to the request that is one too many, and without an answer when nothing is read for
  * long. Clients may send again what was not answered (RFC 9112, section 9.3.2).
  */
-export function boundConnections(server: Server): void {
+export function boundConnections(server: Server, limits: EndLimits): void {
   const [handle] = server.listeners('request') as [RequestListener];
   server.removeAllListeners('request');
 
   server.on('connection', (socket) => {
+    limitsOf.set(socket, limits);
     // Node.js takes its own listeners off what it hands over, and an error without a listener ends the process.
     socket.on('error', ignore);
     // Node.js calls this after the last answer on a connection.
@@ -57,7 +61,7 @@ export function boundConnections(server: Server): void {
   keepAnswersUnderWay(server);
 
   // The same timer ends idle connections. Those that are yet to send a whole request have other limits.
-  server.setTimeout(unreadTimeoutMs, (socket: Socket) => {
+  server.setTimeout(limits.unreadMs, (socket: Socket) => {
     const connection = connections.get(socket);
     if (!connection?.latest.complete) return;
     if (connection.unread === 0 || socket.writableLength > 0) socket.destroy();
@@ -96,6 +100,7 @@ export const isEnding = (socket: Socket) => ending.has(socket);
  */
 export function endConnection(socket: Socket, last = ''): void {
   ending.add(socket);
+  const { unreadMs, lingerMs } = limitsOf.get(socket) as EndLimits;
   let dropped = 0;
   const close = () => socket.destroy();
   // The parser of Node.js must see no more of it.
@@ -106,7 +111,7 @@ export function endConnection(socket: Socket, last = ''): void {
   });
   socket.resume();
   socket.end(last, () => setTimeout(close, lingerMs).unref());
-  setTimeout(close, unreadTimeoutMs).unref();
+  setTimeout(close, unreadMs).unref();
 }
 
 /** Who waits for the connection learns by its end. */

@@ -5,6 +5,7 @@ import { buildApp } from '../../src/app.ts';
 import type { LogLevel } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
+import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
 import { createKey } from '../../src/keys/store.ts';
 import { defaultBanRules } from '../../src/limits/decision.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
@@ -41,6 +42,7 @@ export interface Options {
   logLevel?: LogLevel;
   /** What is served instead of all operations. */
   operations?: readonly Operation[];
+  timeLimits?: Partial<TimeLimits>;
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
@@ -92,7 +94,8 @@ export class Petstore {
     const stopwatch = () => performance.now() + this.aheadMs;
     const { limiter } = this;
     const { operations } = options;
-    this.app = buildApp({ config, db, limiter, log, operations, clock, stopwatch });
+    const timeLimits = { ...defaultTimeLimits, ...options.timeLimits };
+    this.app = buildApp({ config, db, limiter, log, operations, clock, stopwatch, timeLimits });
   }
 
   /** A further workspace and a key to it. */
