@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { errorCodes } from '../src/errors.ts';
 import { defaultBanRules } from '../src/limits/decision.ts';
@@ -110,34 +110,6 @@ async function output(language: string, code: string, env: Record<string, string
   return (await run(program, [...args, code], options)).stdout;
 }
 
-test('the examples of the guides run, and print what the guides show', { skip }, async (t) => {
-  const dataDir = join(await temporaryStorage(t), 'data');
-  const { origin } = await startService(t, dataDir);
-  const env = { PETSTORE_API_KEY: ampleKey(dataDir) };
-  for (const { name, description } of guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`)) {
-    let curls: string[] = [];
-    let isShown = true;
-    let printedByJavaScript = '';
-    for (const { language, code } of blocksOf(description)) {
-      if (language === 'sh') {
-        if (!/^curl/m.test(code)) continue;
-        curls = [...(isShown ? [] : curls), code.replaceAll(/^curl/gm, 'curl -sS -w "\\n"')];
-        isShown = false;
-      } else if (language === 'json' || language === 'http') {
-        // Another answer below the same command is that to the command once more.
-        for (const curl of curls) assertShown(await output('sh', curl, env), language, code);
-        isShown = true;
-      } else {
-        const printed = await output(language, code, env);
-        assert.notEqual(printed, '', name);
-        if (language === 'javascript') printedByJavaScript = printed;
-        else assert.equal(printed, printedByJavaScript, name);
-      }
-    }
-    assert.ok(isShown, `${name}: a command has no answer below it`);
-  }
-});
-
 /** Of an answer over HTTP the guides show some lines, of JSON all. */
 function assertShown(printed: string, language: 'json' | 'http', shown: string): void {
   if (language === 'json') assert.equal(printed, shown);
@@ -169,24 +141,53 @@ const retries = (t: TestContext, statuses: number[], headers: Record<string, str
     }),
   );
 
-test('the retries of the guide wait as Retry-After says, then go on', { skip }, async (t) => {
-  for (const { status, askedAtMs } of await retries(t, [429, 503, 200], { 'retry-after': '1' })) {
-    assert.equal(status, 200);
-    const [first = 0, second = 0, third = 0] = askedAtMs;
-    assert.ok(second - first >= 990 && third - second >= 990, `asked at ${askedAtMs}`);
-  }
-});
+// The retries wait, while the rest can be done.
+describe('examples', { concurrency: true, skip }, () => {
+  test('the examples of the guides run, and print what the guides show', async (t) => {
+    const dataDir = join(await temporaryStorage(t), 'data');
+    const { origin } = await startService(t, dataDir);
+    const env = { PETSTORE_API_KEY: ampleKey(dataDir) };
+    for (const { name, description } of guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`)) {
+      let curls: string[] = [];
+      let isShown = true;
+      let printedByJavaScript = '';
+      for (const { language, code } of blocksOf(description)) {
+        if (language === 'sh') {
+          if (!/^curl/m.test(code)) continue;
+          curls = [...(isShown ? [] : curls), code.replaceAll(/^curl/gm, 'curl -sS -w "\\n"')];
+          isShown = false;
+        } else if (language === 'json' || language === 'http') {
+          // Another answer below the same command is that to the command once more.
+          for (const curl of curls) assertShown(await output('sh', curl, env), language, code);
+          isShown = true;
+        } else {
+          const printed = await output(language, code, env);
+          assert.notEqual(printed, '', name);
+          if (language === 'javascript') printedByJavaScript = printed;
+          else assert.equal(printed, printedByJavaScript, name);
+        }
+      }
+      assert.ok(isShown, `${name}: a command has no answer below it`);
+    }
+  });
 
-test('the retries of the guide give up after five attempts', { skip }, async (t) => {
-  for (const { status, askedAtMs } of await retries(t, [503], {})) {
-    assert.deepEqual([status, askedAtMs.length], [503, 5]);
-  }
-});
+  test('the retries of the guide wait as Retry-After says, then go on', async (t) => {
+    for (const { status, askedAtMs } of await retries(t, [429, 503, 200], { 'retry-after': '1' })) {
+      assert.equal(status, 200);
+      const [first = 0, second = 0, third = 0] = askedAtMs;
+      assert.ok(second - first >= 990 && third - second >= 990, `asked at ${askedAtMs}`);
+    }
+  });
 
-test('the retries of the guide do not wait for tomorrow, nor repeat what will not succeed', {
-  skip,
-}, async (t) => {
-  const tomorrow = await retries(t, [429], { 'retry-after': '3600' });
-  const refused = await retries(t, [401], {});
-  for (const { askedAtMs } of [...tomorrow, ...refused]) assert.equal(askedAtMs.length, 1);
+  test('the retries of the guide give up after five attempts', async (t) => {
+    for (const { status, askedAtMs } of await retries(t, [503], {})) {
+      assert.deepEqual([status, askedAtMs.length], [503, 5]);
+    }
+  });
+
+  test('the retries of the guide do not wait for tomorrow, nor repeat what will not succeed', async (t) => {
+    const tomorrow = await retries(t, [429], { 'retry-after': '3600' });
+    const refused = await retries(t, [401], {});
+    for (const { askedAtMs } of [...tomorrow, ...refused]) assert.equal(askedAtMs.length, 1);
+  });
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../src/keys/key.ts';
 import { addressGroup } from '../src/limits/address.ts';
+import { clockWithLeft } from './support/clock.ts';
 import { remaining, times } from './support/limits.ts';
 import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from './support/petstore.ts';
 import { petstore, startService } from './support/service.ts';
@@ -270,14 +271,12 @@ test('X-Forwarded-For is believed from a trusted proxy alone', async (t) => {
   );
 });
 
-test('over a real socket and a real minute, a client that obeys Retry-After is admitted', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder);
-  const quota = ['--per-minute', '2', '--per-day', '100'];
-  const { key } = JSON.parse(
-    petstore(['keys', 'create', '--plan', 'enterprise', ...quota, '--json'], { PETSTORE_DATA_DIR: folder })
-      .stdout,
-  );
+test('over a real socket and into a real minute, a client that obeys Retry-After is admitted', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  await store.close();
+  const clock = await clockWithLeft(3_000);
+  const service = await startService(t, store.folder, clock.env);
   const call = () => fetchChecked(service.origin, 'GET', '/pets/1', { key });
   let refused = await call();
   while (refused.status !== 429) refused = await call();

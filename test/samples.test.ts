@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Quota } from '../src/limits/plans.ts';
 import type { CodeSample } from '../src/openapi/samples.ts';
@@ -13,7 +14,8 @@ import { freePort } from './support/port.ts';
 import { fill } from './support/resources.ts';
 
 const run = promisify(execFile);
-const atOnce = 3;
+/** Each is a process of its own. */
+const atOnce = availableParallelism();
 
 /** How a sample is run, from its file, by its label. */
 const runners: Record<string, { file: string; command: string | undefined }> = {
@@ -115,20 +117,25 @@ async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
   return { sample, key, statuses };
 }
 
-for (const [label, { command }] of Object.entries(runners)) {
-  const skip = !command && !process.env.CI && `${label} cannot be run here`;
+// They wait, which they can do together.
+describe('refusals', { concurrency: true }, () => {
+  for (const [label, { command }] of Object.entries(runners)) {
+    const skip = !command && !process.env.CI && `${label} cannot be run here`;
 
-  test(`a ${label} sample that gets 429 comes back when it is told to, and succeeds`, { skip }, async (t) => {
-    const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
-    const startedMs = performance.now();
-    assert.match(await outputOf(temporaryFolder(t), sample, key), /\b200\b/);
-    assert.deepEqual(statuses, [429, 200]);
-    assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
-  });
+    test(`a ${label} sample that gets 429 comes back when it is told to, and succeeds`, {
+      skip,
+    }, async (t) => {
+      const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
+      const startedMs = performance.now();
+      assert.match(await outputOf(temporaryFolder(t), sample, key), /\b200\b/);
+      assert.deepEqual(statuses, [429, 200]);
+      assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
+    });
 
-  test(`a ${label} sample does not wait for tomorrow`, { skip }, async (t) => {
-    const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
-    await assert.rejects(outputOf(temporaryFolder(t), sample, key));
-    assert.deepEqual(statuses, [429]);
-  });
-}
+    test(`a ${label} sample does not wait for tomorrow`, { skip }, async (t) => {
+      const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
+      await assert.rejects(outputOf(temporaryFolder(t), sample, key));
+      assert.deepEqual(statuses, [429]);
+    });
+  }
+});
