@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { fetchChecked } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
-import { ampleKey, petstore, startService } from './support/service.ts';
+import { ampleKey, petstore, petstoreInTurn, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
@@ -238,19 +238,24 @@ const wrongCalls: [string[], RegExp][] = [
   [['seed', '--workspace', 'demo', '--pets', 'many'], /whole number/],
 ];
 
-for (const [args, message] of wrongCalls) {
-  test(`the wrong call "petstore ${args.join(' ')}" exits with 2 and says what is wrong`, async (t) => {
-    const { status, stdout, stderr } = petstore(args, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
-    assert.equal(status, 2, stderr);
+test('a wrong call exits with 2 and says what is wrong', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const ended = petstoreInTurn(
+    wrongCalls.map(([args]) => args),
+    env,
+  );
+  for (const [i, { args, status, stdout, stderr }] of ended.entries()) {
+    assert.equal(status, 2, `petstore ${args.join(' ')}: ${stderr}`);
     assert.equal(stdout, '');
-    assert.match(stderr, message);
+    assert.match(stderr, wrongCalls[i]?.[1] as RegExp);
     assert.match(stderr, /^error: .+\n$/);
-  });
-}
+  }
+  assert.equal(petstore(['fly'], env).status, 2, 'so does the process');
+});
 
 test('a command that fails exits with 1 after one line', async (t) => {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
-  for (const args of [
+  const calls = [
     ['keys', 'show', 'key_x'],
     ['keys', 'revoke', 'key_x'],
     ['keys', 'plan', 'key_x', 'pro'],
@@ -258,35 +263,39 @@ test('a command that fails exits with 1 after one line', async (t) => {
     ['workspaces', 'delete', 'x'],
     ['keys', 'create', '--plan', 'free', '--workspace', 'x'],
     ['seed', '--workspace', 'x', '--pets', '1'],
-  ]) {
-    const { status, stderr } = petstore(args, env);
+  ];
+  for (const { args, status, stderr } of petstoreInTurn(calls, env)) {
     assert.equal(status, 1, args.join(' '));
     assert.match(stderr, /^petstore: .+\n$/);
   }
+  assert.equal(petstore(['keys', 'show', 'key_x'], env).status, 1, 'so does the process');
 });
 
 test('every command tells its use with --help', () => {
   const commands = [
-    '',
-    'serve',
-    'keys',
-    'keys create',
-    'keys list',
-    'keys show',
-    'keys revoke',
-    'keys plan',
-    'workspaces',
-    'workspaces create',
-    'workspaces list',
-    'workspaces reset',
-    'workspaces delete',
-    'seed',
-    'openapi',
+    [],
+    ['serve'],
+    ['keys'],
+    ['keys', 'create'],
+    ['keys', 'list'],
+    ['keys', 'show'],
+    ['keys', 'revoke'],
+    ['keys', 'plan'],
+    ['keys', 'unban'],
+    ['workspaces'],
+    ['workspaces', 'create'],
+    ['workspaces', 'list'],
+    ['workspaces', 'reset'],
+    ['workspaces', 'delete'],
+    ['seed'],
+    ['openapi'],
   ];
-  for (const command of commands) {
-    const { status, stdout } = petstore([...command.split(' ').filter(Boolean), '--help']);
+  for (const { args, status, stdout } of petstoreInTurn(commands.map((command) => [...command, '--help']))) {
+    const command = args.slice(0, -1).join(' ');
     assert.equal(status, 0, command);
     assert.match(stdout, new RegExp(`^Usage: petstore ?${command}`), command);
   }
-  assert.match(petstore(['serve', '--help']).stdout, /PETSTORE_DATA_DIR/);
+  const { status, stdout } = petstore(['serve', '--help']);
+  assert.equal(status, 0, 'so does the process');
+  assert.match(stdout, /PETSTORE_DATA_DIR/);
 });

@@ -6,6 +6,7 @@ import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
 const startTimeoutMs = 20_000;
 const commandTimeoutMs = 60_000;
 
@@ -35,6 +36,20 @@ export function petstore(args: string[], env: Environment = {}, by: string[] = [
     timeout: commandTimeoutMs,
   });
   return { status, stdout, stderr };
+}
+
+type Ended = ReturnType<typeof petstore> & { args: string[] };
+
+/** Runs commands one after the other in one process, where each by itself would start one. */
+export function petstoreInTurn(calls: string[][], env: Environment = {}): Ended[] {
+  const { stdout, stderr } = spawnSync(process.execPath, [callsProgram], {
+    env: environment(env),
+    input: JSON.stringify(calls),
+    encoding: 'utf8',
+    timeout: commandTimeoutMs,
+  });
+  if (stdout === '') throw new Error(`The calls did not run: ${stderr}`);
+  return JSON.parse(stdout);
 }
 
 /** The service in a process of its own. */
