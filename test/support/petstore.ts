@@ -91,7 +91,7 @@ export class Petstore {
     const shared = valkey && new SharedLimiter(this.local, valkey, log);
     this.limiter = shared ?? this.local;
     this.ready = shared?.start() ?? Promise.resolve();
-    const stopwatch = () => performance.now() + this.aheadMs;
+    const stopwatch = () => this.aheadMs;
     const { limiter } = this;
     const { operations } = options;
     const timeLimits = { ...defaultTimeLimits, ...options.timeLimits };
