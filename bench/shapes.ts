@@ -274,6 +274,13 @@ export function* oddRequests(): Generator<Odd> {
       yield { name: `${path}?${name}`, make: () => ({ odd: { url: `${path}?${text}` }, plain }) };
     }
   }
+  for (const unit of ['/%ff', '/%', '/a', '/%2525', '/%6d', '//', '/pets', '/%F0%9F%90%95']) {
+    for (const start of ['', '/v1', '/%76%31', 'http://x']) {
+      const url = start + filled(unit, maxTextLength);
+      const plain = { url: `${start}/${plainText(maxTextLength - 1)}` };
+      yield { name: `${start}${unit}…`, make: () => ({ odd: { url }, plain }) };
+    }
+  }
   const named = [
     ['if-match', 'DELETE', '/v1/pets/1'],
     ['if-none-match', 'GET', '/v1/categories/1'],

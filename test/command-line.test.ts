@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { fetchChecked } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { ampleKey, petstore, petstoreInTurn, startService } from './support/service.ts';
-import { temporaryStorage } from './support/storage.ts';
+import { openTestStorage, temporaryStorage } from './support/storage.ts';
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
 
@@ -227,6 +227,7 @@ const wrongCalls: [string[], RegExp][] = [
   [['serve', 'now'], /too many arguments/],
   [['serve', '--port', '80'], /unknown option '--port'/],
   [['keys', 'create'], /--plan/],
+  [['keys', 'create', '--plan', 'free', '--name', 'red \u001b[31m'], /control character/],
   [['keys', 'create', '--plan', 'gold'], /free, pro, business, enterprise/],
   [['keys', 'create', '--plan', 'free', '--per-minute', '5'], /enterprise/],
   [['keys', 'create', '--plan', 'enterprise'], /--per-minute and --per-day/],
@@ -298,4 +299,31 @@ test('every command tells its use with --help', () => {
   const { status, stdout } = petstore(['serve', '--help']);
   assert.equal(status, 0, 'so does the process');
   assert.match(stdout, /PETSTORE_DATA_DIR/);
+});
+
+test('what a terminal might obey is not printed, whatever stands in the database', async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder };
+  petstore(['workspaces', 'create', 'demo'], env);
+  const { id } = JSON.parse(petstore(['keys', 'create', '--plan', 'free', '--json'], env).stdout);
+  const db = await openTestStorage(folder);
+  await db.write(
+    (sql) => sql`update api_keys set label = ${'a\u001b]0;b\u0007\nkey_forged'} where id = ${id}`,
+  );
+  await db.close();
+  for (const args of [['list'], ['show', id]]) {
+    const { stdout } = petstore(['keys', ...args], env);
+    assert.match(stdout, /a\?\]0;b\?\?key_forged/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
+    assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f]/);
+  }
+});
+
+test("compiled code is kept in a folder that is its owner's alone, whatever the umask", {
+  skip: !process.geteuid && 'there are no modes',
+}, async () => {
+  const folder = new URL('../node_modules/.cache/petstore', import.meta.url);
+  chmodSync(folder, 0o777);
+  assert.equal(petstore(['--version']).status, 0);
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
 });

@@ -23,6 +23,9 @@ test('the load balancer and the pages on operations and security have the time l
   const [body = 0] = inNginx('client_body_timeout');
   assert.ok(body > request, 'the service is the first to end a request');
   assert.match(nginxConf, /^ *client_max_body_size 1m;$/m);
+  const [, buffers, kibibytes] = /^ *large_client_header_buffers (\d+) (\d+)k;$/m.exec(nginxConf) ?? [];
+  const most = 2 ** 20 + Number(buffers) * Number(kibibytes) * 1024;
+  assert.ok(lingerBytes > most, 'a reset in the middle would be taken for a broken instance');
   assert.ok((initialConfig.bodyLimit ?? 0) < 2 ** 20);
 
   assert.equal(headers, unread, 'the page on operations names both at once');

@@ -71,7 +71,7 @@ export class Petstore {
   readonly ready: Promise<void>;
   readonly log: string[] = [];
   nowMs = Date.parse('2026-06-01T12:00:00Z');
-  /** How far the clock that never goes back is ahead of the real one. */
+  /** What the clock that never goes back tells, in milliseconds. It stands still unless the test moves it. */
   aheadMs = 0;
   key = '';
 
