@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { lingerBytes } from '../src/http/connections.ts';
 import { nginxConf } from './support/nginx.ts';
 import { startPetstore } from './support/petstore.ts';
 
