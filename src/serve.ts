@@ -18,6 +18,8 @@ const sweepEveryMs = 60 * 60 * 1000;
 const checkParentEveryMs = 250;
 /** Requests in flight get this long when the service is told to stop. */
 const stopWithinMs = 10_000;
+/** The last lines of the log get this long to be written. */
+const lastWriteMs = 2_000;
 
 /** Opens the storage, sets up the demonstration if it is wanted, and serves until a signal stops it. */
 export async function serve(config: Config): Promise<void> {
@@ -100,6 +102,8 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
     await limiter.close();
     await db.close();
     app.log.info('stopped');
+    // A write to a terminal that stands still cannot be taken back, and keeps the process.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), lastWriteMs).unref();
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
   if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxWaiting } from '../src/log/output.ts';
-import { ampleKey, type Service, startService } from './support/service.ts';
+import { freePort } from './support/port.ts';
+import { ampleKey, bin, environment, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 import { until } from './support/valkey.ts';
 
 const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
 
 /** Sends as many requests, each of which makes a line of the log, and waits for the answers. */
-async function flood({ origin }: Service, key: string, count: number): Promise<void> {
+async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: number): Promise<void> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('latin1');
   const request = `GET ${longUrl} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`;
   let [sent, answered] = [0, 0];
@@ -95,3 +97,37 @@ test('a service whose log reader is gone starts and serves, and counts the lines
   assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
+
+test('a service at a terminal that stands still answers, and ends on SIGTERM', {
+  skip: process.platform !== 'linux' && 'it asks for the script of Linux',
+}, async (t) => {
+  const folder = await temporaryStorage(t);
+  const port = await freePort();
+  const env = environment({ PORT: String(port), PETSTORE_DATA_DIR: folder });
+  const terminal = spawn(
+    'script',
+    ['-qfc', `${process.execPath} ${bin} serve & echo pid=$!; wait`, '/dev/null'],
+    { env },
+  );
+  t.after(() => terminal.kill('SIGKILL'));
+  let output = '';
+  terminal.stdout.on('data', (chunk) => (output += chunk));
+  await until(() => /curl .*limit=/.test(output));
+  const pid = Number(/pid=(\d+)/.exec(output)?.[1]);
+  const origin = `http://127.0.0.1:${port}`;
+  const key = ampleKey(folder);
+  terminal.stdout.pause();
+  await flood({ origin }, key, 1_000);
+  assert.equal((await fetch(`${origin}/healthz`)).status, 200);
+  process.kill(pid, 'SIGTERM');
+  await until(() => !isAlive(pid));
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    // One that has ended may still be known to the system.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
