@@ -11,9 +11,9 @@ import type { Metrics } from './metrics.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The limit headers of its answer, once it was charged, if it has content. */
+    /** The limit headers of its answer, set when it is charged, if it has content. */
     limitHeaders?: Record<string, string>;
-    /** Its admission, while something has to be waited for. */
+    /** Its admission, if that has to wait for something. */
     admitting?: Promise<void>;
   }
 }
@@ -30,7 +30,7 @@ export interface Admission {
  * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
  * `request.caller`, and `request.limitHeaders` in any case. Throws, or rejects with, `rate_limited` or
  * `key_banned`, and for an admitted request without a valid key `unauthorized`. Every request comes through here, so a
- * promise is answered only where something has to be waited for.
+ * promise is returned only if something has to be waited for.
  */
 export function admit(admission: Admission, request: FastifyRequest): Promise<void> | undefined {
   let found: Caller | Promise<Caller>;
@@ -48,7 +48,7 @@ export function admit(admission: Admission, request: FastifyRequest): Promise<vo
   return admitting;
 }
 
-/** Charges the caller or, where `failure` says that there is none, the address. */
+/** Charges the caller, or the address if `failure` says that there is no caller. */
 function charge(
   { limiter, banRules, metrics }: Admission,
   request: FastifyRequest,
@@ -63,7 +63,7 @@ function charge(
     request.caller = caller;
   };
   if (!caller && !(failure instanceof ApiError)) {
-    // Whose request it is could not be found out, which is no fault of the address.
+    // The storage could not tell who the caller is. The address is not to blame.
     tell(request, limiter.look(addressOf(request), byAddress));
     throw failure;
   }
@@ -76,7 +76,7 @@ function charge(
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 
-/** Keeps the limit headers for the answer, also where the body may break, so that no reply can be written. */
+/** Keeps the limit headers for the answer, also on the raw request: if the body breaks, there is no reply to write them to. */
 function tell(request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
   request.limitHeaders = headers;
@@ -84,8 +84,8 @@ function tell(request: FastifyRequest, decision: Decision): void {
 }
 
 /**
- * The limit headers and, where it is refused, the refusal of a request that cannot be read and so names no key. It is
- * charged to the address, but not where that is a proxy's, for which all its clients would pay.
+ * The limit headers of a request that cannot be read, and its refusal if the limit is used up. Its key is unknown, so its
+ * address is charged, except the address of a trusted proxy: all clients of the proxy would pay for it.
  */
 export async function admitUnread(
   { limiter, metrics }: Admission,

@@ -2,28 +2,28 @@ import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Caller } from './keys/store.ts';
 import type { Operation } from './operation.ts';
 
-/** What is known of a request once it is answered. What could not be read is undefined. */
+/** What is known about a request after its answer. What could not be read is undefined. */
 export interface Answered {
   requestId: string;
   method?: string | undefined;
   url?: string | undefined;
   operation?: Operation | undefined;
-  /** Who sent it, where a key was admitted for it. */
+  /** Who sent it, if it was admitted with a valid key. */
   caller?: Caller | undefined;
   address: string | undefined;
   status: number;
   /** Milliseconds from when the request was handled to the end of its answer. */
   durationMs?: number | undefined;
-  /** Why it could not be read, as Node.js names it. */
+  /** Why it could not be read: the error code of Node.js. */
   reason?: string | undefined;
-  /** What broke the sending of the answer. */
+  /** The error that stopped the answer from being sent. */
   error?: Error | null | undefined;
 }
 
-/** Whoever wants to know of every answer. It must not throw. */
+/** Is called for every answer. Must not throw. */
 export type Observer = (facts: Answered) => void;
 
-/** The one way out of the service: each answer to a request is told here once, and to every observer. */
+/** Reports each answer once to every observer. Every answer of the service passes here. */
 export class Answers extends LogController {
   readonly #observers: readonly Observer[];
 
@@ -36,7 +36,7 @@ export class Answers extends LogController {
     for (const observe of this.#observers) observe(facts);
   }
 
-  /** Fastify calls this for whatever it has handled. */
+  /** Fastify calls this for every request that it has handled. */
   override requestCompleted(
     error: Error | null | undefined,
     request: FastifyRequest,

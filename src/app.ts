@@ -39,13 +39,13 @@ export interface Parts {
   db: Database;
   limiter: Limiter;
   log: FastifyBaseLogger;
-  /** What is served: all operations, if nothing else is said. */
+  /** The operations to serve; all by default. */
   operations?: readonly Operation[] | undefined;
   /** Milliseconds since 1970. */
   clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   stopwatch?: () => number;
-  /** How many log lines were dropped since nobody read them. */
+  /** How many log lines were dropped because nobody read them. */
   unreadLines?: () => number;
   timeLimits?: TimeLimits;
 }
@@ -53,7 +53,7 @@ export interface Parts {
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
 
-/** What can be read without a key, beside the API. */
+/** What can be read without a key, besides the API. */
 const documents = [
   ...referencePaths,
   '/healthz',
@@ -65,7 +65,7 @@ const documents = [
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What is asked for, where there is such an operation. */
+    /** The operation that the request is for, if there is one. */
     operation: Operation | undefined;
   }
 }
@@ -98,7 +98,7 @@ export function buildApp({
   const app = fastify({
     loggerInstance: log,
     logController: answers,
-    // A logger for each request would cost more than its line. The lines name the request themselves.
+    // A logger for each request would cost more than its line. Each line has the request id without it.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
     bodyLimit: maxBodyBytes,
@@ -121,7 +121,7 @@ export function buildApp({
   app.decorateRequest('caller', undefined);
   app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('operation', undefined);
-  // Whoever has said everything may still listen. Node.js would drop the answer to it (Server in lib/_http_server.js).
+  // A client that has closed its sending half may still read. By default Node.js would drop its answer (Server in lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
   takeBodiesAsBytes(app, new Arrivals(app.server));
   boundConnections(app.server, timeLimits);
@@ -129,7 +129,7 @@ export function buildApp({
   const handedOver = new Set<Socket>();
   app.server.on('connect', (request, stream) => {
     const { socket } = request;
-    // Node.js takes the limits of time off the connection, and wraps it where content is to come.
+    // For these requests Node.js removes the time limits of the connection, and wraps it if content follows.
     stream.on('error', () => {});
     socket.on('timeout', () => socket.destroy());
     handedOver.add(socket);
@@ -149,12 +149,12 @@ export function buildApp({
   });
 
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    // Whatever its body is, nobody wants it.
+    // The body is not used, whatever it is.
     if (request.is404) answerUnrouted(request, reply);
     else done();
   });
 
-  // No limit applies to these, so what costs something is shared by all who ask.
+  // These have no rate limit, so callers share answers that cost something to make.
   const storageAnswers = sharedFor(
     askStorageEveryMs,
     () => db.read`select id from workspaces limit 1`,
@@ -203,7 +203,7 @@ export function buildApp({
     void answerBrokenRequest(error, socket, admitAddress, (facts) => answers.tell(facts));
   }
 
-  /** A path that cannot be decoded gets to no hook, and still the same answer as the rest. */
+  /** Fastify runs no hooks for a path that cannot be decoded, so this answers it in the same way as the rest. */
   async function answerUndecodable(
     error: unknown,
     request: FastifyRequest,
@@ -220,7 +220,7 @@ export function buildApp({
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (isBodyError(error)) {
-      // The rest of a body that is too large is read and dropped, so that the client gets to see the answer.
+      // The rest of a body that is too large is read and dropped, so that the client can read the answer.
       reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = toApiError(error, request.id);
@@ -232,7 +232,7 @@ export function buildApp({
       .send(apiError.body);
   }
 
-  /** For OPTIONS, and where no route is. */
+  /** For OPTIONS, and for requests without a route. */
   function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     try {
       return paths.answer(request, reply);
@@ -248,32 +248,32 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   if (!request.operation) reply.headers(headersOf(request));
 }
 
-/** The router takes a slash at the end for an empty parameter. */
+/** Whether a path parameter is empty: the router treats a slash at the end as one. */
 function lacksParameter(request: FastifyRequest): boolean {
   const params = request.params as Record<string, string>;
   for (const name in params) if (params[name] === '') return true;
   return false;
 }
 
-/** Without content, its type is void (RFC 9110, section 8.3). Fastify would refuse a malformed one. */
+/** Removes the Content-Type of a request without content, where it means nothing (RFC 9110, section 8.3). Fastify would refuse a malformed one. */
 function ignoreTypeOfNothing(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];
 }
 
-/** Operations read and write by their own schemas, so Fastify need not load its compilers. */
+/** Operations use their own schemas, so Fastify need not load its compilers. */
 const noCompilers = { buildValidator: unused, buildSerializer: unused };
 
 function unused(): never {
-  throw new Error('Routes have no schemas of Fastify.');
+  throw new Error('Routes must not have Fastify schemas.');
 }
 
-const noProxy = new ApiError('invalid_request', 'CONNECT is not served: this is no proxy.');
+const noProxy = new ApiError('invalid_request', 'CONNECT is not supported: this server is not a proxy.');
 
-/** Bodies are read here and parsed where the operation is known, which decides on media types. */
+/** Bodies are read here, and parsed later by the operation, which decides on media types. */
 function takeBodiesAsBytes(app: FastifyInstance, arrivals: Arrivals): void {
   app.removeAllContentTypeParsers();
-  // `*` would do as well, but Fastify would look for its parser anew at each request.
+  // `*` would work, too, but Fastify would then search for its parser at each request.
   app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) =>
     arrivals.readBody(body.length, () => done(null, body)),
   );

@@ -1,11 +1,11 @@
-/** What a request may hold, whatever it asks for. Texts that name a bound take it from here. */
+/** Bounds of every request. Texts that name a bound take it from here. */
 
 export const maxBodyBytes = 64 * 1024;
 
-/** Of a request line and its header fields together. */
+/** Of the request line and the header fields together. */
 export const maxHeaderBytes = 16 * 1024;
 
-/** How many values a body may hold, at any depth: each list and object, and what is in them. */
+/** How many values a body may hold, at any depth: lists and objects count, and what is in them. */
 export const maxValues = 1_000;
 
 /** How deep a body may be nested. JSON.parse takes more, but how much more depends on the stack. */

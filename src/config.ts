@@ -19,12 +19,12 @@ export type LogLevel = (typeof logLevels)[number];
 
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
 
-/** What can be set from outside, but for bans. The help of `serve` and the README tell it in this order. */
+/** All settings except those of bans. The help of `serve` and the README list them in this order. */
 export const settings = {
   port: {
     variable: 'PORT',
     default: '8080',
-    meaning: 'port to listen on; `0` picks a free one, which the start tells',
+    meaning: 'port to listen on; `0` picks a free one, which is printed at the start',
     read: port,
   },
   host: {
@@ -71,7 +71,7 @@ export const settings = {
     variable: 'VALKEY_URL',
     default: '',
     meaning:
-      'Valkey or Redis through which several instances share limits, `redis://[user:password@]host[:port][/database]`, with TLS `rediss://`; a cluster is recognized, and several of its nodes may stand with a comma between them',
+      'Valkey or Redis through which several instances share limits, `redis://[user:password@]host[:port][/database]`, with TLS `rediss://`; a cluster is recognized, and several of its nodes can be given, separated by commas',
     read: valkeyUrls,
   },
   valkeyTimeoutMs: {
@@ -80,7 +80,7 @@ export const settings = {
     meaning: 'how long a request waits for Valkey, in milliseconds',
     read: number(1),
   },
-  /** Whether deprecated operations end at their sunset. */
+  /** Whether deprecated operations stop working at their sunset. */
   enforceSunset: {
     variable: 'PETSTORE_ENFORCE_SUNSET',
     default: 'off',
@@ -102,7 +102,7 @@ export const banSettings = {
   strikesFactor: {
     variable: 'PETSTORE_BAN_STRIKES_FACTOR',
     default: String(defaultBanRules.strikesFactor),
-    meaning: `refused requests allowed in a minute, as a multiple of the plan's requests per minute; at least ${minStrikes} are`,
+    meaning: `refused requests allowed in a minute, as a multiple of the plan's requests per minute; never fewer than ${minStrikes}`,
     read: number(0),
   },
   firstMs: {
@@ -114,19 +114,19 @@ export const banSettings = {
   growth: {
     variable: 'PETSTORE_BAN_GROWTH',
     default: String(defaultBanRules.growth),
-    meaning: 'how many times as long as the one before each further ban is',
+    meaning: 'factor by which each further ban is longer than the one before',
     read: number(1),
   },
   longestMs: {
     variable: 'PETSTORE_BAN_LONGEST_SECONDS',
     default: String(defaultBanRules.longestMs / secondMs),
-    meaning: 'length that no ban exceeds',
+    meaning: 'maximum length of a ban',
     read: scaled(number(1), secondMs),
   },
   memoryMs: {
     variable: 'PETSTORE_BAN_MEMORY_HOURS',
     default: String(defaultBanRules.memoryMs / hourMs),
-    meaning: 'how long after it began a ban makes the next one longer',
+    meaning: 'how long after the start of a ban the next one is longer',
     read: scaled(number(0), hourMs),
   },
 } satisfies Record<keyof BanRules, Setting<number>>;
@@ -134,10 +134,10 @@ export const banSettings = {
 type Settings = Record<string, Setting<unknown>>;
 type Values<Group extends Settings> = { readonly [Name in keyof Group]: ReturnType<Group[Name]['read']> };
 
-/** What is set, read once at the start. */
+/** The values of all settings, read once at the start. */
 export interface Config extends Values<typeof settings> {
   readonly banRules: BanRules;
-  /** Variables that look like ours and set nothing. */
+  /** Variables that begin with PETSTORE_ but are not settings. */
   readonly unknownVariables: readonly string[];
 }
 
@@ -145,8 +145,8 @@ const all: readonly Setting<unknown>[] = [...Object.values(settings), ...Object.
 
 type Environment = Record<string, string | undefined>;
 
-/** What to say of an unknown variable. */
-export const unknownVariable = 'no setting has this name; "petstore serve --help" tells them';
+/** The warning about an unknown variable. */
+export const unknownVariable = 'there is no setting with this name; "petstore serve --help" lists them';
 
 /** The configuration from environment variables; an empty variable counts as absent. Throws ConfigError. */
 export function readConfig(env: Environment): Config {
@@ -169,7 +169,7 @@ function textOf(setting: Setting<unknown>, env: Environment): string {
   return env[setting.variable]?.trim() || defaultOf(setting, (other) => textOf(other, env));
 }
 
-/** The default, with what `fill` makes of each setting that it names. */
+/** The default, in which `fill` replaces each variable in braces. */
 function defaultOf(setting: Setting<unknown>, fill: (other: Setting<unknown>) => string): string {
   return setting.default.replaceAll(/{(\w+)}/g, (_, name) =>
     fill(all.find(({ variable }) => variable === name) as Setting<unknown>),

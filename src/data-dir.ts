@@ -24,11 +24,11 @@ const isOurs = (file: string) =>
 
 const folderMode = 0o700;
 const fileMode = 0o600;
-/** What a mode lets group and others do, and which of that changes a folder. */
+/** The mode bits of group and others, and those that allow changing a folder. */
 const others = 0o077;
 const othersWrite = 0o022;
 
-/** Does what needs the data folder, which is made as needed. Throws StorageUnavailableError that names it. */
+/** Runs work that needs the data folder, and creates the folder if needed. Throws StorageUnavailableError that names it. */
 export function inDataDir<T>(dataDir: string, action: () => T): T {
   try {
     makeFolder(dataDir);
@@ -44,15 +44,15 @@ export function inDataDir<T>(dataDir: string, action: () => T): T {
 }
 
 /**
- * Takes from other users what they may do with our files in the data folder, and with the folder itself unless it is not
- * ours or holds something else, too, as /tmp and a home do. Tells on standard error, once, where others can still change
- * what is ours.
+ * Removes the rights of other users to our files in the data folder. Removes those to the folder, too, unless it belongs
+ * to another user or holds other files, as /tmp and a home do. If others can still change our files, it says so once on
+ * standard error.
  */
 export function closeToOthers(dataDir: string): void {
-  if (!process.geteuid) return; // Windows knows no modes.
+  if (!process.geteuid) return; // Windows has no modes.
   const entries = readdirSync(dataDir);
   const paths = entries.filter(isOurs).map((entry) => join(dataDir, entry));
-  // What a link leads to is somewhere else, and none of our business.
+  // The target of a link may be anywhere, so it is left alone.
   const files = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
   for (const file of files) restrict(file, fileMode);
   const isOthers = ![process.geteuid(), 0].includes(statSync(dataDir).uid);
@@ -61,14 +61,14 @@ export function closeToOthers(dataDir: string): void {
   if (!isOpen || told.has(dataDir)) return;
   told.add(dataDir);
   console.error(
-    `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give it a folder that is its own.`,
+    `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give the service a folder of its own.`,
   );
 }
 
-/** Folders that others can change, and that were told of. */
+/** Folders that others can change and that a warning has named. */
 const told = new Set<string>();
 
-/** Takes rights away and never adds one, so that what its owner made read-only stays so. */
+/** Only removes rights, so that what its owner made read-only stays read-only. */
 function restrict(path: string, mode: number): void {
   const current = modeOf(path);
   if ((current & others) === 0) return;
@@ -80,10 +80,10 @@ function restrict(path: string, mode: number): void {
   }
 }
 
-/** 0 for what has gone away. */
+/** 0 if it no longer exists. */
 const modeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
 
-/** Makes an empty file that is its owner's alone, unless there is one. SQLite gives its mode to the files beside it. */
+/** Creates an empty file that only its owner can read, unless it exists. SQLite gives its mode to the files beside it. */
 export function ensureFile(path: string): void {
   try {
     closeSync(createFile(path));
@@ -92,7 +92,7 @@ export function ensureFile(path: string): void {
   }
 }
 
-/** Puts a new file that is its owner's alone in the place of an old one, or of a link, in one step. */
+/** Replaces a file or a link, in one step, by a new file that only its owner can read. */
 export function replaceFile(path: string, text: string): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });
@@ -113,7 +113,7 @@ function createFile(path: string): number {
   return file;
 }
 
-/** What stands in a file of this very user. Undefined where there is none, or something that another may have put there. */
+/** The text of a plain file of this user. Undefined if there is none, or if another user may have put it there. */
 export function readOwnFile(path: string): string | undefined {
   const file = openToRead(path);
   if (file === undefined) return undefined;
@@ -127,7 +127,7 @@ export function readOwnFile(path: string): string | undefined {
 }
 
 function openToRead(path: string): number | undefined {
-  // Windows has neither flag. Without the second one a pipe would be waited for.
+  // Windows has neither flag. Without the second one, opening a pipe would wait for a writer.
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   try {
     return openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -138,7 +138,7 @@ function openToRead(path: string): number | undefined {
   }
 }
 
-/** As mkdir -p, for the owner alone. That of Node.js never ends where a folder is refused by ENOENT, as Linux does in /proc. */
+/** As mkdir -p, with mode 0700. The one in Node.js never returns if creating a folder fails with ENOENT, as in /proc on Linux. */
 function makeFolder(path: string): void {
   if (isFolder(path)) return;
   const parent = dirname(path);

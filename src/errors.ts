@@ -11,21 +11,21 @@ export const errorCodes = {
   invalid_reference: [400, 'The body names a category or pet that does not exist.'],
   unauthorized: [401, 'There is no API key, or it is malformed, unknown or revoked.'],
   key_banned: [403, 'The API key is banned for a while, because it kept sending after 429.'],
-  not_found: [404, 'The path names nothing that exists.'],
+  not_found: [404, 'There is nothing at this path.'],
   method_not_allowed: [405, 'The path exists, but not with this method.'],
   request_timeout: [408, 'The request did not arrive in time.'],
   conflict: [409, 'The state of the resource, or a request under way, does not allow it.'],
   insufficient_stock: [409, 'The pet has too few units in stock.'],
   order_complete: [409, 'The order is complete and closed.'],
   gone: [410, 'The operation was sunset and is no longer served.'],
-  precondition_failed: [412, 'The resource is not what If-Match says.'],
+  precondition_failed: [412, 'The resource does not meet If-Match or If-None-Match.'],
   payload_too_large: [
     413,
     `The body exceeds ${kibibytes(maxBodyBytes)}, or holds more than ${grouped(maxValues)} values.`,
   ],
-  unsupported_media_type: [415, 'The Content-Type is not one that the operation takes.'],
+  unsupported_media_type: [415, 'The operation does not accept this Content-Type.'],
   idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
-  rate_limited: [429, 'A limit of the plan is used up until Retry-After.'],
+  rate_limited: [429, 'A limit of the plan is used up. Retry-After says when to try again.'],
   headers_too_large: [431, `The header fields exceed ${kibibytes(maxHeaderBytes)}.`],
   internal_error: [500, 'The service failed. The failure was logged under the request id.'],
   unavailable: [503, 'The storage cannot answer at the moment.'],
@@ -106,7 +106,7 @@ export function toApiError(error: unknown, requestId: string): ApiError {
   const errorCode = (error as { code?: string } | null)?.code ?? '';
   const [code, message] = frameworkErrors[errorCode] ?? [
     'internal_error',
-    `The service failed, for no fault of yours. The failure was logged under the request id ${requestId}.`,
+    `The service failed, which is not your fault. The failure was logged under the request id ${requestId}.`,
   ];
   return new ApiError(code, message, {}, { cause: error });
 }

@@ -16,7 +16,7 @@ const plainId = /^[\w-]{1,100}$/;
 export function successorOf({ id, deprecated }: Operation, operations: readonly Operation[]): Operation {
   const successor = operations.find((operation) => operation.id === deprecated?.successor);
   if (!successor)
-    throw new Error(`${id} has ${deprecated?.successor} as its successor, which is no operation.`);
+    throw new Error(`${id} has ${deprecated?.successor} as its successor, which is not an operation.`);
   return successor;
 }
 
@@ -62,7 +62,7 @@ export function assertNotSunset(operation: Operation, operations: readonly Opera
   const { method, path } = successorOf(operation, operations);
   throw new ApiError(
     'gone',
-    `This operation is no longer served since ${deprecated.sunset}. Use ${method} ${path} instead.`,
+    `This operation has not been served since ${deprecated.sunset}. Use ${method} ${path} instead.`,
   );
 }
 

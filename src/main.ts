@@ -15,7 +15,7 @@ export async function main(argv: string[]): Promise<void> {
   const program = new Command('petstore')
     .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
     .version(version)
-    .configureOutput({ outputError: (text, write) => write(`${text.trim()} (--help tells what there is)\n`) })
+    .configureOutput({ outputError: (text, write) => write(`${text.trim()} (see --help)\n`) })
     .configureHelp({ showGlobalOptions: false });
   for (const command of [
     serveCommand(),

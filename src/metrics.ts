@@ -81,7 +81,7 @@ export class Metrics {
     });
     this.#publish(
       'petstore_log_lines_dropped_total',
-      'Lines that the log does not have, since they repeat others, or since nobody read them in time.',
+      'Lines missing in the log, because they repeat others or because nobody read them in time.',
       ['reason'],
       (count) => {
         for (const [reason, n] of Object.entries(missingLines())) count({ reason }, n);
@@ -101,11 +101,11 @@ export class Metrics {
     });
     this.#publish(
       'petstore_limits_fallbacks_total',
-      'Limit decisions made alone since Valkey was away.',
+      'Limit decisions made by this instance alone while Valkey was away.',
       [],
       (count) => count({}, sharing.fallbacks),
     );
-    this.#publish('petstore_valkey_round_trips_total', 'Questions sent to Valkey.', [], (count) =>
+    this.#publish('petstore_valkey_round_trips_total', 'Round trips to Valkey.', [], (count) =>
       count({}, sharing.roundTrips),
     );
   }

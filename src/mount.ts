@@ -29,7 +29,7 @@ export interface Services {
   operations: readonly Operation[];
   /** Milliseconds since 1970. */
   clock: () => number;
-  /** Whether deprecated operations end at their sunset. */
+  /** Whether deprecated operations stop working at their sunset. */
   enforceSunset: boolean;
   /** POST requests with an Idempotency-Key that are being answered by this instance. */
   inFlight: Set<string>;

@@ -27,13 +27,13 @@ export const pageQuery = {
       minimum: 1,
       maximum: maxLimit,
       default: defaultLimit,
-      description: 'How many items to answer at most.',
+      description: 'How many items to return at most.',
       examples: [20],
     }),
   ),
   cursor: Type.Optional(
     Type.String({
-      description: 'Where to go on: the `cursor` of the link that the previous page gave with `rel="next"`.',
+      description: 'Where to continue: the `cursor` in the link with `rel="next"` of the previous page.',
       examples: [writeCursor('listPets', 20)],
     }),
   ),

@@ -46,7 +46,7 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
   type: 'string',
   title: 'PetStatus',
   description:
-    'Whether a pet can be had: `available`, `pending` while open orders hold the last units, `sold`.',
+    'Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`.',
   examples: ['available'],
 });
 export type PetStatus = Type.Static<typeof PetStatus>;
@@ -85,7 +85,7 @@ export const ErrorBody = Type.Object(
     }),
     message: Type.String({
       description: 'Human-readable description of the error. It names every offending field.',
-      examples: ['petId names no pet.'],
+      examples: ['There is no pet with this petId.'],
     }),
     status: Type.Integer({
       format: 'int32',
@@ -93,7 +93,7 @@ export const ErrorBody = Type.Object(
       examples: [404],
     }),
   },
-  { title: 'Error', description: 'The one shape of every error answer.' },
+  { title: 'Error', description: 'The body of every error.' },
 );
 
 /**

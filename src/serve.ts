@@ -84,7 +84,7 @@ function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port
   if (code === 'EADDRINUSE') throw new Error(`PORT ${port} on ${host} is in use.`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);
-  if (code === 'EACCES') throw new Error(`PORT ${port} may not be used without more rights.`);
+  if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);
   throw error;
 }
 

@@ -73,7 +73,7 @@ export const valkeyUrls: Reader<string[]> = (text, variable) => {
   const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
   if (!urls.every(isValkeyUrl)) {
     throw new ConfigError(
-      `${variable} must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster with a comma between them.`,
+      `${variable} must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster, separated by commas.`,
     );
   }
   return urls;

@@ -93,7 +93,7 @@ const invalidQueries: Refusal[] = [
   ['GET', '/pets?status=lost', {}, 400, 'invalid_request', /status must be one of available, pending, sold/],
   ['GET', '/pets?status=', {}, 400, 'invalid_request', /status/],
   ['GET', '/pets?status=SOLD', {}, 400, 'invalid_request', /status/],
-  ['GET', '/pets?status=sold&status=sold', {}, 400, 'invalid_request', /status must stand once/],
+  ['GET', '/pets?status=sold&status=sold', {}, 400, 'invalid_request', /status must be sent once/],
   ['GET', '/pets?categoryId=x', {}, 400, 'invalid_request', /categoryId/],
   ['GET', '/pets?categoryId=9223372036854775808', {}, 400, 'invalid_request', /categoryId/],
   ['GET', '/pets?id=1,2', {}, 400, 'invalid_request', /id must be/],

@@ -17,7 +17,7 @@ testRefusals([
     raw('{"name":"Zed","categoryId":1,"name":"Zoe"}'),
     400,
     'invalid_json',
-    /"name" stands twice/,
+    /"name" occurs twice/,
   ],
   [
     'POST',
@@ -25,7 +25,7 @@ testRefusals([
     raw('{"name":"Zed","categoryId":1,"x":[{"y":1,"y":1}]}'),
     400,
     'invalid_json',
-    /"y" stands twice/,
+    /"y" occurs twice/,
   ],
   [
     'POST',
@@ -33,7 +33,7 @@ testRefusals([
     raw('{"name":"Zed","categoryId":1,"\\u006eame":"Zoe"}'),
     400,
     'invalid_json',
-    /"name" stands twice/,
+    /"name" occurs twice/,
   ],
   ['POST', '/pets', raw(Buffer.from('{"\xff":1}', 'latin1')), 400, 'invalid_json', /UTF-8/],
   ['POST', '/pets', raw(Buffer.from('{"name":"Zed","categoryId":1}', 'utf16le')), 400, 'invalid_json'],

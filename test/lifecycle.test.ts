@@ -191,7 +191,7 @@ test('after an enforced sunset a deprecated POST is 410 whatever is sent, names 
   ]) {
     const answer = await send(store, 'POST', '/pets/7/name', options);
     assert.equal(answer.statusCode, 410);
-    const message = 'This operation is no longer served since 2027-06-01. Use PATCH /pets/{petId} instead.';
+    const message = 'This operation has not been served since 2027-06-01. Use PATCH /pets/{petId} instead.';
     assert.deepEqual(answer.json(), { code: 'gone', message, status: 410 });
     assert.equal(successorIn(answer), '/pets/7');
   }
@@ -206,7 +206,7 @@ test('the description of a deprecated operation names the method and the path of
     [paths['/pets']?.delete, 'DELETE /pets/{petId}'],
     [paths['/all-pets']?.get, 'GET /pets'],
   ] as [JsonObject, string][]) {
-    const sentence = `**Deprecated** since 2026-01-01. Its sunset is 2027-06-01: it may go away from then on. Use \`${successor}\` instead.`;
+    const sentence = `**Deprecated** since 2026-01-01. Its sunset is 2027-06-01: it may be removed from then on. Use \`${successor}\` instead.`;
     assert.equal(described.description, `Made up.\n\n${sentence}`);
     assert.deepEqual([described.deprecated, described['x-sunset']], [true, '2027-06-01']);
     const { 408: _, 431: __, ...responses } = described.responses as Record<string, JsonObject>;
@@ -229,7 +229,7 @@ test('a page of a deprecated list links the next page and the successor, and is 
 test('a successor that is no operation stops the start, and is named', async (t) => {
   const wrong: Operation = { ...renamePet, deprecated: { ...dates, successor: 'patchPet' } };
   const { app } = await startPetstore(t, { seed: false, operations: [...operations, wrong] });
-  const error = { message: 'renamePet has patchPet as its successor, which is no operation.' };
+  const error = { message: 'renamePet has patchPet as its successor, which is not an operation.' };
   await assert.rejects(async () => app.ready(), error);
   assert.throws(() => describe([wrong], baseUrl), error);
 });

@@ -135,7 +135,7 @@ const wordless: [string, TSchema, RegExp][] = [
   ],
   ['a type', Type.Object({}), /the type object; add/],
   ['no type', Type.Any(), /the type undefined; add/],
-  ['a union', Type.Union([Type.String(), Type.Boolean()]), /anyOf but with null; add/],
+  ['a union', Type.Union([Type.String(), Type.Boolean()]), /anyOf other than with null; add/],
   ['an enumeration without a type', Type.Enum([1, 2]), /an enum needs a type/],
   ['items', Type.Array(Type.Object({})), /the type object; add/],
 ];

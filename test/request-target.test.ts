@@ -40,9 +40,9 @@ test('a field that may stand once is not chosen from several', async (t) => {
   const json = 'Content-Type: application/json';
   for (const [fields, status, message] of [
     [[key, json], 201, undefined],
-    [[key, 'Authorization: Bearer x', json], 401, /Authorization must stand once/],
-    [[key, key, json], 401, /Authorization must stand once/],
-    [[key, json, 'Content-Type: text/plain'], 415, /Content-Type must stand once/],
+    [[key, 'Authorization: Bearer x', json], 401, /Authorization must be sent once/],
+    [[key, key, json], 401, /Authorization must be sent once/],
+    [[key, json, 'Content-Type: text/plain'], 415, /Content-Type must be sent once/],
     [[key, json, 'Transfer-Encoding: gzip, chunked'], 415, /Transfer-Encoding/],
   ] as const) {
     const isChunked = fields.some((field) => field.startsWith('Transfer-Encoding'));

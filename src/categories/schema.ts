@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Id, Name, Text } from '../schema.ts';
 
-export const categoryId = Id('The category that is meant.');
+export const categoryId = Id('The id of the category.');
 
 const fields = {
   name: Name(200, 'Category name, for example a kind of animal.', 'Dogs'),
@@ -12,7 +12,7 @@ const fields = {
 
 export const NewCategory = Type.Object(fields, {
   title: 'NewCategory',
-  description: 'A category to be added, or all of a category to be replaced.',
+  description: 'A category to add, or all fields of a category to replace.',
 });
 export type NewCategory = Type.Static<typeof NewCategory>;
 

@@ -73,7 +73,7 @@ async function lockCategory(sql: Sql, workspaceId: number, id: number): Promise<
 }
 
 function noSuchCategory(): never {
-  throw new ApiError('not_found', 'categoryId names no category.');
+  throw new ApiError('not_found', 'There is no category with this categoryId.');
 }
 
 const toCategory = ([id, name, description]: Row): Category => ({

@@ -22,7 +22,7 @@ interface QuotaOptions {
   perDay?: number;
 }
 
-const json = () => new Option('--json', 'answer as JSON');
+const json = () => new Option('--json', 'print JSON');
 const plan = () => new Option('--plan <plan>', 'plan of the key').choices(planNames).makeOptionMandatory();
 const perMinute = () =>
   new Option('--per-minute <n>', 'requests per minute, for enterprise').argParser(parseCount);
@@ -33,12 +33,12 @@ export function keysCommand(): Command {
 
   keys
     .command('create')
-    .description('Create a key and print it. It cannot be had again: only its hash is kept.')
+    .description('Create a key and print it. It cannot be shown again: only its hash is kept.')
     .addOption(plan())
-    .option('--workspace <name>', 'workspace that the key opens', demoWorkspace)
+    .option('--workspace <name>', 'workspace that the key gives access to', demoWorkspace)
     .addOption(perMinute())
     .addOption(perDay())
-    .option('--name <label>', 'label that tells the key from others', parseLabel)
+    .option('--name <label>', 'label to recognize the key by', parseLabel)
     .addOption(json())
     .action(async (options, command: Command) => {
       const quota = enterpriseQuota(options.plan, options, command);
@@ -65,7 +65,7 @@ export function keysCommand(): Command {
 
   keys
     .command('show')
-    .description('Show one key: its plan, what is used of both windows, its strikes and its ban.')
+    .description('Show one key: its plan, the use of both windows, its strikes and its ban.')
     .argument('<id>', 'id of the key')
     .addOption(json())
     .action(async (id, options) => {
@@ -101,9 +101,7 @@ export function keysCommand(): Command {
 
   keys
     .command('unban')
-    .description(
-      'Lift the ban of a key and forget those before it. A running server follows within a second.',
-    )
+    .description('Lift the ban of a key and forget earlier ones. A running server follows within a second.')
     .argument('<id>', 'id of the key')
     .action(async (id) => {
       const nowMs = await latestClockMs();
@@ -115,7 +113,7 @@ export function keysCommand(): Command {
 }
 
 function noSuchKey(id: string): never {
-  throw new Error(`No key has the id ${id}. "keys list" shows them.`);
+  throw new Error(`There is no key with the id ${id}. "keys list" shows them.`);
 }
 
 function parseCount(text: string): number {
@@ -177,7 +175,7 @@ function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs
 
 function parseLabel(text: string): string {
   if (!/^[^\p{Cc}]{1,100}$/u.test(text)) {
-    throw new InvalidArgumentError('It must be 1 to 100 characters, none of which is a control character.');
+    throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
   }
   return text;
 }

@@ -4,7 +4,7 @@ import { readConfig } from '../config.ts';
 export function openapiCommand(): Command {
   return new Command('openapi')
     .description('Print the OpenAPI description. Its server follows PETSTORE_BASE_URL.')
-    .option('--yaml', 'print YAML in place of JSON')
+    .option('--yaml', 'print YAML instead of JSON')
     .action(async (options) => {
       const { describe } = await import('../openapi/document.ts');
       const { asJson, asYaml } = await import('../openapi/serve.ts');

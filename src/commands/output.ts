@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-/** What a terminal might obey in place of showing it. */
+/** Control characters, which a terminal might obey instead of showing them. */
 const controls = /\p{Cc}/gu;
 
 type Cell = string | number | undefined;

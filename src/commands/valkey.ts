@@ -16,11 +16,11 @@ export async function currentAccount(sql: Sql, subject: Subject): Promise<Accoun
   if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
   const { findSharedAccount } = await import('../limits/shared-accounts.ts');
   return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
-    throw new Error(`Valkey cannot be reached, and only it knows what is used: ${error.message}`);
+    throw new Error(`Valkey cannot be reached, and only it has the counts: ${error.message}`);
   });
 }
 
-/** The time by the later of the clocks that bans may have begun by. A Valkey that is away is not waited for long. */
+/** The later of the two clocks by which bans may have begun. Does not wait long if Valkey cannot be reached. */
 export async function latestClockMs(): Promise<number> {
   const { valkeyUrls } = readConfig(process.env);
   const nowMs = Date.now();

@@ -14,7 +14,7 @@ import { withStorage } from './storage.ts';
 
 export function workspacesCommand(): Command {
   const workspaces = new Command('workspaces').description(
-    'Create, list, reset and delete workspaces. Each has its own pets, orders and ids; a key opens one of them.',
+    'Create, list, reset and delete workspaces. Each has its own pets, orders and ids; a key gives access to one of them.',
   );
 
   workspaces
@@ -22,7 +22,7 @@ export function workspacesCommand(): Command {
     .description('Create a workspace, empty or with the demonstration data.')
     .argument('<name>', 'name of the workspace', parseName)
     .option('--seed', 'fill it with the demonstration data')
-    .option('--json', 'answer as JSON')
+    .option('--json', 'print JSON')
     .action(async (name, options) => {
       const { seedWorkspace } = await loadSeed();
       const { id, createdAtMs } = await withStorage((db) =>
@@ -39,7 +39,7 @@ export function workspacesCommand(): Command {
   workspaces
     .command('list')
     .description('List all workspaces and what they hold.')
-    .option('--json', 'answer as JSON')
+    .option('--json', 'print JSON')
     .action(async (options) => {
       const all = await withStorage((db) => listWorkspaces(db.read));
       printRows(
@@ -87,7 +87,7 @@ const loadSeed = () => import('../demo/seed.ts');
 /** The workspace of that name; throws where there is none. */
 export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace> {
   const workspace = await findWorkspace(sql, name);
-  if (!workspace) throw new Error(`There is no workspace ${name}. "workspaces create ${name}" makes it.`);
+  if (!workspace) throw new Error(`There is no workspace ${name}. "workspaces create ${name}" creates it.`);
   return workspace;
 }
 

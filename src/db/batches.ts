@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import type { Row, Sql } from './sql.ts';
 
-/** Small enough that nobody waits for a batch. */
+/** Small enough that nobody waits long for a batch. */
 export const batchSize = 1_000;
 
 /** Runs a statement that changes at most `batchSize` rows and returns them, in transactions of its own until none is left. */

@@ -6,7 +6,7 @@ export interface StorageCounts {
   writes: number;
   commits: number;
   failures: number;
-  /** Statements sent to the engine, those that begin and end transactions too. */
+  /** Statements sent to the engine, also those that begin and end transactions. */
   statements: number;
   /** Transactions that ran again because they lost a race with another. */
   reruns: number;
@@ -27,8 +27,8 @@ export interface Database {
   readonly read: Sql;
 
   /**
-   * Runs `work` in one transaction and answers its result once the commit is on disk. Throws what `work` throws,
-   * and then nothing of it is kept. `work` may await its statements, nothing slower.
+   * Runs `work` in one transaction and returns its result once the commit is on disk. If `work` throws, this throws the
+   * same and nothing is kept. `work` may await its statements, nothing slower.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 

@@ -9,7 +9,7 @@ const folder = new URL('./migrations/', import.meta.url);
 
 /**
  * The migrations of an engine, from files named `0001-what-it-does.sqlite.sql` with numbers from 1 without a gap.
- * The answer gives those a database of some version still needs; it throws where the database is newer.
+ * Returns a function that lists those a database of a given version still needs; it throws if the database is newer.
  */
 export function pendingMigrations(engine: 'sqlite' | 'postgres'): (version: number) => Migration[] {
   const all = readdirSync(folder)

@@ -3,8 +3,8 @@ import { StorageUnavailableError } from '../errors.ts';
 import { ForeignKeyError } from './sql.ts';
 
 /**
- * Failures by which a transaction learns that it raced with another. Serialization and deadlock say so. So does a
- * constraint that a store looked out for and still met: what it protects came in between, and the next try will see it.
+ * Errors of a transaction that lost a race with another. A unique violation is one, too: stores look for the row before
+ * they insert it, so another transaction inserted it in between, and the next try will find it.
  */
 const races = new Set([
   '40001' /* serialization_failure */,
@@ -13,7 +13,7 @@ const races = new Set([
 ]);
 const foreignKeyViolation = '23503';
 
-/** Classes and single codes that tell of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Error classes and codes that mean a problem of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const unavailableClasses = new Set([
   '08' /* connection */,
   '28' /* authorization */,
@@ -29,13 +29,16 @@ const unavailableCodes = new Set([
   '55P03' /* lock_not_available */,
 ]);
 
-/** Whether the transaction may succeed if it runs again at once. What a store can explain does not come here. */
+/**
+ * Whether the transaction may succeed if it runs again at once. This includes a broken foreign key, unless the store has
+ * turned it into an error of its own before.
+ */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
 
 /**
- * Runs `action` of the client library and turns failures of the server into StorageUnavailableError, and a broken foreign
- * key into ForeignKeyError. Races stay as they are. What is no answer of the server tells that there is none.
+ * Runs `action` of the client library. Turns failures of the server into StorageUnavailableError, also errors that did not
+ * come from the server, such as a lost connection, and a broken foreign key into ForeignKeyError. Races stay as they are.
  */
 export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {
@@ -47,7 +50,7 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What is left to say of a failure after the last try. */
+/** The error to throw after the last try: a race that is a failure of the server becomes StorageUnavailableError. */
 export function toFinalError(error: unknown): unknown {
   return error instanceof DatabaseError && isUnavailable(error) ? unavailable(error) : error;
 }
@@ -55,7 +58,7 @@ export function toFinalError(error: unknown): unknown {
 const isUnavailable = ({ code = '' }: DatabaseError) =>
   unavailableClasses.has(code.slice(0, 2)) || unavailableCodes.has(code);
 
-/** Refused connections to several addresses of one name come as an error with a code and no message. */
+/** If a name has several addresses and all refuse the connection, the error has a code but no message. */
 function unavailable(cause: unknown): StorageUnavailableError {
   const { message, code } = cause as NodeJS.ErrnoException;
   return new StorageUnavailableError(message || code || 'The storage does not answer.', { cause });

@@ -14,7 +14,7 @@ type Query = (text: string, values?: number[]) => Promise<Row[]>;
 /**
  * Brings the tables up to date. Of several that start at once, one does it while the others wait for the row that holds
  * the version. Where nothing is to be done, reading that row is all. Throws StorageUnavailableError that names
- * DATABASE_URL, or a plain Error where the database is newer than this code.
+ * DATABASE_URL, or a plain Error if the database is newer than this code.
  */
 export async function migratePostgres(settings: ClientConfig): Promise<void> {
   const pending = pendingMigrations('postgres');
@@ -32,7 +32,7 @@ export async function migratePostgres(settings: ClientConfig): Promise<void> {
 async function withClient<T>(settings: ClientConfig, work: (query: Query) => Promise<T>): Promise<T> {
   const client = await attempt(async () => {
     const client = new Client({ ...settings, pipeline: false });
-    // What breaks the connection fails the statement under way, too.
+    // An error of the connection also fails the running statement, which reports it.
     client.on('error', () => {});
     await client.connect();
     return client;
@@ -46,7 +46,7 @@ async function withClient<T>(settings: ClientConfig, work: (query: Query) => Pro
   }
 }
 
-/** Applies what is pending in one transaction. Engines tell in several ways that another does the same. */
+/** Applies the pending migrations in one transaction. Engines report in several ways that another process does the same. */
 async function migrate(query: Query, pending: (version: number) => Migration[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -12,9 +12,9 @@ const connectMs = 3_000;
 const silenceMs = 10_000;
 const readers = 4;
 const writers = 8;
-/** Times that a transaction is tried before it gives way to those it races with. */
+/** How often a transaction that loses races is tried. */
 const maxAttempts = 10;
-/** Statements with more values have as many texts as their lists have lengths; those are not kept prepared. */
+/** Statements with more values hold lists, whose text differs with each length; they are not kept prepared. */
 const maxPreparedValues = 16;
 
 /**
@@ -27,7 +27,7 @@ export async function openPostgres(url: string, deadlineMs: number): Promise<Dat
     connectionString: url,
     application_name: 'petstore',
     types: { getTypeParser: parserOf as never },
-    // A statement may follow another without waiting for its answer, as the first of a transaction does.
+    // A statement may be sent before the one before it is answered, as the first of a transaction is.
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
@@ -41,7 +41,7 @@ export async function openPostgres(url: string, deadlineMs: number): Promise<Dat
 
 type Statement = QueryArrayConfig<SqlValue[]>;
 
-/** The published types do not know that a query may have a timeout of its own. */
+/** The published types lack the timeout that a query may have. */
 interface TimedQuery extends Statement {
   query_timeout: number;
 }
@@ -51,7 +51,7 @@ class PostgresDatabase implements Database {
   readonly counts = newCounts();
   readonly #deadlineMs: number;
   readonly #statements = new Statements();
-  // Writes may wait for each other's rows. Reads have connections of their own and never wait with them.
+  // Writes may wait for rows locked by other writes. Reads have connections of their own, so they do not wait for writes.
   readonly #readers: Pool;
   readonly #writers: Pool;
   #closing: Promise<unknown> | undefined;
@@ -72,7 +72,7 @@ class PostgresDatabase implements Database {
     };
   }
 
-  /** Runs `work` again where it lost a race, with pauses that grow and differ, so that the next try meets nobody. */
+  /** Runs `work` again if it lost a race, after a random pause that grows, so that the same transactions do not meet again. */
   async write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     this.counts.writes++;
     const endMs = performance.now() + this.#deadlineMs;
@@ -111,7 +111,7 @@ class PostgresDatabase implements Database {
     };
     try {
       const result = await work(async (template, ...values) => {
-        // Both are on their way before either is answered.
+        // Both are sent before either is answered.
         const [, { rows }] = await Promise.all([
           begun ?? begin(),
           run(this.#statements.of(template, values)),
@@ -136,13 +136,13 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** A transaction that has failed inside answers `commit` with a rollback. */
+/** PostgreSQL answers `commit` with a rollback if a statement of the transaction failed. */
 async function commit(run: (statement: Statement) => Promise<{ command: string }>): Promise<void> {
   const { command } = await run({ text: 'commit', rowMode: 'array' });
   if (command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back.');
 }
 
-/** Ends the transaction and gives the connection back; one that does not answer is closed, which ends it too. */
+/** Rolls back and returns the connection to the pool. A connection that does not answer is closed, which rolls back, too. */
 async function rollBack(client: PoolClient): Promise<void> {
   try {
     const query: TimedQuery = { text: 'rollback', rowMode: 'array', query_timeout: connectMs };
@@ -155,13 +155,13 @@ async function rollBack(client: PoolClient): Promise<void> {
 
 function openPool(settings: PoolConfig, max: number): Pool {
   const pool = new Pool({ ...settings, max });
-  // A connection that breaks tells whoever uses it, and leaves the pool. An error without a listener ends the process.
+  // A broken connection fails the statements on it and leaves the pool. Without this listener the error would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
   return pool;
 }
 
-/** Statements with their text for the server, and the name under which each connection keeps it prepared. */
+/** Statements by their template: the text for the server, and the name under which each connection keeps it prepared. */
 class Statements {
   readonly #byTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
   readonly #names = new Map<string, string>();
@@ -189,5 +189,5 @@ class Statements {
 /** The object identifiers of int8, int2 and int4: https://www.postgresql.org/docs/current/datatype-oid.html */
 const integerTypes = [20, 21, 23];
 
-/** Integers are read as numbers, which hold all that the tables admit; the rest as text. */
+/** Integers are read as numbers, which hold every integer that the tables allow; all else is read as text. */
 const parserOf = (typeId: number) => (integerTypes.includes(typeId) ? Number : String);

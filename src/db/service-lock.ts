@@ -4,13 +4,13 @@ import { ensureFile, readOwnFile, replaceFile } from '../data-dir.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import { attempt, isLocked } from './sqlite-errors.ts';
 
-/** Long enough for a service that is being killed to be gone, and for one that starts to have told its number. */
+/** Long enough for a killed service to end, and for a starting one to write its process id. */
 const patienceMs = 500;
 
 /**
- * The right to be the one service of a data folder: a transaction that is open for as long as the service runs, in a
- * SQLite database that stays empty. So the lock is one of the system, which ends with its process, however that ends.
- * `service.pid` says whose it is and decides nothing.
+ * The lock that allows only one service on a data folder: a transaction in an empty SQLite database, open for as long as
+ * the service runs. The operating system holds the lock, so it ends with the process, however that ends. `service.pid`
+ * only names the process in messages.
  */
 export class ServiceLock {
   readonly #connection: DatabaseSync;
@@ -22,7 +22,7 @@ export class ServiceLock {
     ensureFile(path);
     this.#connection = new DatabaseSync(path, { timeout: patienceMs });
     try {
-      // Nothing is ever written, so there is nothing to keep a journal of in the folder.
+      // Nothing is ever written, so the folder needs no journal.
       attempt(() => this.#connection.exec('pragma journal_mode = memory; begin immediate'));
       replaceFile(pidFile, `${process.pid}\n`);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** What a column holds and a statement takes. Both engines know exactly these. */
+/** The types of columns and of values in statements. Both engines support exactly these. */
 export type SqlValue = string | number | null;
 
 /** A row as the values of its columns, in the order of the select list. */
@@ -15,10 +15,10 @@ export class Fragment {
   }
 }
 
-/** Runs one statement, written as a tagged template, and answers its rows. */
+/** Runs one statement, written as a tagged template, and returns its rows. */
 export type Sql = (strings: TemplateStringsArray, ...values: (SqlValue | Fragment)[]) => Promise<Row[]>;
 
-/** A statement would leave a row that refers to one that is not there. */
+/** A statement would leave a row that refers to a row that does not exist. */
 export class ForeignKeyError extends Error {}
 
 /** A piece of SQL as a tagged template. */
@@ -26,7 +26,7 @@ export function fragment(strings: TemplateStringsArray, ...values: (SqlValue | F
   return new Fragment(strings, values);
 }
 
-/** The name of a table or column as a piece of SQL, where no value can stand. It comes from the code, never from a caller. */
+/** The name of a table or column as a piece of SQL, since a value cannot be used for it. It comes from the code, never from a caller. */
 export const identifier = (name: string): Fragment => new Fragment([name], []);
 
 /** Pieces, or single values, joined by a separator such as `, ` or ` and `. There must be at least one. */

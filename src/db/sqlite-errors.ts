@@ -9,7 +9,7 @@ interface SqliteError extends Error {
 const isSqliteError = (error: unknown): error is SqliteError =>
   (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR';
 
-/** SQLite's primary result codes that tell of the storage, not of the statement: https://sqlite.org/rescode.html */
+/** SQLite's primary result codes that mean a problem of the storage, not of the statement: https://sqlite.org/rescode.html */
 const unavailableResults = new Set([
   5 /* BUSY */, 6 /* LOCKED */, 7 /* NOMEM */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */,
   13 /* FULL */, 14 /* CANTOPEN */, 15 /* PROTOCOL */, 26 /* NOTADB */,
@@ -20,7 +20,7 @@ const brokenForeignKey = 787;
 
 const primaryResult = (error: SqliteError) => error.errcode & 0xff;
 
-/** Whether another connection holds the lock that was asked for. */
+/** Whether another connection holds the lock. */
 export const isLocked = (error: unknown) =>
   error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
 

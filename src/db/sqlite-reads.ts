@@ -10,8 +10,8 @@ interface PendingRead {
 
 /**
  * Runs the reads of requests that are handled together on one snapshot. SQLite locks its file for each transaction, which
- * costs several times as much as reading a row. And answers that leave together wake their receiver once: under load that
- * doubles what one process serves.
+ * costs several times as much as reading a row. Also, answers sent together wake their receiver once. Under load this
+ * doubles the requests that one process serves.
  */
 export class GroupedReads {
   readonly #connection: DatabaseSync;
@@ -25,14 +25,14 @@ export class GroupedReads {
     this.#commit = connection.prepare('commit');
   }
 
-  /** Answers what `run` reads, together with the other reads that are asked for in this tick. */
+  /** Returns what `run` reads, together with the other reads of this tick. */
   add(run: () => Row[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#group.push({ run, resolve, reject }) === 1) process.nextTick(() => this.finish());
     });
   }
 
-  /** Runs what has arrived. */
+  /** Runs the reads that are waiting. */
   finish(): void {
     const group = this.#group;
     if (group.length === 0) return;

@@ -14,9 +14,9 @@ import { GroupedReads } from './sqlite-reads.ts';
 
 /** How long a transaction waits for another process, such as the command line, to finish its own. */
 const lockWaitMs = 5_000;
-/** How long a read waits. In WAL mode it does so only while a crash is being recovered from. */
+/** How long a read waits. In WAL mode it waits only during the recovery after a crash. */
 const readerLockWaitMs = 1_000;
-/** Writes that share one transaction and one fsync, at most. */
+/** At most so many writes share one transaction and one fsync. */
 const defaultGroupSize = 256;
 /** Statements with fragments that stay prepared on a connection. */
 const maxStatements = 500;
@@ -28,7 +28,7 @@ interface PendingWrite {
 }
 
 interface Options {
-  /** Whether this is the service, of which a folder has one at most. */
+  /** Whether this is the service. A folder has at most one. */
   isService?: boolean;
   maxGroupSize?: number;
 }
@@ -36,7 +36,7 @@ interface Options {
 /**
  * Opens `petstore.db` in `dataDir`, creating both as needed for their owner alone, and brings its tables up to date. One
  * connection writes and one reads, so that readers see committed rows only (WAL). Throws StorageUnavailableError, also
- * where another service has the folder, or a plain Error with one clear line where the database is newer than this code.
+ * if another service uses the folder, or a plain Error with one clear line where the database is newer than this code.
  */
 export async function openSqlite(dataDir: string, options: Options = {}): Promise<Database> {
   return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
@@ -60,10 +60,10 @@ function connect(path: string, maxGroupSize: number, lock: ServiceLock | undefin
   const writer = new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
   try {
     writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
-    // What SQLite keeps aside for a transaction needs no folder that can be written to, such as /tmp.
+    // Temporary data stays in memory, so that no folder such as /tmp need be writable.
     writer.exec('pragma temp_store = memory');
     migrate(writer, pendingMigrations('sqlite'));
-    // From here on the event loop must not stand still for a lock: begin() waits without blocking.
+    // From here on waiting for a lock must not block the event loop: begin() waits without blocking.
     writer.exec('pragma busy_timeout = 0');
     const reader = new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs });
     return new SqliteDatabase(writer, reader, maxGroupSize, lock);
@@ -73,7 +73,7 @@ function connect(path: string, maxGroupSize: number, lock: ServiceLock | undefin
   }
 }
 
-/** SQLite only says that it cannot open a file. The system says why. */
+/** SQLite only says that it cannot open a file. Opening it here gives the reason of the system. */
 const assertWritable = (path: string) => accessSync(path, constants.R_OK | constants.W_OK);
 
 class SqliteDatabase implements Database {
@@ -130,7 +130,7 @@ class SqliteDatabase implements Database {
   /** Commits what is queued, group by group. Writes of requests that arrive together form a group. */
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      // What has arrived by now is read in one turn and handled at its end, so that its writes are there in the next.
+      // Requests that have arrived by now are read in one turn and handled at its end, so their writes are queued in the next.
       await nextTurn();
       if (this.#queue.length < this.#maxGroupSize) await nextTurn();
       const group = this.#queue.splice(0, this.#maxGroupSize);
@@ -147,8 +147,8 @@ class SqliteDatabase implements Database {
   }
 
   /**
-   * Runs a group in one transaction, each write in a savepoint of its own so that one refusal leaves its neighbours
-   * alone. The answers are held back until the commit, since each may rest on what a neighbour wrote.
+   * Runs a group in one transaction, each write in a savepoint of its own, so that a refused write does not affect the
+   * others. The answers wait for the commit, since each may depend on what another write of the group changed.
    */
   async #commit(group: PendingWrite[]): Promise<(() => void)[]> {
     await this.#begin();
@@ -160,7 +160,7 @@ class SqliteDatabase implements Database {
           const value = await write.work(this.#sql);
           settle.push(() => write.resolve(value));
         } catch (error) {
-          // A full disk or the like ends the whole transaction.
+          // An error such as a full disk ends the whole transaction.
           if (error instanceof StorageUnavailableError) throw error;
           this.#run`rollback to one_write`;
           settle.push(() => write.reject(error));
@@ -198,7 +198,7 @@ function runner(connection: DatabaseSync, counts: StorageCounts) {
   const prepare = (text: string) => {
     let statement = byText.get(text);
     if (!statement) {
-      // SQLite would plan anew for each value that is bound to a bare limit, which takes as long as to read a page.
+      // SQLite plans a statement again for each new value of a plain limit, which takes as long as reading a page.
       statement = connection.prepare(text.replaceAll('limit ?', 'limit ? + 0'));
       byText.set(text, statement);
     }

@@ -1,7 +1,7 @@
 /** A table whose rows belong to a workspace. Its first two columns are `workspace_id` and its key within the workspace. */
 interface Table {
   name: string;
-  /** A reset removes content, starts sequences anew, and leaves what gives access to the workspace. */
+  /** A reset removes content, restarts sequences, and keeps what gives access to the workspace. */
   holds: 'content' | 'sequences' | 'access';
   /** Its rows have ids from 1 in each workspace, counted in `sequences` under its name. */
   givesIds?: true;
@@ -12,7 +12,7 @@ interface Table {
 /**
  * Every table but the workspaces themselves, in the order in which a transaction locks their rows, and in which a workspace
  * is emptied. A new row takes its id first and then locks the rows that it refers to. So a table to which another refers
- * stands below that one and below `sequences`, and what stands above `sequences` can be removed in any part.
+ * comes after that one and after `sequences`, and any part of the tables before `sequences` can be removed.
  */
 export const tables = [
   { name: 'idempotency_keys', holds: 'content' },
@@ -30,7 +30,7 @@ export type Kind = Extract<Declared, { givesIds: true }>['name'];
 /** What `workspaces list` counts. */
 export type Counted = Kind | Extract<Declared, { countedAs: string }>['countedAs'];
 
-/** In an order in which rows can be made: what is referred to comes first. */
+/** In an order in which rows can be created: a table comes before those that refer to it. */
 export const kinds: readonly Kind[] = tables
   .flatMap((table) => ('givesIds' in table ? [table.name] : []))
   .reverse();
@@ -41,7 +41,7 @@ export const contentTables = namesOf(tables.filter(({ holds }) => holds === 'con
 export const accessTables = namesOf(tables.filter(({ holds }) => holds === 'access'));
 
 const sequencesAt = tables.findIndex(({ holds }) => holds === 'sequences');
-/** Content to which nothing refers. */
+/** Content that no other table refers to. */
 export const leafTables = namesOf(tables.slice(0, sequencesAt));
 
 /** Content of which a part can be removed, by its ids. */

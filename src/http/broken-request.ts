@@ -9,12 +9,12 @@ import { requestIdOf } from './request-id.ts';
 
 type ParseError = Error & { code?: string };
 
-/** Charges an address for a request that cannot be read; the limit headers, and the refusal of one too many. */
+/** Charges an address for a request that cannot be read. Returns the limit headers, and a refusal if the limit is used up. */
 type Admit = (
   address: string | undefined,
 ) => Promise<{ headers: Record<string, string>; refusal?: ApiError | undefined }>;
 
-/** What is known of a request that could not be read, once it is answered. */
+/** What is known about a request that could not be read, after its answer. */
 interface UnreadAnswered {
   requestId: string;
   status: number;
@@ -23,10 +23,10 @@ interface UnreadAnswered {
 }
 
 /**
- * Answers what Node.js could not read as a request, on the bare socket, with the headers and the Error object of any
- * other answer, and closes it. Requests before it on the connection get their answers first. One whose body breaks was
- * charged when it came, and where it has been refused already it gets no second answer; of others the key cannot be read,
- * so they are charged to the address.
+ * Answers a request that Node.js could not parse, with the same headers and Error object as any other error, and ends the
+ * connection. It writes to the socket, since Node.js gives no response object. Earlier requests on the connection get
+ * their answers first. If only the body is broken, the request was charged when its header fields arrived, and gets no
+ * second answer if it was refused then. Otherwise its key is unknown, so its address is charged.
  */
 export async function answerBrokenRequest(
   error: ParseError,
@@ -49,11 +49,11 @@ export async function answerBrokenRequest(
     return;
   }
   const requestId = requestIdOf({ headers: {} });
-  // A request that came with the broken part of its body may still be looking for its caller.
+  // The header fields may have come together with the broken body. Then the caller may not be known yet.
   if (pending && !pending.req.limitHeaders) {
     await pending.req.admitting?.catch(() => {});
     await nextTurn();
-    // It was refused, and the answer is on its way.
+    // The request was refused, and its answer is being sent.
     if (pending.headersSent) {
       endConnection(socket);
       return;
@@ -61,7 +61,7 @@ export async function answerBrokenRequest(
   }
   const charged = pending?.req.limitHeaders;
   const { headers: limits, refusal } = charged ? { headers: charged } : await admit(socket.remoteAddress);
-  // It may have broken a second time meanwhile.
+  // Another error of this connection may have been answered meanwhile.
   if (isEnding(socket)) return;
   const apiError = refusal ?? refusalOf(error, requestId);
   const body = JSON.stringify(apiError.body);
@@ -87,7 +87,7 @@ function refusalOf(error: ParseError, requestId: string): ApiError {
   return toApiError(error, requestId);
 }
 
-/** The answer that is due on a socket, where Node.js tells to look, so that none is written into the middle of it. */
+/** The answer that Node.js sends next on a socket, if any. Nothing may be written into the middle of it. */
 function pendingAnswer(socket: Socket): ServerResponse<IncomingMessage> | undefined {
   return (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
 }

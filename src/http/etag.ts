@@ -50,10 +50,10 @@ export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(etagOf(current))) {
     throw new ApiError(
       'precondition_failed',
-      'If-Match names another version: the resource has changed. Get it again and repeat the change on what you get.',
+      'If-Match does not match: the resource has changed. Get it again and repeat the change on the new version.',
     );
   }
   if (ifNoneMatch !== undefined && isKnown(ifNoneMatch, etagOf(current))) {
-    throw new ApiError('precondition_failed', 'If-None-Match names the resource as it is now.');
+    throw new ApiError('precondition_failed', 'If-None-Match matches the resource as it is now.');
   }
 }

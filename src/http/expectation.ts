@@ -69,7 +69,7 @@ const noWords = (what: string, where = 'src/http/expectation.ts') =>
 
 function nullable([schema, ...others]: readonly TSchema[]): string {
   const isNullable = others.length === 1 && (others[0] as { type?: string }).type === 'null';
-  if (!schema || !isNullable) throw noWords('anyOf but with null');
+  if (!schema || !isNullable) throw noWords('anyOf other than with null');
   return `${expectation(schema)} or null`;
 }
 

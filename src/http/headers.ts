@@ -36,7 +36,10 @@ export const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;
 
-/** The values of all field lines of one name (in lower case), which Node.js joins or drops but the first. */
+/**
+ * The values of all field lines with a name (in lower case). `headers` of Node.js does not show them one by one: it joins
+ * them with commas, or keeps the first and drops the others.
+ */
 export function fieldLines({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {

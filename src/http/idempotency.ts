@@ -62,7 +62,7 @@ async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
   if (!first) {
     throw new ApiError(
       'idempotency_key_reused',
-      `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Take a new key for a new request.`,
+      `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
     );
   }
   const [status, headers, body] = first;
@@ -117,7 +117,7 @@ export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   if (fields.length > 1 || !key || key.length > maxKeyLength) {
     throw new ApiError(
       'invalid_request',
-      `Idempotency-Key must stand once and be 1 to ${maxKeyLength} ASCII characters, without spaces or in double quotes.`,
+      `Idempotency-Key must be sent once and be 1 to ${maxKeyLength} ASCII characters, without spaces or in double quotes.`,
     );
   }
   return key;

@@ -61,7 +61,7 @@ function readPage(cursorOf: string | undefined, query: Values, problems: string[
   if (cursorOf === undefined || cursor === undefined) return { after: 0, limit };
   const after = readCursor(cursorOf, cursor);
   if (after === undefined)
-    problems.push('Query parameter cursor must come from the Link of a page of this list');
+    problems.push('Query parameter cursor must come from the Link header of a page of this list');
   return { after: after ?? 0, limit };
 }
 
@@ -160,8 +160,9 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   for (const name of [...unknown].slice(0, maxNamed)) {
     problems.push(`${quote(name)} is not a query parameter of this operation, which takes ${known}`);
   }
-  if (unknown.size > maxNamed) problems.push(`Nor are ${unknown.size - maxNamed} more`);
-  for (const name of repeated) problems.push(`Query parameter ${name} must stand once`);
+  if (unknown.size > maxNamed)
+    problems.push(`${unknown.size - maxNamed} more are not query parameters of this operation either`);
+  for (const name of repeated) problems.push(`Query parameter ${name} must be sent once`);
   return values;
 }
 
@@ -203,7 +204,7 @@ export function assertContentType(request: FastifyRequest, mediaTypes: readonly 
 
 function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]): void {
   const [contentType = '', ...more] = contentTypes;
-  if (more.length > 0) throw new ApiError('unsupported_media_type', 'Content-Type must stand once.');
+  if (more.length > 0) throw new ApiError('unsupported_media_type', 'Content-Type must be sent once.');
   if (mediaTypes.includes(contentType)) return;
   const type = contentType.toLowerCase();
   const [mediaType = ''] = type.split(';', 1);
@@ -219,12 +220,12 @@ function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]):
 function assertNotEncoded(headers: IncomingHttpHeaders): void {
   const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = headers;
   if (content.toLowerCase() !== 'identity') {
-    throw new ApiError('unsupported_media_type', 'The body must come without Content-Encoding.');
+    throw new ApiError('unsupported_media_type', 'The body must be sent without Content-Encoding.');
   }
   if (transfer.toLowerCase() !== 'chunked') {
     throw new ApiError(
       'unsupported_media_type',
-      'The body must come without a Transfer-Encoding but chunked.',
+      'The body must be sent without a Transfer-Encoding other than chunked.',
     );
   }
 }

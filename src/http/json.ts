@@ -27,7 +27,7 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw invalidJson((error as Error).message.toWellFormed(), error);
   }
   if (countProperties(value) < properties) {
-    throw invalidJson(`the property ${quote(duplicateProperty(text))} stands twice in one object`);
+    throw invalidJson(`the property ${quote(duplicateProperty(text))} occurs twice in one object`);
   }
   return value;
 }

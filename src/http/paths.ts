@@ -81,16 +81,19 @@ export class Paths {
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
     const document = this.#documents.has(decoded(path)) ? decoded(path) : undefined;
     const meant = document ?? [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
-    const hint = meant ? `You may mean ${meant}.` : `What there is stands in ${prefix}/openapi.json.`;
+    const hint = meant ? `You may mean ${meant}.` : `${prefix}/openapi.json lists all paths.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
   }
 }
 
-/** Node.js would answer a bare 400 to none, and take the first of several, whatever it is. */
+/**
+ * Throws `invalid_request` unless the request has one valid Host (RFC 9112, section 3.2). Checked here, since Node.js would
+ * answer a missing Host with a 400 without a body, use the first of several, and accept any value.
+ */
 function assertHost(request: IncomingMessage): void {
   const [host, ...more] = fieldLines(request, 'host');
   if (more.length > 0 || (host === undefined && request.httpVersion !== '1.0')) {
-    throw new ApiError('invalid_request', 'The header field Host must stand once.');
+    throw new ApiError('invalid_request', 'The header field Host must be sent once.');
   }
   if (host && !authority.test(host)) {
     throw new ApiError('invalid_request', 'The header field Host must be a host, with or without a port.');

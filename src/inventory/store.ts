@@ -81,7 +81,7 @@ export async function settleStock(
 }
 
 function noSuchItem(): never {
-  throw new ApiError('not_found', 'petId names no pet, so that there is no inventory entry.');
+  throw new ApiError('not_found', 'There is no pet with this petId, so there is no inventory entry.');
 }
 
 const toInventoryItem = ([petId, quantity, status]: Row): InventoryItem => ({

@@ -83,7 +83,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     const { headers, raw } = request;
     // Node.js takes the first. Whoever stands before this service may take the last.
     if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
-      throw unauthorized('Authorization must stand once.', 'invalid_token');
+      throw unauthorized('Authorization must be sent once.', 'invalid_token');
     }
     const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
     const caller = recall(key);

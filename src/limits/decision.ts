@@ -56,7 +56,7 @@ export interface BanRules {
   longestMs: number;
   /** How much longer a ban is than the one before. */
   growth: number;
-  /** For how long after it began a ban makes the next one longer. */
+  /** For how long after the start of a ban the next one is longer. */
   memoryMs: number;
 }
 

@@ -10,7 +10,10 @@ const maxAccounts = 100_000;
 const saveEveryMs = 500;
 /** Changed accounts that are saved without waiting for the next turn; more at once would hold up requests. */
 const maxUnsaved = 4_000;
-/** Changed accounts that are kept while they cannot be saved. Of addresses, those beyond are not. */
+/**
+ * How many changed accounts are kept in memory while they cannot be saved. Once there are so many, further accounts of
+ * addresses are no longer kept for saving, but those of keys are: anyone can send from many addresses.
+ */
 const maxUnsavable = 100_000;
 
 interface Entry extends Subject {

@@ -17,8 +17,8 @@ export class RequestLog {
 
   constructor(log: FastifyBaseLogger) {
     this.#log = log;
-    this.#answers = new Sample((leftOut) => log.info({ leftOut }, 'answered, too often to name each'));
-    this.#failures = new Sample((leftOut) => log.error({ leftOut }, 'failed, too often to name each'));
+    this.#answers = new Sample((leftOut) => log.info({ leftOut }, 'answered, too many to log each'));
+    this.#failures = new Sample((leftOut) => log.error({ leftOut }, 'failed, too many to log each'));
   }
 
   /** Lines that were left out until now, since there were too many like them. */

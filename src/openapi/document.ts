@@ -14,9 +14,9 @@ const introduction = (
   baseUrl: string,
 ) => `A demonstration pet store that does exactly what this description says.
 
-Lists answer a bare array in the order of ids, \`limit\` items at most; while more follow, the \`Link\` header gives the
+Lists return a plain array in the order of ids, with at most \`limit\` items; while more follow, the \`Link\` header gives the
 next page. Single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
-ignored; unknown query parameters are refused. Every \`GET\` can be asked as \`HEAD\`, and every path as \`OPTIONS\`.
+ignored; unknown query parameters are refused. Every \`GET\` can be sent as \`HEAD\`, and every path takes \`OPTIONS\`.
 
 This description is served as [JSON](${baseUrl}/openapi.json) and as [YAML](${baseUrl}/openapi.yaml).`;
 
@@ -116,7 +116,7 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
 
 const stabilityNotes = {
   beta: '**Beta:** this operation may change, with notice.',
-  experimental: '**Experimental:** this operation may change or go away without notice.',
+  experimental: '**Experimental:** this operation may change or be removed without notice.',
 };
 
 /** What people should know before they build on an operation. */
@@ -127,7 +127,7 @@ function notesOn(operation: Operation, { operations }: Context): string[] {
   const { since, sunset } = deprecated;
   const { method, path } = successorOf(operation, operations);
   return [
-    `**Deprecated** since ${since}. Its sunset is ${sunset}: it may go away from then on. Use \`${method} ${path}\` instead.`,
+    `**Deprecated** since ${since}. Its sunset is ${sunset}: it may be removed from then on. Use \`${method} ${path}\` instead.`,
     ...notes,
   ];
 }

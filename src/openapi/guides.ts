@@ -30,7 +30,7 @@ const textOf = (name: string) =>
 function fill(text: string, values: Record<string, string>): string {
   return text.replaceAll(/(?<!\$)\{([a-z_]+)\}/g, (token, name) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`A guide names ${token}, which stands for nothing.`);
+    if (value === undefined) throw new Error(`A guide uses ${token}, which has no value.`);
     return value;
   });
 }

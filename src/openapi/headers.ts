@@ -16,7 +16,7 @@ const text = (description: string, example: string): JsonObject => ({
 /** Header fields that operations take, by their names. */
 export const requestHeaders = {
   'If-Match': text(
-    'Change the resource only if its ETag is among these, or `*`; else 412.',
+    'Change the resource only if its ETag is among these, or `*`; otherwise 412.',
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'If-None-Match': text(
@@ -28,7 +28,7 @@ export const requestHeaders = {
     '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
   ),
   'X-Request-Id': text(
-    'A name for this request, of 1 to 128 visible ASCII characters; it comes back in the answer.',
+    'An id for this request: 1 to 128 visible ASCII characters. The answer carries it, too.',
     'walk-1',
   ),
 };
@@ -42,7 +42,7 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
     ...lifecycleComponents(operations, baseUrl),
     ETag: required('A strong entity tag of the representation.', '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"'),
     IdempotencyReplayed: text(
-      '`true` when this is the first answer to the same Idempotency-Key again.',
+      '`true` when this repeats the first answer to the same Idempotency-Key.',
       'true',
     ),
     Link: text(
@@ -60,17 +60,14 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
     ),
     RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
     WWWAuthenticate: required('How to authenticate (RFC 6750).', bearerChallenge),
-    XRateLimitLimit: requiredCount(
-      'Limit that applies to the caller: that of the window with the least left.',
-      perMinute,
-    ),
+    XRateLimitLimit: requiredCount('The limit of the window with the fewest requests left.', perMinute),
     XRateLimitRemaining: requiredCount('Requests remaining in that window.', perMinute - 1),
     XRateLimitReset: requiredCount(
       'Unix timestamp, in seconds, at which that limit resets; the end of a ban during one.',
       1_764_892_860,
     ),
     XRequestId: required(
-      "Names this request in the log: the caller's own X-Request-Id, or a new one.",
+      "The id of this request in the log: the caller's own X-Request-Id, or a new one.",
       'walk-1',
     ),
   };
@@ -88,7 +85,7 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
       example.deprecation,
     ),
     LifecycleLink: required(
-      'The way on, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
+      'What to use instead, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
       example.link,
     ),
     ...(operations.some(isDeprecatedPage) && {
@@ -97,7 +94,7 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
         example.link,
       ),
     }),
-    Sunset: required('When the operation may go away (RFC 8594).', example.sunset),
+    Sunset: required('When the operation may be removed (RFC 8594).', example.sunset),
   };
 }
 

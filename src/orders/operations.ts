@@ -11,7 +11,7 @@ export const orderOperations = [
     id: 'listOrders',
     tag: 'Store',
     summary: 'List orders',
-    description: 'Answers the orders that meet every filter, in the order of their ids.',
+    description: 'Returns the orders that match every filter, in the order of their ids.',
     hideTryItPanel: true,
     query: {
       complete: Type.Optional(
@@ -43,7 +43,7 @@ export const orderOperations = [
     id: 'getOrder',
     tag: 'Store',
     summary: 'Get an order',
-    description: 'Answers one order.',
+    description: 'Returns an order.',
     params: { orderId },
     success: resource(Order, 'The order.'),
     handle: (sql, { workspaceId, params }) => store.getOrder(sql, workspaceId, params.orderId),

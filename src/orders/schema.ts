@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { DateTime, Id, patchOf, Units } from '../schema.ts';
 
-export const orderId = Id('The order that is meant.');
+export const orderId = Id('The id of the order.');
 
 const petId = Type.Optional(Id('The animal in the order.'));
 
@@ -36,6 +36,6 @@ export const OrderPatch = Type.Object(
     title: 'OrderPatch',
     examples: [{ complete: true }],
     description:
-      'Fields of an order to be changed. A `quantity` of null becomes 1 and a `shipDate` of null goes away. `petId` may be sent back as it is, but not changed.',
+      'Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent back as it is, but not changed.',
   },
 );

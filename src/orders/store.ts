@@ -106,7 +106,7 @@ export async function cancelOrder(
  */
 async function takeUnits(sql: Sql, workspaceId: number, petId: number, units: number): Promise<number> {
   const item = await lockInventory(sql, workspaceId, petId);
-  if (!item) throw new ApiError('invalid_reference', 'petId names no pet.');
+  if (!item) throw new ApiError('invalid_reference', 'There is no pet with this petId.');
   if (item.quantity < units) {
     throw new ApiError(
       'insufficient_stock',
@@ -129,7 +129,7 @@ async function lockOrder(sql: Sql, workspaceId: number, id: number): Promise<Sto
 }
 
 function noSuchOrder(): never {
-  throw new ApiError('not_found', 'orderId names no order.');
+  throw new ApiError('not_found', 'There is no order with this orderId.');
 }
 
 const withDefaults = ({ petId, quantity = 1, shipDate, complete = false }: Order) => ({

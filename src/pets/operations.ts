@@ -12,12 +12,12 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'List pets',
     description:
-      'Answers the pets that meet every filter, in the order of their ids. With `id` it gives single pets, one or up to a hundred at once; without `limit` they come on one page.',
+      'Returns the pets that match every filter, in the order of their ids. With `id` it returns single pets, one or up to a hundred at once; without `limit` they come on one page.',
     query: {
       status: Type.Optional(PetStatus),
       categoryId: Type.Optional(Id('Only pets of this category.')),
       id: Type.Optional(
-        Type.Array(Id('A pet to be answered.'), {
+        Type.Array(Id('The id of a pet to return.'), {
           maxItems: 100,
           description: 'Only pets with these ids. Repeat the parameter for more than one: `?id=1&id=2`.',
           examples: [[1, 2]],
@@ -51,7 +51,7 @@ export const petOperations = [
     id: 'getPet',
     tag: 'Pets',
     summary: 'Get a pet',
-    description: 'Answers one pet. `GET /pets?id=` does the same, for several at once.',
+    description: 'Returns a pet. `GET /pets?id=` does the same, for several pets at once.',
     deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: 'listPets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),
@@ -106,7 +106,7 @@ export const petOperations = [
     description:
       'Removes a pet and its inventory entry. Refused with `conflict` while an open order holds units of it; completed orders stay.',
     params: { petId },
-    success: empty('The pet is gone.'),
+    success: empty('The pet was removed.'),
     errors: ['conflict'],
     handle: (sql, { workspaceId, params, assertMayChange }) =>
       store.deletePet(sql, workspaceId, params.petId, assertMayChange),

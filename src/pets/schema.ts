@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Id, Name, PetStatus, patchOf } from '../schema.ts';
 
-export const petId = Id('The pet that is meant.');
+export const petId = Id('The id of the pet.');
 
 const fields = {
   name: Name(200, "The animal's name.", 'Bella'),
@@ -11,14 +11,14 @@ const fields = {
 
 export const NewPet = Type.Object(fields, {
   title: 'NewPet',
-  description: 'A pet to be added, or all of a pet to be replaced.',
+  description: 'A pet to add, or all fields of a pet to replace.',
 });
 export type NewPet = Type.Static<typeof NewPet>;
 
 export const PetPatch = Type.Object(patchOf(fields), {
   title: 'PetPatch',
   examples: [{ status: 'sold' }],
-  description: 'Fields of a pet to be changed. A `status` of null becomes `available`.',
+  description: 'Fields of a pet to change. A `status` of null becomes `available`.',
 });
 
 export const Pet = Type.Object(

@@ -91,13 +91,18 @@ async function lockPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> 
 /** The foreign key looks for the category while the row is written. */
 function refuseCategory(error: unknown): never {
   if (error instanceof ForeignKeyError) {
-    throw new ApiError('invalid_reference', 'categoryId names no category.', {}, { cause: error });
+    throw new ApiError(
+      'invalid_reference',
+      'There is no category with this categoryId.',
+      {},
+      { cause: error },
+    );
   }
   throw error;
 }
 
 function noSuchPet(): never {
-  throw new ApiError('not_found', 'petId names no pet.');
+  throw new ApiError('not_found', 'There is no pet with this petId.');
 }
 
 const toPet = ([id, name, categoryId, status]: Row): Pet => ({
