@@ -1,7 +1,7 @@
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from './bounds.ts';
 import { withoutKeys } from './redact.ts';
 
-/** Every error code: the HTTP status it is answered with, and when. Contract: Errors. */
+/** Every error code: its HTTP status, and when it is sent. */
 export const errorCodes = {
   invalid_json: [400, 'The body is not valid JSON.'],
   invalid_request: [
@@ -34,8 +34,8 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 /**
- * A refusal the caller is told about. Its code decides the status; what looks like a key is taken out of its message. Its
- * `cause` is for the log alone.
+ * An error that is sent to the caller. Its code decides the status. What looks like a key is removed from its message.
+ * Its `cause` is only logged.
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -65,7 +65,7 @@ export class ApiError extends Error {
 /** The challenge of a 401 (RFC 6750, section 3). */
 export const bearerChallenge = 'Bearer realm="petstore"';
 
-/** The refusal of a request without a valid key. `invalid_token` says that there was a key (RFC 6750, section 3.1). */
+/** The refusal of a request without a valid key. `invalid_token` means that a key was sent (RFC 6750, section 3.1). */
 export function unauthorized(message: string, error?: 'invalid_token'): ApiError {
   const challenge = error ? `${bearerChallenge}, error="${error}"` : bearerChallenge;
   return new ApiError('unauthorized', message, { 'www-authenticate': challenge });
@@ -91,11 +91,11 @@ const frameworkErrors: Record<string, [ErrorCode, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 
-/** Whether Fastify refused a request for its body. */
+/** Whether Fastify refused a request because of its body. */
 export const isBodyError = (error: unknown) =>
   /^FST_ERR_(CTP_|ROUTE_MISSING_CONTENT_TYPE)/.test((error as { code?: string } | null)?.code ?? '');
 
-/** What the caller is told of any thrown value. Internals stay out: an unexpected failure names its request alone. */
+/** The error that the caller gets for any thrown value. For an unexpected failure it holds the request id and no internals. */
 export function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {

@@ -2,7 +2,7 @@ const rfc3339 =
   /^(?<date>\d{4}-\d{2}-\d{2})[Tt](?<minute>\d{2}:\d{2}):(?<second>\d{2})(?<fraction>\.\d{1,9})?(?<offset>[Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * The same instant in UTC, or undefined where `text` is no RFC 3339 date-time with at most nine fractional digits
+ * The same instant in UTC, or undefined if `text` is not an RFC 3339 date-time with at most nine fractional digits
  * and a UTC year of 0000 to 9999. A leap second becomes the next second, as POSIX time counts it.
  */
 export function toUtc(text: string): string | undefined {

@@ -6,13 +6,13 @@ import { dayMs } from './limits/decision.ts';
 import type { Operation } from './operation.ts';
 import { referenceUrl } from './reference-url.ts';
 
-/** Keys that are told of in a day for each operation, at most. */
+/** How many keys are logged in a day for each operation, at most. */
 const maxTold = 100_000;
 
-/** What comes back in a header of the path that was asked for: ids, and no text that is long or has a meaning of its own. */
+/** Path parameters that may be repeated in a header: ids only, no long text and no special characters. */
 const plainId = /^[\w-]{1,100}$/;
 
-/** What to use instead of a deprecated operation. Throws where its successor is no operation. */
+/** What to use instead of a deprecated operation. Throws if its successor is not an operation. */
 export function successorOf({ id, deprecated }: Operation, operations: readonly Operation[]): Operation {
   const successor = operations.find((operation) => operation.id === deprecated?.successor);
   if (!successor)
@@ -21,8 +21,8 @@ export function successorOf({ id, deprecated }: Operation, operations: readonly 
 }
 
 /**
- * Deprecation (RFC 9745), Sunset (RFC 8594) and the way on, for callers who find the API at `baseUrl`. The link to a
- * successor has the path parameters of the request. Where it needs others it leads to the description of the successor.
+ * Deprecation (RFC 9745), Sunset (RFC 8594) and links to the successor and the policy, for an API at `baseUrl`. The link
+ * to the successor has the path parameters of the request. If it needs others, it leads to its description.
  */
 export function lifecycleHeaders(
   operation: Operation,
@@ -51,7 +51,7 @@ export function lifecycleHeaders(
       : constant;
 }
 
-/** The part of the description that is an operation's (RFC 6901, section 6). */
+/** The address of an operation within the description (RFC 6901, section 6). */
 const pointerTo = ({ path, method }: Operation) =>
   `/openapi.json#/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method.toLowerCase()}`;
 
@@ -72,7 +72,7 @@ export interface DeprecatedUse {
   callers: ReadonlySet<string>;
 }
 
-/** Tells the operator who still calls deprecated operations: one log line a day for each key, and numbers. */
+/** Reports who still calls deprecated operations: one log line a day for each key, and counts. */
 export class DeprecatedCalls {
   readonly #log: Pick<FastifyBaseLogger, 'info'>;
   readonly #clock: () => number;
@@ -84,7 +84,7 @@ export class DeprecatedCalls {
     this.#clock = clock;
   }
 
-  /** Notes an answer, if it is one to an admitted call of a deprecated operation. */
+  /** Counts an answer, if it is to an admitted call of a deprecated operation. */
   note({ operation: called, caller }: Answered): void {
     if (!called?.deprecated || !caller) return;
     const { id: operation } = called;

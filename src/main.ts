@@ -44,7 +44,7 @@ function forAll(command: Command, act: (command: Command) => void): void {
   for (const child of command.commands) forAll(child, act);
 }
 
-/** A reader of our output, such as head, may have seen enough. */
+/** A reader of our output, such as head, may close it early. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

@@ -14,18 +14,18 @@ type Labels = Record<string, string>;
 /** The answers of an operation. */
 interface Traffic {
   byStatus: Map<number, number>;
-  /** How many took no longer than each of the buckets, but longer than the one before; then those beyond all. */
+  /** The count of each bucket, without those of smaller buckets; then the count above all buckets. */
   byLatency: number[];
   seconds: number;
 }
 
-/** Lines that the log does not have, by reason. */
+/** Log lines that were not written, by reason. */
 interface MissingLines {
   repeated: number;
   unread: number;
 }
 
-/** What the service counts, for Prometheus. No label tells a key, an id or an address. */
+/** What the service counts, for Prometheus. No label holds a key, an id or an address. */
 export class Metrics {
   // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
   // its limit decision does.
@@ -35,8 +35,8 @@ export class Metrics {
   readonly #registry = new Registry();
 
   /**
-   * `storage` tells its counts when the metrics are asked for, and so do `missingLines` and, where limits are to be
-   * shared, `sharing`.
+   * `storage`, `missingLines` and, if limits are shared, `sharing` are called for their counts when the metrics are
+   * requested.
    */
   constructor(
     storage: Readonly<StorageCounts>,
@@ -110,7 +110,7 @@ export class Metrics {
     );
   }
 
-  /** Counts an answer, under `none` where the request is for no operation, or could not be read. */
+  /** Counts an answer; under `none` if the request is for no operation or could not be read. */
   countAnswer({ operation, status, durationMs }: Answered): void {
     const name = operation?.id ?? 'none';
     let traffic = this.#traffic.get(name);
@@ -142,12 +142,12 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** All metrics in the text format of Prometheus. Makes them anew, which takes a millisecond and more. */
+  /** All metrics in the text format of Prometheus. Creates the text each time, which takes a millisecond or more. */
   async text(): Promise<Buffer> {
     return Buffer.from(await this.#registry.metrics());
   }
 
-  /** A histogram as prom-client publishes one: each bucket counts what the smaller ones count, too. */
+  /** A histogram as prom-client publishes it: each bucket includes the smaller ones. */
   #publishLatency(): void {
     const name = 'petstore_request_duration_seconds';
     const help = 'Time from when a request is handled to the end of its answer, by operation.';

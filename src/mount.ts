@@ -20,12 +20,12 @@ declare module 'fastify' {
 
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** What serving an operation needs besides the operation. */
+/** What is needed to serve an operation, besides the operation. */
 export interface Services {
   db: Database;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
-  /** All operations, of which one may be the successor of another. */
+  /** All operations; one may be the successor of another. */
   operations: readonly Operation[];
   /** Milliseconds since 1970. */
   clock: () => number;
@@ -51,7 +51,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
     method,
     url: path.replace(/{(\w+)}/g, ':$1'),
     config: { operation, lifecycle },
-    // Before the body is read, so that nobody sends one in vain.
+    // Before the body is read, so that no client sends one for nothing.
     preParsing: (request, _reply, _payload, done) => {
       if (services.enforceSunset) assertNotSunset(operation, services.operations, services.clock());
       if (operation.body && hasContent(request)) assertContentType(request, mediaTypes);
@@ -104,7 +104,7 @@ function operationInputReader(operation: Operation) {
   };
 }
 
-/** The answer that the kind of success asks for. */
+/** The answer for the kind of success. */
 function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest, result: unknown): Answer {
   const { success } = operation;
   const { status } = success;
@@ -131,7 +131,7 @@ function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest
   }
 }
 
-/** The link to the next page (RFC 8288): the same question with a cursor. */
+/** The link to the next page (RFC 8288): the same request with a cursor. */
 function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest, after: number): string {
   const query = new URLSearchParams((request.raw.url as string).split('?')[1]);
   query.set('cursor', writeCursor(operation.id, after));

@@ -34,7 +34,7 @@ export async function createCategory(
   return toCategory(row as Row);
 }
 
-/** Replaces a category once `check` has agreed to what it was. */
+/** Replaces a category if `check` accepts the present one. */
 export async function replaceCategory(
   sql: Sql,
   workspaceId: number,
@@ -49,7 +49,7 @@ export async function replaceCategory(
   return toCategory(row as Row);
 }
 
-/** Removes a category once `check` has agreed to what it was. Throws `conflict` while a pet belongs to it. */
+/** Removes a category if `check` accepts the present one. Throws `conflict` while a pet belongs to it. */
 export async function deleteCategory(
   sql: Sql,
   workspaceId: number,
@@ -64,7 +64,7 @@ export async function deleteCategory(
   await sql`delete from categories where workspace_id = ${workspaceId} and id = ${id}`;
 }
 
-/** An update that changes nothing locks the row until the transaction ends, in the words of both engines. */
+/** An update that changes nothing locks the row until the transaction ends, on both engines. */
 async function lockCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {
   const [row] = await sql`
     update categories set name = name where workspace_id = ${workspaceId} and id = ${id}

@@ -13,7 +13,7 @@ type Query = (text: string, values?: number[]) => Promise<Row[]>;
 
 /**
  * Brings the tables up to date. Of several that start at once, one does it while the others wait for the row that holds
- * the version. Where nothing is to be done, reading that row is all. Throws StorageUnavailableError that names
+ * the version. If there is nothing to do, it only reads that row. Throws StorageUnavailableError that names
  * DATABASE_URL, or a plain Error if the database is newer than this code.
  */
 export async function migratePostgres(settings: ClientConfig): Promise<void> {

@@ -31,8 +31,8 @@ const firstNames = [
 const epithets = ['', ' the Brave', ' the Small', ' the Swift', ' Junior', ' of the Hill', ' the Gentle'];
 
 /**
- * Adds `count` plausible pets with their inventory to a workspace, in transactions of ten thousand, and tells `progress`
- * how many there are after each. A workspace without categories gets one.
+ * Adds `count` plausible pets with their inventory to a workspace, in transactions of ten thousand, and calls
+ * `progress` with the count after each. A workspace without categories gets one.
  */
 export async function addPets(
   db: Database,

@@ -7,7 +7,7 @@ import { seedWorkspace } from './seed.ts';
 
 /**
  * Makes sure that the demonstration is there: a seeded workspace and a Free key, which is kept in `demo.key` in the data
- * folder, readable by its owner alone. What exists is left as it is, and several instances may start at once. Answers the
+ * folder, readable by its owner alone. What exists is left as it is, and several instances may start at once. Returns the
  * key.
  */
 export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {

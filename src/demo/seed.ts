@@ -71,7 +71,7 @@ const categories: {
   { name: 'Amphibians', description: 'At home in water and on land. None here at the moment.', pets: [] },
 ];
 
-/** Orders in the order of their ids. Luna and Hazel are reserved to the last unit, Iggy is sold. */
+/** Orders in the order of their ids. All units of Luna and Hazel are reserved, Iggy is sold. */
 const orders: Order[] = [
   { petId: 1, quantity: 1, shipDate: '2026-01-12T09:00:00Z', complete: true },
   { petId: 3, quantity: 1, shipDate: '2026-02-03T14:30:00Z' },

@@ -4,16 +4,16 @@ import { isForApi } from './target.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where its caller stands, once it was charged. */
+    /** The limit headers, once the request was charged. */
     limitHeaders: Record<string, string> | undefined;
   }
   interface FastifyContextConfig {
-    /** What every answer of a deprecated operation carries. */
+    /** Headers of every answer of a deprecated operation. */
     lifecycle?: RouteHeaders | undefined;
   }
 }
 
-/** The headers that answers of a route carry, by the path parameters of the request. */
+/** Returns the headers of every answer of a route, for the path parameters of the request. */
 export type RouteHeaders = (params: Record<string, string>) => Record<string, string>;
 
 /** An answer before it is written to the wire. Header names are in lower case. */
@@ -26,7 +26,7 @@ export interface Answer {
 
 const json = 'application/json; charset=utf-8';
 
-/** The headers that an answer to a request carries whatever becomes of it, as far as they are known. */
+/** The headers of every answer to a request, as far as they are known. */
 export const headersOf = (request: FastifyRequest): Record<string, string> => ({
   'x-request-id': request.id,
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
@@ -36,8 +36,8 @@ export const headersOf = (request: FastifyRequest): Record<string, string> => ({
 
 /**
  * A writer of answers to one operation. It hands all header fields to Node.js as one list: Fastify would look at each of
- * them several times, which takes as long as reading the resource from storage. `lifecycle` is what the route's
- * configuration says.
+ * them several times, which takes as long as reading the resource from storage. `lifecycle` comes from the route's
+ * configuration.
  */
 export function answerWriter(lifecycle: RouteHeaders | undefined) {
   const constant = addFields([], commonHeaders);
@@ -58,7 +58,7 @@ export function answerWriter(lifecycle: RouteHeaders | undefined) {
 const lifecycleOf = (request: FastifyRequest, lifecycle: RouteHeaders | undefined) =>
   lifecycle?.(request.params as Record<string, string>);
 
-/** Adds names and values in turn, as `rawHeaders` of Node.js has them. */
+/** Adds names and values in turn, as in `rawHeaders` of Node.js. */
 function addFields(fields: string[], headers: Record<string, string> | undefined): string[] {
   for (const name in headers) fields.push(name, headers[name] as string);
   return fields;

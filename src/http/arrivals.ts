@@ -1,17 +1,17 @@
 import type { RequestListener, Server } from 'node:http';
 
-/** Requests of one turn at most, and how long it begins further ones, so that whoever comes meanwhile is read soon. */
+/** How many requests one turn handles at most, and how long it starts further ones, so that new arrivals are read soon. */
 const maxTogether = 64;
 const requestsMs = 4;
-/** A body beyond this length, in bytes, is large: to read it can take longer than to serve the request. */
+/** A body of more bytes than this is large: reading it can take longer than serving the request. */
 const largeBodyBytes = 512;
-/** How long a turn goes on with further large bodies. */
+/** How long a turn starts to read further large bodies. */
 const largeBodiesMs = 2;
 
 /**
  * Handles the requests that arrive in one turn of the event loop together, once all of them are read. Each step of their
- * path then runs for all in a row while the processor has its code at hand, and they reach the storage as one group.
- * Large bodies wait for each other and keep nobody else waiting: a turn reads one, and more while its time lasts.
+ * path then runs for all in a row while its code is in the processor's cache, and they reach the storage as one group.
+ * Large bodies wait for each other but do not delay other requests: a turn reads one, and more only while it has time.
  */
 export class Arrivals {
   readonly #handle: RequestListener;
@@ -19,7 +19,7 @@ export class Arrivals {
   #largeBodies: (() => void)[] = [];
   #isDue = false;
 
-  /** Takes the requests of a server from its one listener, and hands them on in turn. */
+  /** Replaces the one request listener of a server, and passes the requests to it in turns. */
   constructor(server: Server) {
     [this.#handle] = server.listeners('request') as [RequestListener];
     server.removeAllListeners('request');
@@ -27,7 +27,7 @@ export class Arrivals {
       this.#requests.push([request, response]);
       this.#comeBack();
     });
-    // Where the rest of a request is broken, its head must be handled first: the answer tells the limits of its key.
+    // If the rest of a request is broken, its head must be handled first: the answer carries the limits of its key.
     server.prependListener('clientError', (_error, broken) => {
       const { here = [], others = [] } = Object.groupBy(this.#requests, ([{ socket }]) =>
         socket === broken ? 'here' : 'others',
@@ -37,7 +37,7 @@ export class Arrivals {
     });
   }
 
-  /** Calls `read` for a body of `length` bytes when it is its turn, which is at once unless it is large. */
+  /** Calls `read` for a body of `length` bytes: at once, or when it is its turn if it is large. */
   readBody(length: number, read: () => void): void {
     if (length <= largeBodyBytes) {
       read();
@@ -70,7 +70,7 @@ export class Arrivals {
   }
 
   #handleOne(...[request, response]: Parameters<RequestListener>): void {
-    // The body of one that is gone would be waited for.
+    // If the client is gone, its body never comes, and the turn would wait for it.
     if (!request.destroyed) this.#handle(request, response);
   }
 

@@ -5,7 +5,7 @@ import type { TimeLimits } from './time-limits.ts';
 /** Requests that a client may send on one connection before it has read the answer to the first of them. */
 const maxUnread = 32;
 /**
- * How much of what a client sends after the end of its connection is read: more than `deploy/nginx.conf` lets through, which
+ * How much of what a client sends after the end of its connection is read: more than `deploy/nginx.conf` lets through. nginx
  * would take a reset for a broken instance.
  */
 export const lingerBytes = 4 * 1024 * 1024;
@@ -13,9 +13,9 @@ export const lingerBytes = 4 * 1024 * 1024;
 type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 
 interface Connection {
-  /** Requests whose answers the system has not taken yet. */
+  /** Requests whose answers are not yet with the operating system. */
   unread: number;
-  /** The request that came last, and its answer. */
+  /** The last request and its answer. */
   latest: IncomingMessage;
   answer: ServerResponse;
 }
@@ -27,8 +27,8 @@ const limitsOf = new WeakMap<Socket, EndLimits>();
 /**
  * Bounds what is kept for clients that do not read their answers, and keeps a connection that breaks from doing harm.
  * Node.js handles all requests of a chunk at once, thousands if they are short, and waits for a reader for ever. Here a
- * connection ends with the answer to the request that is one too many, and without an answer when nothing is read for
- * long. Clients may send again what was not answered (RFC 9112, section 9.3.2).
+ * connection with too many unread answers ends after the next one, and a connection whose client reads nothing for long
+ * ends without an answer. Clients may send again what was not answered (RFC 9112, section 9.3.2).
  */
 export function boundConnections(server: Server, limits: EndLimits): void {
   const [handle] = server.listeners('request') as [RequestListener];
@@ -36,7 +36,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 
   server.on('connection', (socket) => {
     limitsOf.set(socket, limits);
-    // Node.js takes its own listeners off what it hands over, and an error without a listener ends the process.
+    // Node.js removes its listeners from a socket that it hands over, and an error without a listener ends the process.
     socket.on('error', ignore);
     // Node.js calls this after the last answer on a connection.
     socket.destroySoon = () => endConnection(socket);
@@ -60,7 +60,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 
   keepAnswersUnderWay(server);
 
-  // The same timer ends idle connections. Those that are yet to send a whole request have other limits.
+  // The same timer ends idle connections. Connections that are still sending a request have other limits.
   server.setTimeout(limits.unreadMs, (socket: Socket) => {
     const connection = connections.get(socket);
     if (!connection?.latest.complete) return;
@@ -68,7 +68,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
   });
 }
 
-/** Node.js takes a connection for idle whose answer is made but not yet with the system, and would cut it at a stop. */
+/** Node.js treats a connection as idle while its answer waits to be written, and would cut it off at a stop. */
 function keepAnswersUnderWay(server: Server): void {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -84,18 +84,18 @@ function keepAnswersUnderWay(server: Server): void {
   };
 }
 
-/** Whether the request that is arriving on a connection has its answer already, so that it must not get another. */
+/** Whether the request that is arriving on a connection was answered already, so that it must not get another answer. */
 export function isAnsweredEarly(socket: Socket): boolean {
   const connection = connections.get(socket);
   return connection !== undefined && !connection.latest.complete && connection.answer.writableEnded;
 }
 
-/** Whether a connection is being ended, so that what still comes on it counts for nothing. */
+/** Whether a connection is being ended, so that what it still receives is ignored. */
 export const isEnding = (socket: Socket) => ending.has(socket);
 
 /**
- * Ends a connection after `last`, the last that is written on it. What the client still sends is read and dropped for a
- * while: to close with unread bytes would reset the connection, and the client might lose the answer (RFC 9112, section
+ * Writes `last` and ends the connection. What the client still sends is read and dropped for a while: closing with unread
+ * bytes would reset the connection, and the client might lose the answer (RFC 9112, section
  * 9.6).
  */
 export function endConnection(socket: Socket, last = ''): void {
@@ -103,7 +103,7 @@ export function endConnection(socket: Socket, last = ''): void {
   const { unreadMs, lingerMs } = limitsOf.get(socket) as EndLimits;
   let dropped = 0;
   const close = () => socket.destroy();
-  // The parser of Node.js must see no more of it.
+  // The parser of Node.js must not read on.
   socket.removeAllListeners('data');
   socket.on('data', (chunk) => {
     dropped += chunk.length;
@@ -114,5 +114,5 @@ export function endConnection(socket: Socket, last = ''): void {
   setTimeout(close, unreadMs).unref();
 }
 
-/** Who waits for the connection learns by its end. */
+/** Errors are ignored: whoever waits for the connection sees that it ended. */
 function ignore(): void {}

@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 
 /**
  * Tells a client that waits with its body to go on (`Expect: 100-continue`; RFC 9110, section 10.1.1) once the body is about
- * to be read, so that no client sends a body for a refusal. A connection whose client was never told ends with the answer:
- * nobody could tell whether what comes next is the body or another request. Other expectations are ignored.
+ * to be read, so that no client sends the body of a refused request. If the client was never told, the connection ends
+ * with the answer: it would be unclear whether the body or another request comes next. Other expectations are ignored.
  */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request, response) => {
@@ -11,7 +11,7 @@ export function continueWhenRead(server: Server): void {
     const { shouldKeepAlive } = response;
     response.shouldKeepAlive = false;
     request.once('resume', () => {
-      // What is left unread once it is answered is read to be dropped.
+      // A body that is unread after the answer is read and dropped.
       if (response.headersSent) return;
       response.shouldKeepAlive = shouldKeepAlive;
       response.writeContinue();

@@ -6,11 +6,11 @@ import { isKnown, parseEntityTags } from './etag.ts';
 
 const compress = promisify(gzip);
 
-/** A text that everybody may read, the same until the next start. */
+/** A public text that does not change until the next start. */
 export interface TextDocument {
   path: string;
   mediaType: string;
-  /** Asked once, when the document is first wanted. */
+  /** Called once, at the first request for the document. */
   text(): string | Promise<string>;
   headers?: Record<string, string>;
 }

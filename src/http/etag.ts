@@ -21,13 +21,13 @@ export function parseEntityTags(field: string, value: string): '*' | string[] {
   return value.match(new RegExp(tag, 'g')) as string[];
 }
 
-/** What a request asks of the current representation. */
+/** The conditions of a request on the current representation. */
 export interface Preconditions {
   ifMatch: '*' | string[] | undefined;
   ifNoneMatch: '*' | string[] | undefined;
 }
 
-/** If-Match is read for a change alone: a reader is not asked for it and may send what it likes. */
+/** If-Match is read for changes only; a GET may send anything in it. */
 export function preconditionsOf(headers: IncomingHttpHeaders, isChange: boolean): Preconditions {
   const read = (field: string, value: string | undefined) =>
     value === undefined ? undefined : parseEntityTags(field, value);
@@ -37,14 +37,14 @@ export function preconditionsOf(headers: IncomingHttpHeaders, isChange: boolean)
   };
 }
 
-/** If-None-Match (RFC 9110, section 13.1.2): whether it names this representation. Compares weakly. */
+/** If-None-Match (RFC 9110, section 13.1.2): whether it matches this representation (weak comparison). */
 export function isKnown(ifNoneMatch: '*' | string[], etag: string): boolean {
   return ifNoneMatch === '*' || ifNoneMatch.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
 /**
- * Throws `precondition_failed` unless a change may be made to `current`, the representation as it is: If-Match must name
- * it (RFC 9110, section 13.1.1, compared strongly) and If-None-Match must not.
+ * Throws `precondition_failed` unless a change to `current`, the present representation, is allowed: If-Match must match
+ * it (RFC 9110, section 13.1.1, strong comparison) and If-None-Match must not.
  */
 export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(etagOf(current))) {

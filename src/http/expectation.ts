@@ -18,16 +18,16 @@ interface Keywords {
   maxItems?: number;
 }
 
-/** What a kind of schema is in words, and the keywords that these tell. */
+/** The words for a kind of schema, and the keywords that they cover. */
 interface Kind {
   tells: readonly (keyof Keywords)[];
   words(keywords: Keywords): string;
 }
 
-/** Keywords that refuse no value. */
+/** Keywords that never refuse a value. */
 const annotations = ['title', 'description', 'examples', 'default', 'readOnly'];
 
-/** By the keyword that makes a schema one of the kind, or by its type. */
+/** The kinds, by the keyword that tells them, or by the type. */
 const kinds: Readonly<Record<string, Kind>> = {
   anyOf: { tells: ['anyOf'], words: ({ anyOf }) => nullable(anyOf) },
   const: { tells: ['const', 'type'], words: (keywords) => String(keywords.const) },
@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   array: { tells: ['type', 'items', 'minItems', 'maxItems'], words: array },
 };
 
-/** Formats of text that are checked, each with an example, as every reader of the message knows it. */
+/** Formats of text that are checked, each in words with an example. */
 const textFormats: Readonly<Record<string, string>> = {
   date: 'a date such as 2026-01-31',
   'date-time': 'an RFC 3339 date-time such as 2026-01-31T12:00:00Z',
@@ -49,8 +49,8 @@ const textFormats: Readonly<Record<string, string>> = {
 
 /**
  * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a
- * pattern that has no words: it would refuse values, and the message would not say why. Messages are made when operations
- * are mounted, so such a schema stops the start.
+ * pattern without words: it would refuse values, and the message would not say why. Messages are made when operations are
+ * mounted, so such a schema stops the start.
  */
 export function expectation(schema: TSchema): string {
   const keywords = schema as unknown as Keywords;
@@ -74,7 +74,7 @@ function nullable([schema, ...others]: readonly TSchema[]): string {
 }
 
 function oneOf({ type, enum: values }: Keywords): string {
-  // Text of a query is read by it, and the description wants it.
+  // It decides how text of a query is read, and the description needs it.
   if (!type) throw new Error('an enum needs a type beside it');
   return values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`;
 }
@@ -105,14 +105,14 @@ function array({ items, minItems, maxItems }: Keywords): string {
   return `${amount(minItems, maxItems, 'value') || 'a list of values'}, each ${expectation(items)}`;
 }
 
-/** Bounds of a number, to follow what it is. */
+/** Bounds of a number, to follow its kind in a message. */
 function range(minimum?: number, maximum?: number): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
   if (minimum !== undefined) return ` of at least ${minimum}`;
   return maximum === undefined ? '' : ` of at most ${maximum}`;
 }
 
-/** How many there may be, such as `1 to 200 characters`; nothing where any number may. */
+/** How many are allowed, such as `1 to 200 characters`; empty without bounds. */
 function amount(minimum: number | undefined, maximum: number | undefined, unit: string): string {
   const units = (count: number) => `${count} ${unit}${count === 1 ? '' : 's'}`;
   if (minimum && minimum === maximum) return units(minimum);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Any web page may read an answer of the API, since callers are known by their key alone and never by a cookie.
+ * Any web page may read an answer of the API: callers are identified by a key that they send, never by a cookie.
  */
 export const corsHeaders = {
   'access-control-allow-origin': '*',
@@ -10,13 +10,13 @@ export const corsHeaders = {
     'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
 };
 
-/** What answers outside the API carry. No web page of another origin may read them. */
+/** Headers of answers outside the API. Web pages of other origins may not read these answers. */
 export const outsideHeaders = {
   'cache-control': 'private, no-cache',
   'x-content-type-options': 'nosniff',
 };
 
-/** What answers of the API carry. They belong to the key they were given to, so a cache must ask again before it uses one. */
+/** Headers of answers of the API. An answer is for one key only, so a cache must ask again before it uses one. */
 export const commonHeaders = { ...corsHeaders, ...outsideHeaders };
 
 const preflightMaxAgeSeconds = 86_400;
@@ -30,7 +30,7 @@ export const preflightHeaders = (methods: readonly string[]) => ({
   vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
 });
 
-/** Whether a browser asks for permission, which it does without the key. */
+/** Whether this is a preflight request of a browser, which carries no key. */
 export const isPreflight = ({ method, headers }: FastifyRequest) =>
   method === 'OPTIONS' &&
   headers.origin !== undefined &&
@@ -50,6 +50,6 @@ export function fieldLines({ rawHeaders }: IncomingMessage, name: string): strin
   return values;
 }
 
-/** Whether content comes, or may come, with a request (RFC 9112, section 6.3). */
+/** Whether a request has content, or may have some (RFC 9112, section 6.3). */
 export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

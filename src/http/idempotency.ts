@@ -20,19 +20,19 @@ export interface Attempt {
   nowMs: number;
 }
 
-/** What an Idempotency-Key is kept under. No header field holds a line break, so neither part reaches into the other. */
+/** The name under which an Idempotency-Key is stored. Header fields hold no line break, so the two parts cannot be confused. */
 export const ownKey = ({ keyId, text }: Pick<Attempt, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
  * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within `rememberHours` gets the
  * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`.
- * All of it happens in the transaction behind `sql`, so what was refused leaves the key unused.
+ * All of it happens in the transaction behind `sql`, so a refused request leaves the key unused.
  */
 export async function once(sql: Sql, attempt: Attempt, run: () => Promise<Answer>): Promise<Answer> {
   const { workspaceId, text, fingerprint, nowMs } = attempt;
   const key = ownKey(attempt);
   const forgottenMs = nowMs - rememberMs;
-  // Keys were once kept by their text alone. The same request as under such a one has been answered.
+  // Older versions stored the text alone. If the fingerprint is equal, the request has been answered.
   const [claimed] = await sql`
     insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
     select ${workspaceId}, ${key}, ${fingerprint}, ${nowMs}

@@ -13,7 +13,7 @@ import { quote } from './quote.ts';
 /** How many parameters a query may have. A list of ids takes 100. */
 const maxParameters = 200;
 
-/** Names that a message tells of what a query may hold thousands of. */
+/** How many unknown parameters a message names, since a query may hold thousands. */
 const maxNamed = 10;
 
 type Values = Record<string, unknown>;
@@ -30,13 +30,13 @@ export interface InputSpec {
   params: TProperties;
   query: TProperties;
   body: TProperties | undefined;
-  /** The list whose cursors are taken, for operations that answer pages. */
+  /** For operations that return pages: the list whose cursors are accepted. */
   cursorOf: string | undefined;
 }
 
 /**
  * A reader of requests of one operation. It parses path and query strictly from text, takes the body as it is, drops
- * what is not declared in the body, and throws one `invalid_request` that names everything that is wrong.
+ * undeclared properties of the body, and throws one `invalid_request` that names everything that is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
   const readParams = objectReader(spec.params, 'Path parameter');
@@ -88,7 +88,7 @@ function objectReader(properties: TProperties, kind: string) {
   };
 }
 
-/** What a message says of a value that does not fit. Throws, naming the value, where there are no words for its schema. */
+/** The message about a value that does not fit. Throws, and names the value, if there are no words for its schema. */
 function mustBe(subject: string, schema: TSchema): string {
   try {
     return `${subject} must be ${expectation(schema)}`;
@@ -106,7 +106,7 @@ function checker(schema: TSchema): Check {
   return (value) => compiled.Check(value) && isWithin(value);
 }
 
-/** Checks the formats of integers, which the compiler of schemas leaves to us, in a value that fits otherwise. */
+/** Checks the integer formats, which the schema compiler does not, in a value that is valid otherwise. */
 function integerCheck(schema: TSchema): Check | undefined {
   const { format, anyOf, items } = schema as { format?: string; anyOf?: TSchema[]; items?: TSchema };
   if (format === 'int32') return (value) => isInt32(value as number);
@@ -118,7 +118,7 @@ function integerCheck(schema: TSchema): Check | undefined {
     : (values) => (values as unknown[]).every((value) => inner(value));
 }
 
-/** Text from a path or query as the value its schema asks for; text that is not of that type stays text and fails. */
+/** Converts text from a path or query to the type of its schema. Other text stays text, and fails the check. */
 function fromText(schema: TSchema, text: string): unknown {
   const { type, format } = schema as { type?: string; format?: string };
   if (type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text)) {
@@ -137,7 +137,7 @@ function textValues(properties: TProperties, texts: Values): Values {
   return values;
 }
 
-/** The declared query parameters. A parameter that is not declared, or stands twice without being a list, is a problem. */
+/** The declared query parameters. A parameter that is not declared, or is sent twice without being a list, is a problem. */
 function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   const start = url.indexOf('?');
   const values: Values = {};
@@ -166,7 +166,7 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   return values;
 }
 
-/** To take thousands of parameters apart takes longer than many requests. */
+/** Refuses thousands of parameters, since parsing them takes longer than serving many requests. */
 function assertFewParameters(query: string): void {
   let count = 1;
   for (let at = query.indexOf('&'); at !== -1; at = query.indexOf('&', at + 1)) count++;
@@ -196,7 +196,7 @@ function parseBody(request: FastifyRequest): Values {
   return body as Values;
 }
 
-/** Throws `unsupported_media_type` unless content comes as one of these, in UTF-8 and not encoded, as far as its head tells. */
+/** Throws `unsupported_media_type` unless the header fields declare one of these media types, UTF-8 and no encoding. */
 export function assertContentType(request: FastifyRequest, mediaTypes: readonly string[]): void {
   assertMediaType(fieldLines(request.raw, 'content-type'), mediaTypes);
   assertNotEncoded(request.headers);

@@ -7,8 +7,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Parses a JSON text strictly (RFC 8259, and RFC 7493 for what it leaves open): UTF-8, no property twice, no unpaired
- * surrogate, no number rounded to an integer, at most `maxDepth` levels. Throws `invalid_json` saying what is wrong, and
- * `payload_too_large` for more than `maxValues`, before they are made.
+ * surrogate, no number rounded to an integer, at most `maxDepth` levels. Throws `invalid_json` that says what is wrong,
+ * and `payload_too_large` for more than `maxValues`, before they are created.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
@@ -23,7 +23,7 @@ export function parseJson(bytes: Uint8Array): unknown {
     value = isExact ? JSON.parse(text) : JSON.parse(text, keepExact as Reviver);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    // It may quote a few characters, and begin or end within a pair.
+    // The message may quote a few characters, and cut a surrogate pair in half.
     throw invalidJson((error as Error).message.toWellFormed(), error);
   }
   if (countProperties(value) < properties) {
@@ -52,7 +52,7 @@ function keepExact(key: string, value: unknown, context: { source?: string }): u
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
     throw invalidJson('a string has an unpaired surrogate');
   }
-  // The double nearest to an integer is one, too. Beyond 64 bits nothing fits.
+  // The double nearest to an integer is an integer, too. Integers of more than 64 bits fit no schema.
   if (!Number.isInteger(value) || Math.abs(value as number) > 2 ** 63) return value;
   const integer = integerOf(context.source as string);
   return integer === undefined ? Number.NaN : (toInt64(integer) ?? value);
@@ -85,14 +85,14 @@ function countProperties(value: unknown): number {
 }
 
 const numberOrLiteral = /[^ \n\r\t,:"[\]{}]+/y;
-/** One that JSON.parse keeps as it is written. */
+/** A number that JSON.parse reads exactly. */
 const exactOne = /(?:-?\d{1,15}|true|false|null)(?=[ \n\r\t,\]}]|$)/y;
 const escapedSurrogate = /\\u[dD]/;
 
 /**
- * Goes over a JSON text before anything is made of it: how many properties it writes down, and whether JSON.parse keeps
- * all that it says. Refuses too many values and too many levels. A text that is no JSON may hold more values than are
- * counted here, but none of those are made: they come after the first mistake.
+ * Scans a JSON text before it is parsed: how many properties it holds, and whether JSON.parse reads all of it exactly.
+ * Refuses too many values and too many levels. A text that is not JSON may hold more values than are counted here, but
+ * those come after the first mistake, so they are never created.
  */
 function survey(json: string): { properties: number; isExact: boolean } {
   let values = 0;
@@ -112,7 +112,7 @@ function survey(json: string): { properties: number; isExact: boolean } {
         level--;
         continue;
       case ':':
-        // What stood before it was a name and no value.
+        // The string before it was a name, not a value.
         values--;
         properties++;
         continue;
@@ -137,14 +137,14 @@ function survey(json: string): { properties: number; isExact: boolean } {
   return { properties, isExact };
 }
 
-/** Where that ends which a sticky pattern finds at `start`; 0 where it finds nothing. */
+/** The end of the match of a sticky pattern at `start`; 0 if there is none. */
 function endOf(pattern: RegExp, json: string, start: number): number {
   pattern.lastIndex = start;
   pattern.test(json);
   return pattern.lastIndex;
 }
 
-/** Where the string ends that begins at `start`. */
+/** The end of the string that begins at `start`. */
 function endOfString(json: string, start: number): number {
   for (let i = start + 1; i < json.length; i++) {
     if (json[i] === '"') return i;
@@ -153,7 +153,7 @@ function endOfString(json: string, start: number): number {
   return json.length;
 }
 
-/** The first property that stands twice in one object of a valid JSON text. */
+/** The first property that occurs twice in one object of a valid JSON text. */
 function duplicateProperty(json: string): string {
   const open: Set<string>[] = [];
   for (const [token, , colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g)) {
@@ -166,5 +166,5 @@ function duplicateProperty(json: string): string {
       names.add(name);
     }
   }
-  throw new Error('No property stands twice.');
+  throw new Error('No property occurs twice.');
 }

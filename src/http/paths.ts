@@ -13,7 +13,7 @@ export class Paths {
   readonly #documents: Set<string>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
-  /** `documents` are paths from the root that can only be read. */
+  /** `documents` are read-only paths from the root. */
   constructor(operations: readonly Operation[], documents: readonly string[]) {
     this.#documents = new Set(documents);
     const byPath = Map.groupBy(operations, (operation) => operation.path);
@@ -28,7 +28,7 @@ export class Paths {
     return this.#documents.has(pathOf(request));
   }
 
-  /** Throws `not_found` where the router takes another spelling of a path for a document. */
+  /** Throws `not_found` if the path is another spelling of the path of a document, which the router accepts. */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
     const { url } = request.routeOptions;
@@ -43,8 +43,8 @@ export class Paths {
   }
 
   /**
-   * Throws `invalid_request` where a request names its target in a way that others may understand differently (RFC 9112,
-   * section 3.2), and `not_found` where the route that takes it is not meant.
+   * Throws `invalid_request` if other software, such as a proxy, may read the target of a request differently (RFC 9112,
+   * section 3.2), and `not_found` if the router matches a path that the description does not have.
    */
   assertTarget(request: FastifyRequest): void {
     assertHost(request.raw);
@@ -58,8 +58,8 @@ export class Paths {
   }
 
   /**
-   * Answers OPTIONS on a path that exists, a browser's preflight too, which gets its permission for the API alone. Throws
-   * for everything else.
+   * Answers OPTIONS on a path that exists, also a browser's preflight, which gets permission only within the API. Throws for
+   * everything else.
    */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const methods = this.#methods(pathOf(request));
@@ -76,7 +76,7 @@ export class Paths {
 
   #notFound(request: FastifyRequest): ApiError {
     const given = encodedPathOf(request);
-    // Nobody mistypes more than that.
+    // A longer path is not a typing mistake, so it gets no hint.
     if (given.length > maxHintLength) return new ApiError('not_found', 'There is nothing at this path.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
     const document = this.#documents.has(decoded(path)) ? decoded(path) : undefined;

@@ -2,9 +2,9 @@ import { withoutKeys } from '../redact.ts';
 
 const maxLength = 100;
 
-/** A caller's text as it may stand in a message: in quotes, without keys, and cut where it is long. */
+/** A caller's text for a message: in quotes, without keys, and cut if it is long. */
 export function quote(text: string): string {
-  // Half a key would no longer be known as one.
+  // Keys are removed before cutting: half a key would not be recognized.
   const shown = withoutKeys(text);
   return JSON.stringify(shown.length <= maxLength ? shown : `${shown.slice(0, maxLength)}…`.toWellFormed());
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-/** What the paths of the API begin with. */
+/** The beginning of all paths of the API. */
 export const prefix = '/v1';
 
 /** Whether a request is for the API, whose answers all carry the limits and may be read by any web page. */
@@ -8,21 +8,21 @@ export const isForApi = (request: FastifyRequest) =>
   request.url.startsWith(`${prefix}/`) || isBelow(decodedPathOf(request));
 
 /**
- * The path that a request names: below `/v1` as the router reads it, and elsewhere as it is written. What stands before
- * this service may keep paths such as `/metrics` inside, and would not know them in another spelling.
+ * The path of a request: below `/v1` decoded as the router does, elsewhere as it is written. A proxy may block paths such
+ * as `/metrics`, and would not recognize them in another spelling.
  */
 export function pathOf(request: FastifyRequest): string {
   const path = decodedPathOf(request);
   return isBelow(path) ? path : withoutQueryAndOrigin(request);
 }
 
-/** Without query and fragment, and without the origin that a client of a proxy sends along. */
+/** Without query and fragment, and without the origin of a target in absolute form. */
 export const encodedPathOf = (request: FastifyRequest) =>
   withoutQueryAndOrigin(request).replace(/#.*$/s, '') || '/';
 
 /**
- * An encoded slash stays encoded, since it separates nothing. Of a path with a malformed part the first segment alone is
- * decoded, which tells whether it is below `/v1`: each part that fails costs as much as a request.
+ * An encoded slash stays encoded, since it is not a separator. If a part is malformed, only the first segment is decoded,
+ * to see whether the path is below `/v1`: each part that fails costs as much as a request.
  */
 export function decoded(path: string): string {
   const whole = decodedPart(path);

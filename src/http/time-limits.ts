@@ -4,17 +4,17 @@ export interface TimeLimits {
   headersMs: number;
   /** For a whole request. */
   requestMs: number;
-  /** How often Node.js looks whether one of these two is over. */
+  /** How often Node.js checks these two limits. */
   checkEveryMs: number;
-  /** How long it may read nothing of an answer. Node.js notices between one and two times this. */
+  /** How long it may stop reading an answer. Node.js notices after one to two times this. */
   unreadMs: number;
   /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
   idleMs: number;
-  /** How long it has to see that its connection ends, while what it still sends is read and dropped. */
+  /** How long it may go on sending after the service ended the connection; what it sends is dropped. */
   lingerMs: number;
 }
 
-/** `deploy/nginx.conf` and the pages on operations and security tell them, too. */
+/** `deploy/nginx.conf` and the pages on operations and security name them, too. */
 export const defaultTimeLimits: TimeLimits = {
   headersMs: 10_000,
   requestMs: 20_000,

@@ -4,7 +4,7 @@ import { type Page, type PageRequest, toPage } from '../page.ts';
 import { maxInt32, type PetStatus } from '../schema.ts';
 import type { InventoryItem } from './schema.ts';
 
-/** The rule by which orders and stock changes move the one status of a pet and its inventory entry. */
+/** The rule by which orders and stock changes set the status that a pet and its inventory entry share. */
 export function statusOfStock(stock: number, hasUnitsInOpenOrders: boolean): PetStatus {
   if (stock > 0) return 'available';
   return hasUnitsInOpenOrders ? 'pending' : 'sold';
@@ -29,7 +29,7 @@ export async function getInventory(sql: Sql, workspaceId: number, petId: number)
   return toInventoryItem(row ?? noSuchItem());
 }
 
-/** Sets the stock of a pet once `check` has agreed to what it was; its status follows by the rule. */
+/** Sets the stock of a pet if `check` accepts the present entry; the status follows by the rule. */
 export async function updateInventory(
   sql: Sql,
   workspaceId: number,
@@ -44,7 +44,7 @@ export async function updateInventory(
 
 /**
  * The inventory entry of a pet, or undefined where there is no such pet. The row stays locked until the transaction
- * ends: an update that changes nothing says so in the words of both engines.
+ * ends: an update that changes nothing locks it on both engines.
  */
 export async function lockInventory(
   sql: Sql,
@@ -57,8 +57,8 @@ export async function lockInventory(
 }
 
 /**
- * Writes the stock of a locked pet and moves the status by the rule, after the orders of the transaction are written.
- * Throws `conflict` where units come back to a stock that has no room for them.
+ * Writes the stock of a locked pet and sets the status by the rule, after the orders of the transaction are written.
+ * Throws `conflict` if returned units would make the stock exceed its maximum.
  */
 export async function settleStock(
   sql: Sql,

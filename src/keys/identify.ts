@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** How long a key is known, or known to be none, before it is looked up again. Changes take effect within a second. */
+/** How long the result of a look-up is used before the key is looked up again. Changes take effect within a second. */
 const trustMs = 500;
 const maxTrustedKeys = 100_000;
 const maxUnknownKeys = 1_000;
@@ -25,8 +25,8 @@ export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
 
 /**
  * Finds the caller of a request by its key. The answer is immediate for a key seen in the last half second and a
- * promise otherwise. Both throw `unauthorized` where there is no valid key (RFC 6750, section 3), and the promise
- * `rate_limited` where too many wait for theirs to be looked up.
+ * promise otherwise. Both fail with `unauthorized` if there is no valid key (RFC 6750, section 3), and the promise
+ * with `rate_limited` if too many requests wait for a look-up.
  */
 export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identify {
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
@@ -34,7 +34,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
   const asked = new Map<string, Promise<Caller | false>>();
   const lookUps = new LookUps();
 
-  /** The caller, false where a key is none, and undefined where that has to be asked. */
+  /** The caller; false if the key is known to be invalid; undefined if it has to be looked up. */
   const recall = (key: string): Caller | false | undefined => {
     const known = trusted.get(key);
     if (known && performance.now() < known.untilMs) return known.caller;
@@ -53,7 +53,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     return caller;
   };
 
-  /** Asks the storage once for all who want to know at once. */
+  /** Asks the storage once for all requests that wait for the same key. */
   const ask = (key: string): Promise<Caller | false> => {
     let asking = asked.get(key);
     if (!asking) {
@@ -67,7 +67,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     const address = addressOf(request);
     const { minute, day } = limiter.look(address, byAddress);
     const room = Math.min(minute.remaining, day.remaining);
-    // Whoever sends a key that was valid does not guess.
+    // Whoever sends a key that was valid is not guessing.
     const caller = trusted.has(key)
       ? await ask(key)
       : await lookUps.run(
@@ -81,7 +81,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
 
   return (request) => {
     const { headers, raw } = request;
-    // Node.js takes the first. Whoever stands before this service may take the last.
+    // Node.js uses the first. A proxy in front of this service may use the last.
     if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
       throw unauthorized('Authorization must be sent once.', 'invalid_token');
     }

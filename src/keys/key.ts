@@ -27,7 +27,7 @@ export function generateKey(): string {
   return body + checksum(body);
 }
 
-/** Whether a text can be a key at all, so that a mistyped one costs no look-up. */
+/** Whether a text has the form of a key, so that a mistyped one costs no look-up. */
 export function isWellFormedKey(text: string): boolean {
   return wholeKey.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }

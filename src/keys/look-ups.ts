@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 
-/** Look-ups that share a turn, and how long the next turn waits for. */
+/** How many look-ups share a turn, and how long the next turn waits. */
 const turnSize = 10;
 const turnMs = 10;
 const maxWaiting = 200;
 
 /**
- * Keeps those who guess keys from the storage. An address has as many look-ups under way as it may send requests without a
- * valid key. Those beyond, of all addresses together, wait for their turn: a thousand a second, of which a valid key needs
- * one to get in.
+ * Protects the storage from those who guess keys. An address may have as many look-ups under way as it may send requests
+ * without a valid key. Further look-ups, of all addresses together, wait for their turn: a thousand a second. A valid key
+ * needs only one of these.
  */
 export class LookUps {
   /** By address. */
@@ -17,7 +17,7 @@ export class LookUps {
   readonly #waiting: (() => Promise<void>)[] = [];
   #turn: Promise<void> | undefined;
 
-  /** Looks up at once or in turn; `room` is how many requests the address has left. Throws `rate_limited` for too many. */
+  /** Looks up at once or in turn; `room` is how many requests the address has left. Throws `rate_limited` if too many wait. */
   async run<T>(address: string, room: number, lookUp: () => Promise<T>): Promise<T> {
     const underWay = this.#underWay.get(address) ?? 0;
     if (underWay >= room) return this.#inTurn(room, lookUp);

@@ -13,7 +13,7 @@ export interface StoredKey {
   label?: string;
   createdAtMs: number;
   revokedAtMs?: number;
-  /** Bans that began until then are void. */
+  /** Bans that began until this time are void. */
   pardonedAtMs: number;
 }
 
@@ -24,17 +24,17 @@ export interface NewKey {
   label?: string;
 }
 
-/** What a key tells of the one who sends it. */
+/** What a key says about its sender. */
 export interface Caller {
   keyId: string;
   workspaceId: number;
   plan: Plan;
   quota: Quota;
-  /** Bans that began until then are void. */
+  /** Bans that began until this time are void. */
   pardonedAtMs: number;
 }
 
-/** Creates a key and answers its id and the key itself, which cannot be had again. */
+/** Creates a key and returns its id and the key itself, which cannot be shown again. */
 export async function createKey(sql: Sql, key: NewKey, nowMs: number): Promise<{ id: string; key: string }> {
   const id = `key_${randomDigits(12)}`;
   const secret = generateKey();
@@ -80,14 +80,14 @@ export async function findKey(sql: Sql, id: string): Promise<StoredKey | undefin
   return row && toStoredKey(row);
 }
 
-/** Revokes a key for good; the time of the first revocation stays. Answers whether there is such a key. */
+/** Revokes a key for good; the time of the first revocation stays. Returns whether there is such a key. */
 export async function revokeKey(sql: Sql, id: string, nowMs: number): Promise<boolean> {
   const rows = await sql`
     update api_keys set revoked_at_ms = coalesce(revoked_at_ms, ${nowMs}) where id = ${id} returning id`;
   return rows.length > 0;
 }
 
-/** Puts a key on another plan. Answers whether there is such a key. */
+/** Puts a key on another plan. Returns whether there is such a key. */
 export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | undefined): Promise<boolean> {
   const rows = await sql`
     update api_keys
@@ -96,7 +96,7 @@ export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | u
   return rows.length > 0;
 }
 
-/** Voids every ban of a key that began until now. Answers whether there is such a key. */
+/** Makes every ban of a key until now void. Returns whether there is such a key. */
 export async function pardonKey(sql: Sql, id: string, nowMs: number): Promise<boolean> {
   const rows = await sql`update api_keys set pardoned_at_ms = ${nowMs} where id = ${id} returning id`;
   return rows.length > 0;

@@ -15,8 +15,8 @@ export async function findAccount(sql: Sql, workspaceId: number, id: string): Pr
 }
 
 /**
- * Stores accounts in place of what was stored of them. Each may stand once. Their order is the same everywhere, so that
- * several instances do not lock each other out.
+ * Stores accounts over their older states. Each account may be in the list only once. All instances write in the same
+ * order, so that they cannot deadlock.
  */
 export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Account })[]): Promise<void> {
   const ordered = accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -37,7 +37,7 @@ export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Acc
   }
 }
 
-/** Forgets accounts that were last used before today and have no ban that could still tell. */
+/** Deletes accounts that were last used before today and have no ban that still matters. */
 export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number): Promise<void> {
   return inBatches(
     db,
@@ -50,7 +50,7 @@ export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number)
   );
 }
 
-/** The account that eight numbers in the order of the table's columns tell. */
+/** The account from eight numbers in the order of the table's columns. */
 export const toAccount = (row: Row): Account => {
   const [minute, minuteCount, day, dayCount, strikes, bans, bannedAtMs, bannedUntilMs] = row.map(Number) as [
     number,

@@ -15,7 +15,7 @@ export const subjectOf = (address = 'unknown'): Subject => ({ workspaceId: 0, id
 
 /**
  * What counts as one caller among those without a key: an IPv4 address, or the /64 of an IPv6 address, since a single
- * customer usually has a whole one. A port, as some proxies add it, is of no matter. Undefined for what is no address.
+ * customer usually has a whole one. A port, which some proxies add, is ignored. Undefined for text that is not an address.
  */
 export function addressGroup(address: string | undefined): string | undefined {
   const [, bracketed, bare = address] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address ?? '') ?? [];

@@ -3,10 +3,10 @@
 -- KEYS: the account.
 -- ARGV: perMinute, perDay, pardonedAtMs, the time or nothing for the clock of this server, and where there are ban
 --       rules: strikesFactor, firstMs, longestMs, growth, memoryMs.
--- Answers the outcome, whether a ban began (1), the time, and the eight numbers of the account.
+-- Returns the outcome, whether a ban began (1), the time, and the eight numbers of the account.
 
 local minute_ms, day_ms, min_strikes = 60000, 86400000, 10
--- Beyond the time when an account tells nothing any more, for the case that a clock is set back.
+-- How much longer an account is kept than it is needed, in case a clock is set back.
 local keep_ms = 3600000
 
 local per_minute, per_day, pardoned_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

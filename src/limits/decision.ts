@@ -5,13 +5,13 @@
  * windows at once, the calendar minute and the calendar day in UTC. A request is admitted if both windows have room, and
  * then counts once in each; if either is full it is refused and counts in neither, so that a client that waits until the
  * full window is over is admitted, whatever it tried meanwhile. The answer describes the binding window, the one with
- * the least room left; between equals the longer one, because waiting for the shorter would not help.
+ * the least room left; if both are equal the longer one, because waiting for the shorter would not help.
  *
  * Refused requests are strikes. When the strikes of one minute exceed what the plan admits in a minute (though never
  * fewer than ten), the client is not backing off, and its key is banned, from that very request on. The first ban is
  * short; a ban that begins within the memory of the one before grows by a factor, up to a longest. A request during a ban
- * changes nothing: it neither counts nor prolongs. When a ban begins the strikes start again from none, and when it ends
- * nothing else has to happen: it is over because the time it said has come. A pardon voids every ban that began until then.
+ * changes nothing: it neither counts nor prolongs. When a ban begins the strikes start again from zero. When its
+ * time has come it is over, and nothing else has to happen. A pardon makes every ban that began until then void.
  *
  * All of this is `decide`, a pure function of the account, the terms and the time. It needs no timer: windows and bans
  * pass by comparing numbers. Time never goes back for an account: if the clock does, by less than a day, the account stays
@@ -23,7 +23,7 @@ import type { Quota } from './plans.ts';
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
 
-/** What is remembered of a caller. Times are milliseconds since 1970; windows are numbered from there. */
+/** What is remembered about a caller. Times are milliseconds since 1970; windows are numbered from there. */
 export interface Account {
   readonly minute: number;
   readonly minuteCount: number;
@@ -49,12 +49,12 @@ export const newAccount: Account = {
 };
 
 export interface BanRules {
-  /** Strikes that are borne in a minute, as a multiple of what the plan admits in one. */
+  /** Strikes allowed per minute, as a multiple of what the plan admits in one. */
   strikesFactor: number;
   /** Length of the first ban. */
   firstMs: number;
   longestMs: number;
-  /** How much longer a ban is than the one before. */
+  /** The factor by which a ban is longer than the one before. */
   growth: number;
   /** For how long after the start of a ban the next one is longer. */
   memoryMs: number;
@@ -68,18 +68,18 @@ export const defaultBanRules: BanRules = {
   memoryMs: dayMs,
 };
 
-/** Strikes that are borne in a minute at least, however small the plan. */
+/** Strikes allowed per minute at least, however small the plan. */
 export const minStrikes = 10;
 
-/** What applies to a caller. Without ban rules it is never banned. */
+/** The limits of a caller. Without ban rules it is never banned. */
 export interface Terms {
   quota: Quota;
   banRules?: BanRules;
-  /** Bans that began until then are void. */
+  /** Bans that began until this time are void. */
   pardonedAtMs?: number;
 }
 
-/** A window as the answer tells it: what is left of its quota, and when it is over. */
+/** A window as the answer describes it: what is left of its quota, and when it ends. */
 export interface WindowState {
   quota: number;
   remaining: number;
@@ -90,7 +90,7 @@ export interface Decision {
   outcome: 'admitted' | 'limited' | 'banned';
   /** Whether this request began the ban. */
   isNewBan: boolean;
-  /** What the clock said, from which a client counts the seconds. */
+  /** The time of the clock, from which a client counts the seconds. */
   nowMs: number;
   minute: WindowState;
   day: WindowState;
@@ -135,14 +135,14 @@ function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): nu
   return Math.ceil(Math.min(lengthMs, longestMs));
 }
 
-/** How an account stands, as a decision that charges nothing. */
+/** The state of an account, as a decision that charges nothing. */
 export function look(account: Account, terms: Terms, clockMs: number): Decision {
   return describe('admitted', turn(account, terms, clockMs).current, terms.quota, clockMs, false);
 }
 
 /**
- * The account as it stands, and its time, which never goes back: windows that are over are empty, and pardoned bans are
- * forgotten.
+ * The account at the given time, and its own time, which never goes back. Windows that are over are empty, and pardoned
+ * bans are forgotten.
  */
 export function turn(
   account: Account,
@@ -179,7 +179,7 @@ function answer(
   return { decision: describe(outcome, account, quota, nowMs, isNewBan), account };
 }
 
-/** The decision with an outcome on an account, as it stands after it. */
+/** The decision with this outcome, for the account after it. */
 export function describe(
   outcome: Decision['outcome'],
   account: Account,
@@ -203,7 +203,7 @@ export function describe(
   };
 }
 
-/** The end of the ban, or of the window that is still full then. */
+/** The end of the ban, or of a window that is still full then. */
 function retryAt(
   account: Account,
   minuteLeft: number,

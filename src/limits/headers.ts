@@ -2,8 +2,8 @@ import { ApiError } from '../errors.ts';
 import type { Decision, WindowState } from './decision.ts';
 
 /**
- * The header fields that tell a caller where it stands: `X-RateLimit-*` for the binding window, and for both windows the
- * fields of draft-ietf-httpapi-ratelimit-headers. During a ban nothing remains until it ends.
+ * The header fields about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
+ * of draft-ietf-httpapi-ratelimit-headers. During a ban zero requests remain until it ends.
  */
 export function limitHeaders({
   outcome,
@@ -27,7 +27,7 @@ export function limitHeaders({
   };
 }
 
-/** The refusal of a request that was not admitted: 429, or 403 during a ban, with the time to come back. */
+/** The refusal of a request that was not admitted: 429, or 403 during a ban, with the time to try again. */
 export function limitRefusal(decision: Decision): ApiError {
   const { outcome, nowMs, retryAtMs } = decision;
   const seconds = secondsUntil(retryAtMs, nowMs);
@@ -50,5 +50,5 @@ export function limitRefusal(decision: Decision): ApiError {
 const fullWindow = ({ minute, day }: Decision) =>
   day.remaining === 0 ? { window: 'day', quota: day.quota } : { window: 'minute', quota: minute.quota };
 
-/** Whole seconds until a time, at least 1, so that after them it has come. */
+/** Whole seconds until a time, rounded up, at least 1. */
 const secondsUntil = (timeMs: number, nowMs: number) => Math.max(1, Math.ceil((timeMs - nowMs) / 1000));

@@ -8,25 +8,25 @@ export interface Subject {
   id: string;
 }
 
-/** Keeps the accounts of all callers, and decides on their requests by `decide` of decision.ts. */
+/** Keeps the accounts of all callers, and decides on their requests with `decide` of decision.ts. */
 export interface Limiter {
-  /** Decides on one request of `subject`: at once where nothing has to be waited for. */
+  /** Decides on one request of `subject`, at once if nothing has to be waited for. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
-  /** How the account of `subject` stands as far as this process knows, without charging it. */
+  /** The state of the account of `subject` as far as this process knows, without charging it. */
   look(subject: Subject, terms: Terms): Decision;
-  /** Forgets what no longer tells anything, given how long a ban is remembered. */
+  /** Forgets accounts that no longer matter, given how long a ban is remembered. */
   forgetOld(memoryMs: number): Promise<void>;
-  /** Keeps what has to be kept and stops. */
+  /** Saves what has to be saved and stops. */
   close(): Promise<void>;
-  /** How sharing with other instances goes, where it was asked for. */
+  /** The state of sharing with other instances, if it is configured. */
   readonly sharing?: Readonly<Sharing>;
 }
 
 export interface Sharing {
   /** Whether accounts are shared now. */
   isShared: boolean;
-  /** Decisions that were made alone meanwhile. */
+  /** Decisions made by this instance alone while the shared store was away. */
   fallbacks: number;
-  /** Questions to the shared store, each with its answer. */
+  /** Round trips to the shared store. */
   roundTrips: number;
 }

@@ -5,10 +5,10 @@ import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
 import { type Account, type Decision, decide, look, newAccount, type Terms } from './decision.ts';
 import type { Limiter, Subject } from './limiter.ts';
 
-/** Accounts that are kept at hand. The others wait in storage. */
+/** How many accounts are kept in memory. The others are read from storage when they are used. */
 const maxAccounts = 100_000;
 const saveEveryMs = 500;
-/** Changed accounts that are saved without waiting for the next turn; more at once would hold up requests. */
+/** With so many changed accounts, saving does not wait for its timer: saving more at once would delay requests. */
 const maxUnsaved = 4_000;
 /**
  * How many changed accounts are kept in memory while they cannot be saved. Once there are so many, further accounts of
@@ -22,7 +22,7 @@ interface Entry extends Subject {
 
 /**
  * Counts in this process and saves what changed twice a second, so that a restart forgets nothing and a crash at most
- * the last second. One timer serves all accounts. An account that is not at hand is read from storage once.
+ * the last second. One timer serves all accounts. An account that is not in memory is read from storage once.
  */
 export class LocalLimiter implements Limiter {
   readonly #db: Database;
@@ -43,13 +43,13 @@ export class LocalLimiter implements Limiter {
     this.#timer = setInterval(() => this.save(), saveEveryMs).unref();
   }
 
-  /** Decides at once if the account is at hand. */
+  /** Decides at once if the account is in memory. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
     const entry = this.#atHand(subject);
     if (entry) return this.#charge(entry, terms);
     return this.#load(subject).then(
       (entry) => this.#charge(entry, terms),
-      // Without storage there is nothing to count on, and the request will fail.
+      // Without storage there is no account to count in, and the request will fail.
       () => this.look(subject, terms),
     );
   }
@@ -74,7 +74,7 @@ export class LocalLimiter implements Limiter {
     return look(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
   }
 
-  /** Goes on from an account that was decided on elsewhere. It is saved once it is charged here. */
+  /** Takes over an account that Valkey decided on. It is saved once it is charged here. */
   adopt({ workspaceId, id }: Subject, account: Account): void {
     const entry = this.#atHand({ id });
     if (entry) entry.account = account;

@@ -1,4 +1,4 @@
-/** How many requests are admitted in a calendar minute and in a calendar day, both in UTC. */
+/** How many requests are admitted in a calendar minute and a calendar day, both in UTC. */
 export interface Quota {
   perMinute: number;
   perDay: number;

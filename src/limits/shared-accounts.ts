@@ -8,16 +8,16 @@ import type { Valkey } from './valkey.ts';
 const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
 const scriptSha1 = hash('sha1', script);
 
-/** Names accounts in Valkey, all that is kept of one under one name, so that a cluster keeps it in one slot. */
+/** The name of an account in Valkey. All its data is under one name, so that a cluster keeps it in one slot. */
 export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
   `${prefix}account:${workspaceId}:${id}`;
 
-/** Names an account that is nobody's, in the slot of another. */
+/** The name of an account that no caller has, in the slot of another. */
 export const probeName = (name: string) => `petstore:probe:{${name}}`;
 
 /**
- * Decides on one request in Valkey, at once for all instances, and answers the decision and the account after it. Time is
- * that of the server's clock unless one is given. `onSend` is called at each round trip: one, or two where the server
+ * Decides on one request in Valkey, at once for all instances, and returns the decision and the account after it. The
+ * time is that of the server's clock unless one is given. `onSend` is called at each round trip: one, or two where the server
  * does not know the script yet.
  */
 export async function decideShared(

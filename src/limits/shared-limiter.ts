@@ -11,9 +11,9 @@ const probeEveryMs = 500;
 
 export interface ShareOptions {
   urls: readonly string[];
-  /** How long a request waits for Valkey before this instance goes on alone. */
+  /** How long a request waits for Valkey before this instance counts alone. */
   timeoutMs: number;
-  /** What the names of accounts begin with. */
+  /** The prefix of the names of accounts. */
   prefix?: string;
   /** Milliseconds since 1970. Without it the clock of Valkey counts, so that all instances share one. */
   clock?: () => number;
@@ -21,9 +21,9 @@ export interface ShareOptions {
 
 /**
  * Counts in Valkey, so that all instances share every account. At the first question that fails or is not answered in
- * time, the connection is given up and this instance goes on alone, from the accounts as it saw them last, without any
- * further waiting. Meanwhile connections are tried in the background, and sharing goes on over the first on which a
- * decision succeeds in the very slot that failed.
+ * time, the connection is given up and this instance counts alone, from the accounts as it saw them last, without further
+ * waiting. It tries new connections in the background, and shares again over the first on which a decision succeeds in
+ * the slot that failed.
  */
 export class SharedLimiter implements Limiter {
   readonly sharing: Sharing = { isShared: false, fallbacks: 0, roundTrips: 0 };
@@ -41,7 +41,7 @@ export class SharedLimiter implements Limiter {
     this.#log = log;
   }
 
-  /** Begins to share, or alone if Valkey does not answer. */
+  /** Starts with shared limits, or alone if Valkey does not answer. */
   async start(): Promise<void> {
     await this.#share().catch((error: Error) => this.#goAlone(error));
   }

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 
-/** A server, or a cluster. What a connection cannot carry fails with it: none is opened again. */
+/** A server or a cluster. Commands on a connection that breaks fail; it is not opened again. */
 export type Valkey = Redis | Cluster;
 
 const destroyAfterMs = 100;
@@ -26,7 +26,7 @@ const isClusterNode = async (server: Redis) => (await server.info('cluster')).in
 
 async function connect<Client extends Valkey>(client: Client, withinMs: number): Promise<Client> {
   let reason: Error | undefined;
-  // What breaks a connection is also told by the commands that fail with it.
+  // The commands that fail with a connection report its error, too.
   client.on('error', (error: Error) => {
     reason ??= error;
   });
@@ -41,7 +41,7 @@ async function connect<Client extends Valkey>(client: Client, withinMs: number):
 
 async function open(client: Valkey): Promise<void> {
   await client.connect();
-  // A node would be connected to when it is first asked, so that this request might wait too long.
+  // Otherwise a node would be connected when it is first used, and that request might wait too long.
   if (client instanceof Cluster) await Promise.all(client.nodes('master').map((node) => node.ping()));
 }
 
@@ -56,7 +56,7 @@ function clusterOf(nodes: readonly URL[]): Cluster {
     lazyConnect: true,
     enableOfflineQueue: false,
     clusterRetryStrategy: () => null,
-    // A certificate is made out to the name, so names are left to the socket to look up.
+    // A certificate names the host, so the socket looks up the name.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions,
   });

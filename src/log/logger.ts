@@ -3,11 +3,11 @@ import { type DestinationStream, pino } from 'pino';
 import type { LogLevel } from '../config.ts';
 import { withoutSecrets } from '../redact.ts';
 
-/** Characters of one field, which may hold what a caller sent, and of each field of an error, which has a stack. */
+/** Maximum characters of a field, which may hold text of a caller, and of a field of an error, which has a stack. */
 const maxFieldLength = 1_000;
 const maxErrorFieldLength = 4_000;
 
-/** A logger that writes JSON lines. No API key and no password of an address gets through, wherever in a line it stands. */
+/** A logger that writes JSON lines. No API key and no password of an address gets through, wherever it is in a line. */
 export function createLogger(level: LogLevel, stream: DestinationStream): FastifyBaseLogger {
   return pino(
     {
@@ -27,7 +27,7 @@ export function createLogger(level: LogLevel, stream: DestinationStream): Fastif
   );
 }
 
-/** Every line of the service goes through here, so that nothing is copied where nothing is long. */
+/** Every line of the service passes here, so it copies nothing unless a field is long. */
 function cutFields(fields: Record<string, unknown>, maxLength: number): Record<string, unknown> {
   let cut = fields;
   for (const name in fields) {
@@ -38,7 +38,7 @@ function cutFields(fields: Record<string, unknown>, maxLength: number): Record<s
   return cut;
 }
 
-/** Secrets are taken out first, for half a key is not recognized as one. */
+/** Secrets are removed first: half a key would not be recognized. */
 function cutText(text: string, maxLength: number): string {
   const clean = withoutSecrets(text);
   const more = clean.length - maxLength;

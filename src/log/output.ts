@@ -1,7 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
-/** Characters that may wait for a slow reader: seconds of a busy service. */
+/** Maximum characters that wait for a slow reader: some seconds of a busy service. */
 export const maxWaiting = 4 * 1024 * 1024;
 const longestPauseMs = 100;
 /** How long the end of the process waits for the reader. */
@@ -9,9 +9,9 @@ const flushWithinMs = 1_000;
 const flushPauseMs = 10;
 
 /**
- * Writes lines to a file descriptor, in the background, so that a reader that is slow, stands still or is gone stops
- * nobody. What waits is bounded. What does not fit, or cannot be written, is dropped and counted. A pipe must be
- * non-blocking, which Node.js makes that of `process.stdout`.
+ * Writes lines to a file descriptor, in the background, so that a slow, stopped or missing reader does not block the
+ * service. The waiting lines are bounded. What does not fit, or cannot be written, is dropped and counted. A pipe must be
+ * non-blocking, as Node.js makes that of `process.stdout`.
  */
 export class LogOutput implements DestinationStream {
   /** Lines that were dropped until now. */
@@ -20,7 +20,7 @@ export class LogOutput implements DestinationStream {
   onReadAgain: (dropped: number) => void = () => {};
   readonly #fd: number;
   #waiting = '';
-  /** What is left of what was taken for writing. */
+  /** What is left of the text that is being written. */
   #chunk = Buffer.alloc(0);
   #isWriting = false;
   #isPausing = false;
@@ -40,10 +40,10 @@ export class LogOutput implements DestinationStream {
     if (!this.#isWriting && !this.#isPausing) this.#writeNext();
   }
 
-  /** Writes what waits before the process ends, as far as the reader takes it within a second. */
+  /** Writes what waits before the process ends, as far as the reader reads it within a second. */
   flush(): void {
     const deadlineMs = performance.now() + flushWithinMs;
-    // What the system is writing just now is not written twice.
+    // What the system is writing at this moment must not be written twice.
     let rest = this.#isWriting ? this.#take() : Buffer.concat([this.#chunk, this.#take()]);
     while (rest.length > 0 && performance.now() < deadlineMs) {
       try {
@@ -87,11 +87,11 @@ export class LogOutput implements DestinationStream {
       this.#isPausing = false;
       this.#writeNext();
     };
-    // What nobody reads keeps no process alive.
+    // A log that nobody reads must not keep the process alive.
     setTimeout(goOn, this.#pauseMs).unref();
   }
 
-  /** Drops what could not be written, for the next may be: a full disk gets room, and a named pipe a new reader. */
+  /** Drops only what could not be written. Later lines may succeed, once a full disk has room or a named pipe has a reader. */
   #drop(): void {
     for (let at = this.#chunk.indexOf('\n'); at !== -1; at = this.#chunk.indexOf('\n', at + 1))
       this.dropped++;

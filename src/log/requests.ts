@@ -8,7 +8,7 @@ const intervalMs = 1_000;
 
 /**
  * Writes one line for each answered request. Requests of callers with a key are bounded by
- * their limits and all stand in the log. Of any others, as many as somebody sends, it keeps a sample.
+ * their limits and are all logged. Others are not bounded, so only a sample of them is logged.
  */
 export class RequestLog {
   readonly #log: FastifyBaseLogger;
@@ -63,18 +63,18 @@ export class RequestLog {
       this.#log.error({ reqId: request.id, err }, 'failed');
   }
 
-  /** Tells what was left out and not told yet. */
+  /** Logs how much was left out since the last report. */
   close(): void {
     this.#answers.endInterval();
     this.#failures.endInterval();
   }
 }
 
-/** Takes so many lines in each interval, and tells at its end how many were left out. */
+/** Lets a fixed number of lines through in each interval, and reports at its end how many were left out. */
 class Sample {
   leftOut = 0;
   readonly #tell: (leftOut: number) => void;
-  /** As many addresses as lines, at most. */
+  /** Holds at most as many addresses as lines. */
   readonly #taken = new Map<string | undefined, number>();
   #left = fromAll;
   #told = 0;

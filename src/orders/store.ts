@@ -120,7 +120,7 @@ function assertOpen({ id, complete }: StoredOrder): void {
   if (complete) throw new ApiError('order_complete', `Order ${id} is complete and closed.`);
 }
 
-/** An update that changes nothing locks the row until the transaction ends, in the words of both engines. */
+/** An update that changes nothing locks the row until the transaction ends, on both engines. */
 async function lockOrder(sql: Sql, workspaceId: number, id: number): Promise<StoredOrder> {
   const [row] = await sql`
     update orders set quantity = quantity where workspace_id = ${workspaceId} and id = ${id}

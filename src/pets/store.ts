@@ -80,7 +80,7 @@ export async function deletePet(
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
 }
 
-/** An update that changes nothing locks the row until the transaction ends, in the words of both engines. */
+/** An update that changes nothing locks the row until the transaction ends, on both engines. */
 async function lockPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> {
   const [row] = await sql`
     update pets set stock = stock where workspace_id = ${workspaceId} and id = ${id}
