@@ -6,7 +6,7 @@ import { type Page, type PageRequest, pageQuery } from './page.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Tag = 'Pets' | 'Store';
 
-/** What an operation is: everything the router, the reader of requests and the description need to know. */
+/** An operation: everything that the router, the reader of requests and the description need. */
 export interface Operation extends Shape {
   params: TProperties;
   query: TProperties;
@@ -29,11 +29,11 @@ interface Shape {
   deprecated?: Deprecation;
   /** Whether the reference offers no way to send a request. */
   hideTryItPanel?: boolean;
-  /** Path parameters of the code samples, where the examples of the schemas name what the operation refuses. */
+  /** Path parameters of the code samples, if the operation would refuse the examples of the schemas. */
   sampleParams?: Record<string, number>;
 }
 
-/** A deprecation as the description and the headers tell it. Dates are midnights in UTC, as YYYY-MM-DD. */
+/** A deprecation, for the description and the headers. Dates mean midnight in UTC, as YYYY-MM-DD. */
 export interface Deprecation {
   since: string;
   sunset: string;
@@ -41,14 +41,14 @@ export interface Deprecation {
   successor: string;
 }
 
-/** An operation as its room writes it, with types that follow from the schemas. */
+/** An operation as its folder declares it, with types that follow from the schemas. */
 interface Definition<Params extends TProperties, Query extends TProperties, Body extends TProperties, Result>
   extends Shape {
   params?: Params;
   query?: Query;
   body?: TObject<Body>;
   success: Success<Result>;
-  /** Errors beyond those that follow from the operation's shape. */
+  /** Errors besides those that follow from the operation's shape. */
   errors?: readonly ErrorCode[];
   /**
    * Answers the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
@@ -57,15 +57,15 @@ interface Definition<Params extends TProperties, Query extends TProperties, Body
   handle(sql: Sql, input: Input<Params, Query, Body>): Promise<Result>;
 }
 
-/** What a handler is given of a request: valid values only. */
+/** What a handler gets of a request: valid values only. */
 export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
   workspaceId: number;
   params: Static<TObject<Params>>;
   query: Static<TObject<Query>> & { limit?: number };
   body: Static<TObject<Body>>;
-  /** The part of a list that is asked for. */
+  /** The requested part of a list. */
   page: PageRequest;
-  /** Throws `precondition_failed` when If-Match or If-None-Match forbid to change `current`. */
+  /** Throws `precondition_failed` if If-Match or If-None-Match does not allow a change to `current`. */
   assertMayChange(current: unknown): void;
 }
 
@@ -75,7 +75,7 @@ export interface Success<Result> {
   status: 200 | 201 | 204;
   description: string;
   schema?: TSchema;
-  /** Where a created resource is, below the base URL. */
+  /** The path of a created resource, below the base URL. */
   locationOf?(result: Result): string;
 }
 
@@ -93,7 +93,7 @@ export function created<S extends TSchema>(
   return { kind: 'created', status: 201, description, schema, locationOf };
 }
 
-/** 200 with an array in the order of ids, and a Link when more follows. Adds `limit` and `cursor` to the query. */
+/** 200 with an array in the order of ids, and a Link if more follow. Adds `limit` and `cursor` to the query. */
 export function page<Item>(schema: TSchema & { '~item'?: Item }, description: string): Success<Page<Item>> {
   return { kind: 'page', status: 200, description, schema };
 }
@@ -119,7 +119,7 @@ export function operation<
 export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
   method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
 
-/** Every error an operation can answer with: those that follow from its shape, and its own. */
+/** Every error that an operation can return: those that follow from its shape, and its own. */
 function errorsOf(
   operation: Pick<Operation, 'method' | 'params' | 'body' | 'deprecated'> & { errors?: readonly ErrorCode[] },
 ) {

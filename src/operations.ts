@@ -4,7 +4,7 @@ import type { Operation } from './operation.ts';
 import { orderOperations } from './orders/operations.ts';
 import { petOperations } from './pets/operations.ts';
 
-/** Everything the API can be asked, in the order of the reference. */
+/** All operations of the API, in the order of the reference. */
 export const operations: readonly Operation[] = [
   ...petOperations,
   ...categoryOperations,

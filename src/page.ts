@@ -40,7 +40,7 @@ export const pageQuery = {
 };
 
 /**
- * A page from rows that begin with their id and were asked for with `limit + 1`: the one too many shows that more
+ * A page from rows that begin with their id and were read with `limit + 1`: the extra row shows that more
  * follow.
  */
 export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => Item): Page<Item> {
@@ -48,7 +48,7 @@ export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => I
   return rows.length > limit ? { items, next: Number(rows[limit - 1]?.[0]) } : { items };
 }
 
-/** The id that a cursor of this operation stands for, or undefined where it is not one. */
+/** The id in a cursor of this operation, or undefined if it is not one. */
 export function readCursor(operationId: string, cursor: string): number | undefined {
   const id = Number(
     Buffer.from(cursor, 'base64url')

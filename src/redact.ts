@@ -1,4 +1,4 @@
-/** `character` as it is, or percent-encoded any number of times, as the two `hexadecimal` digits tell. */
+/** A pattern for `character`, plain or percent-encoded any number of times as its two `hexadecimal` digits. */
 const orEncoded = (character: string, hexadecimal: string) => `(?:${character}|%(?:25)*${hexadecimal})`;
 
 const underscore = orEncoded('_', '5[Ff]');
@@ -7,7 +7,7 @@ const prefixOfKeys = [orEncoded('p', '70'), orEncoded('e', '65'), orEncoded('t',
 /** A letter or digit of ASCII. */
 const digit = orEncoded('[0-9A-Za-z]', '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])');
 
-/** API keys in any text, a URL too. What follows on one may be another, whose beginning was taken for its end. */
+/** API keys in any text, a URL too. The text after a key may be another key, whose beginning was taken for the end of the first. */
 const keysInText = new RegExp(`${prefixOfKeys}${digit}{36}(?:${digit}|${underscore})*`, 'g');
 
 /** The password in an address such as DATABASE_URL. */

@@ -1,4 +1,4 @@
-/** Where people find the reference when callers find the API at `baseUrl`, behind a proxy with a prefix too. */
+/** The address of the reference for an API at `baseUrl`, also behind a proxy with a prefix. */
 export const referenceUrl = (baseUrl: string) => baseUrl.replace(/v1$/, 'reference');
 
 /** The same with a key for the page, behind `#`, so that a browser does not send it (RFC 9110, section 7.1). */

@@ -7,7 +7,7 @@ Format.Set('date-time', (text) => toUtc(text) !== undefined);
 
 export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
 
-/** A 64-bit integer identifier. Ids that exist stay within the integers that JSON numbers hold exactly. */
+/** A 64-bit integer identifier. Existing ids are small enough to be exact as JSON numbers. */
 export const Id = (description: string, options: { readOnly?: true } = {}) =>
   Type.Integer({ format: 'int64', description, examples: [1], ...options });
 
@@ -15,13 +15,13 @@ export const Id = (description: string, options: { readOnly?: true } = {}) =>
 const anyText = '^[^\\u0000]*$';
 const notBlank = '^\\s*[^\\s\\u0000][^\\u0000]*$';
 
-/** What each pattern of a schema asks for, as messages say it. */
+/** The words of messages for each pattern of a schema. */
 export const patternWords: Readonly<Record<string, string>> = {
   [anyText]: 'without the null character',
   [notBlank]: 'not only white space, without the null character',
 };
 
-/** Text of 1 to `maxLength` characters that is more than white space. */
+/** Text of 1 to `maxLength` characters that is not only white space. */
 export const Name = (maxLength: number, description: string, example: string) =>
   Type.String({
     minLength: 1,
@@ -51,7 +51,7 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
 });
 export type PetStatus = Type.Static<typeof PetStatus>;
 
-/** So many digits, with a sign or without, are always exact in a double. */
+/** An integer of so many digits, with or without a sign, is always exact in a double. */
 const digitsOfSafeIntegers = 15;
 
 const [minInt64, maxInt64] = ['-9223372036854775808', '9223372036854775807'];
@@ -59,20 +59,20 @@ const [minInt64, maxInt64] = ['-9223372036854775808', '9223372036854775807'];
 /** The largest double below 2^63. */
 const maxInt64Double = 2 ** 63 - 1024;
 
-/** Whether a number stands for a signed 64-bit integer, as toInt64 gives it. */
+/** Whether a number is a signed 64-bit integer, as toInt64 returns it. */
 export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
 
-/** Whether a number stands for a signed 32-bit integer. */
+/** Whether a number is a signed 32-bit integer. */
 export const isInt32 = (value: number) => value >= minInt32 && value <= maxInt32;
 
 /**
- * The number for a decimal integer without zeros before it, or undefined outside 64 bits. Beyond 2^53 it is the nearest double that is still
- * within 64 bits: it tells such ids from impossible ones, columns take it, and no row has an id that large.
+ * The number for a decimal integer without leading zeros, or undefined outside 64 bits. Beyond 2^53 it is the nearest
+ * double within 64 bits: such an id is valid and columns accept it, but no row has an id that large.
  */
 export function toInt64(digits: string): number | undefined {
   if (digits.length <= digitsOfSafeIntegers) return Number(digits);
   const last = digits.startsWith('-') ? minInt64 : maxInt64;
-  // Of as many digits, the greater number is the greater text.
+  // With equally many digits, the greater number is the greater text.
   if (digits.length > last.length || (digits.length === last.length && digits > last)) return undefined;
   return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
 }
@@ -97,8 +97,8 @@ export const ErrorBody = Type.Object(
 );
 
 /**
- * The properties of a JSON Merge Patch (RFC 7396): every one may be absent, and null takes an optional one back to its
- * default or away.
+ * The properties of a JSON Merge Patch (RFC 7396): every one may be absent, and null sets an optional one to its
+ * default or removes it.
  */
 export function patchOf(properties: TProperties): TProperties {
   const changed = Object.entries(properties).map(([name, property]) => {
@@ -108,7 +108,7 @@ export function patchOf(properties: TProperties): TProperties {
   return Object.fromEntries(changed);
 }
 
-/** What is absent from a patch stays as it is, so that a default would mislead. */
+/** A field that is absent from a patch stays as it is, so a default would mislead. */
 function withoutDefault(schema: TSchema): TSchema {
   const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as { default?: unknown };
   delete copy.default;

@@ -16,12 +16,12 @@ import { openStorage } from './storage.ts';
 
 const sweepEveryMs = 60 * 60 * 1000;
 const checkParentEveryMs = 250;
-/** Requests in flight get this long when the service is told to stop. */
+/** How long requests in flight may take when the service is told to stop. */
 const stopWithinMs = 10_000;
 /** The last lines of the log get this long to be written. */
 const lastWriteMs = 2_000;
 
-/** Opens the storage, sets up the demonstration if it is wanted, and serves until a signal stops it. */
+/** Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. */
 export async function serve(config: Config): Promise<void> {
   const db = await openStorage(config, { isService: true });
   try {
@@ -49,7 +49,7 @@ export async function serve(config: Config): Promise<void> {
   }
 }
 
-/** Limits in this process, or for all instances through Valkey if there is to be one. */
+/** Limits in this process, or shared by all instances through Valkey if it is configured. */
 async function openLimiter(
   { valkeyUrls, valkeyTimeoutMs }: Config,
   db: Database,
@@ -63,7 +63,7 @@ async function openLimiter(
   return shared;
 }
 
-/** The configuration with a free port in the place of 0. The app names it in its answers, so it must be known before. */
+/** The configuration with a free port instead of 0. Answers contain the port, so it must be known before the start. */
 async function withPort(config: Config): Promise<Config> {
   if (config.port !== 0) return config;
   const server = createServer();
@@ -78,7 +78,7 @@ async function withPort(config: Config): Promise<Config> {
 const listen = (app: FastifyInstance, { port, host }: Config) =>
   app.listen({ port, host }).catch((error) => refuse(error, { port, host }));
 
-/** Says what is wrong with the settings that no server can listen by. */
+/** Explains why the server cannot listen on the configured address. */
 function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
   const { code } = error;
   if (code === 'EADDRINUSE') throw new Error(`PORT ${port} on ${host} is in use.`);
@@ -95,7 +95,7 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
     if (isStopping) return;
     isStopping = true;
     app.log.info(`stopping on ${signal}`);
-    // An answer that was under way leaves its connection open for more, which nobody will take.
+    // After an answer that was under way its connection stays open for requests that nobody will accept.
     setInterval(() => app.server.closeIdleConnections(), 100).unref();
     setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
     await app.close();
@@ -109,7 +109,7 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
   if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
 }
 
-/** npm runs scripts in a shell that ends on a signal and does not pass it on, and that outlives npm. */
+/** npm runs scripts in a shell that ends on a signal without passing it on, and that outlives npm. */
 function stopWithParent(stop: () => void): void {
   const started = ancestors();
   setInterval(() => {
@@ -117,7 +117,7 @@ function stopWithParent(stop: () => void): void {
   }, checkParentEveryMs).unref();
 }
 
-/** The parent and, where Linux tells it, the parent's own. On macOS the shell becomes its one command. */
+/** The parent and, on Linux, its parent. On macOS the shell is replaced by its one command. */
 function ancestors(): string {
   try {
     return `${process.ppid} ${/^PPid:.*$/m.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'))}`;

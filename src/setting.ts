@@ -1,17 +1,17 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** A variable of the environment that sets something. */
+/** A setting: an environment variable. */
 export interface Setting<Value> {
   variable: string;
-  /** The text that counts where the variable is absent or empty. `{PORT}` in it stands for the text of that variable. */
+  /** The text to use if the variable is absent or empty. `{PORT}` in it is replaced by the text of that variable. */
   default: string;
-  /** For people, with what can be typed in backquotes. */
+  /** For people, with literal values in backquotes. */
   meaning: string;
   read: Reader<Value>;
 }
 
-/** The value that a text sets. Throws ConfigError where it sets none, naming the variable, and no text that may hold a secret. */
+/** Reads the value from a text. Throws ConfigError that names the variable, but repeats no text that may hold a secret. */
 export type Reader<Value> = (text: string, variable: string) => Value;
 
 /** A value that cannot be used; its message is one line that names the variable. */
@@ -30,7 +30,7 @@ export const number =
     return value;
   };
 
-/** A number that is read in one unit and used in another, `factor` times as small. */
+/** A number that is read in one unit and used in another one, which is `factor` times smaller. */
 export const scaled =
   (read: Reader<number>, factor: number): Reader<number> =>
   (text, variable) =>
@@ -68,7 +68,7 @@ export const databaseUrl: Reader<string | undefined> = (text, variable) => {
   );
 };
 
-/** Addresses with a comma between them. The message does not repeat them, since they may hold a password. */
+/** Addresses, separated by commas. The message does not repeat them, since they may hold a password. */
 export const valkeyUrls: Reader<string[]> = (text, variable) => {
   const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
   if (!urls.every(isValkeyUrl)) {
@@ -101,7 +101,7 @@ export const baseUrl: Reader<string> = (text, variable) => {
   return url.href.replace(/\/$/, '');
 };
 
-/** Names of networks that stand for well-known ones. */
+/** Names of well-known networks. */
 export const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 
 /** Addresses, networks and names of networks, or whether every proxy is trusted. */

@@ -1,6 +1,6 @@
 /**
- * `make`, whose answer is shared by everybody who asks while it is made and until `ms` after its making began, a failure
- * too. `nowMs` is a clock that never goes back.
+ * `make`, with its result shared: all who call until `ms` after it was started, or while it runs, get the same result, also
+ * a failure. `nowMs` is a clock that never goes back.
  */
 export function sharedFor<T>(ms: number, make: () => Promise<T>, nowMs: () => number): () => Promise<T> {
   let answer: Promise<T> | undefined;

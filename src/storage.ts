@@ -5,9 +5,9 @@ import type { Database } from './db/database.ts';
 export const requestDeadlineMs = 5_000;
 
 interface Options {
-  /** Reads and writes fail that take PostgreSQL longer. */
+  /** Reads and writes that take longer on PostgreSQL fail. */
   deadlineMs?: number;
-  /** Whether this is the service: one at most has a folder of SQLite. Any number share a PostgreSQL. */
+  /** Whether this is the service. Only one may use a SQLite folder; any number may share a PostgreSQL database. */
   isService?: boolean;
 }
 

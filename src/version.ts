@@ -1,2 +1,2 @@
-/** Version of the interface, as the description tells it. */
+/** Version of the interface, as in the description. */
 export const version = '1.0.0';

@@ -56,7 +56,7 @@ export interface BanRules {
   longestMs: number;
   /** The factor by which a ban is longer than the one before. */
   growth: number;
-  /** For how long after the start of a ban the next one is longer. */
+  /** How long after the start of a ban the next one is longer. */
   memoryMs: number;
 }
 

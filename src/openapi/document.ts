@@ -20,13 +20,13 @@ ignored; unknown query parameters are refused. Every \`GET\` can be sent as \`HE
 
 This description is served as [JSON](${baseUrl}/openapi.json) and as [YAML](${baseUrl}/openapi.yaml).`;
 
-/** Tags with operations. The others are guides. */
+/** Tags with operations. The other tags are guides. */
 const tags = [
   { name: 'Pets', description: 'Pets and the categories they belong to.' },
   { name: 'Store', description: 'Orders for pets, and the stock they are taken from.' },
 ];
 
-/** The OpenAPI 3.0.3 document of the operations, for callers who find the API at `baseUrl`. */
+/** The OpenAPI 3.0.3 document of the operations, for an API at `baseUrl`. */
 export function describe(operations: readonly Operation[], baseUrl: string): JsonObject {
   const schemas = new Schemas();
   const parameters: JsonObject = {};
@@ -119,7 +119,7 @@ const stabilityNotes = {
   experimental: '**Experimental:** this operation may change or be removed without notice.',
 };
 
-/** What people should know before they build on an operation. */
+/** What developers should know before they use an operation. */
 function notesOn(operation: Operation, { operations }: Context): string[] {
   const { stability, deprecated } = operation;
   const notes = stability ? [stabilityNotes[stability]] : [];
@@ -132,7 +132,7 @@ function notesOn(operation: Operation, { operations }: Context): string[] {
   ];
 }
 
-/** Parameters of paths and pages are components; a filter has its description from its operation. */
+/** Parameters of paths and pages are components; a filter has a description of its own in each operation. */
 function describeParameters(
   properties: TProperties,
   place: 'path' | 'query',
@@ -197,10 +197,10 @@ function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
   return responses;
 }
 
-/** Answers to requests that are not read far enough to tell what they ask for. */
+/** Answers to requests that fail before their operation is known. */
 const unreadStatuses = [408, 431];
 
-/** One response component for each error status, with an example for each of its codes. Deprecated operations tell more. */
+/** One response component for each error status, with an example for each of its codes. Deprecated operations have more headers. */
 function errorResponses(operations: readonly Operation[], schemas: Schemas): JsonObject {
   const codes = [...new Set(operations.flatMap(({ deprecated, errors }) => (deprecated ? [] : errors)))];
   return Object.fromEntries(
@@ -208,7 +208,7 @@ function errorResponses(operations: readonly Operation[], schemas: Schemas): Jso
   );
 }
 
-/** The answer with an error status: of every operation, or of the given one. */
+/** The answer with an error status: for every operation, or for the given one. */
 function describeError(status: number, codes: readonly ErrorCode[], schemas: Schemas, operation?: Operation) {
   const ofStatus = codes.filter((code) => errorCodes[code][0] === status);
   const examples = ofStatus.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]);

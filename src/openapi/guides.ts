@@ -11,10 +11,10 @@ export type Guide = {
   description: string;
 };
 
-/** In the order in which they are shown, each in the file of its name. */
+/** In the order in which they are shown. Each is in the file of its name. */
 const names = ['Getting started', 'Authentication', 'Rate limits', 'Errors', 'Events', 'Versioning'];
 
-/** The guides, for callers who find the API at `baseUrl`. */
+/** The guides, for an API at `baseUrl`. */
 export function guides(baseUrl: string): Guide[] {
   const values = { ...facts(), base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
   return names.map((name) => ({ name, description: fill(textOf(name), values) }));
@@ -26,7 +26,7 @@ const textOf = (name: string) =>
     'utf8',
   ).trimEnd();
 
-/** Puts values in the place of their `{names}`; throws for a name that has none. `${name}` and `{petId}` stay. */
+/** Replaces `{names}` by their values; throws for a name without a value. `${name}` and `{petId}` stay. */
 function fill(text: string, values: Record<string, string>): string {
   return text.replaceAll(/(?<!\$)\{([a-z_]+)\}/g, (token, name) => {
     const value = values[name];
@@ -35,7 +35,7 @@ function fill(text: string, values: Record<string, string>): string {
   });
 }
 
-/** What the guides tell of limits and bounds, from where it is decided. */
+/** The numbers of the guides, taken from the code that uses them. */
 const facts = () => ({
   plans: planTable(),
   free_pace_seconds: grouped(Math.ceil(dayMs / 1000 / plans.free.perDay)),

@@ -36,7 +36,7 @@ export const requestHeaders = {
 /** The examples are those of a Free key. */
 const { perMinute, perDay } = plans.free;
 
-/** Header fields of answers, as callers see them who find the API at `baseUrl`. */
+/** Header fields of answers, for an API at `baseUrl`. */
 export function answerHeaders(operations: readonly Operation[], baseUrl: string): JsonObject {
   return {
     ...lifecycleComponents(operations, baseUrl),
@@ -73,7 +73,7 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
   };
 }
 
-/** What deprecated operations answer with; the examples are what the first of them really sends. */
+/** Header fields of deprecated operations; the examples are what the first of them really sends. */
 function lifecycleComponents(operations: readonly Operation[], baseUrl: string): JsonObject {
   const deprecated = operations.find((operation) => operation.deprecated);
   const headers = deprecated && lifecycleHeaders(deprecated, operations, baseUrl);
@@ -137,7 +137,7 @@ const ofError: Record<number, Fields> = {
   503: { 'Retry-After': 'RetryAfter' },
 };
 
-/** What an operation's success carries. */
+/** The header fields of an operation's success. */
 export function successHeaders(operation: Operation): Fields {
   const { success, deprecated } = operation;
   return {
@@ -148,7 +148,7 @@ export function successHeaders(operation: Operation): Fields {
   };
 }
 
-/** What an error carries, of any operation or of this one. */
+/** The header fields of an error, of any operation or of this one. */
 export function errorHeaders(status: number, operation?: Operation): Fields {
   return { ...onEveryAnswer, ...ofError[status], ...(operation?.deprecated && ofDeprecated) };
 }

@@ -1,10 +1,10 @@
 import { mediaTypesOf, type Operation } from '../operation.ts';
 import { exampleOf, type Json } from './schemas.ts';
 
-/** A sample as reference viewers know it: `lang` decides on the colours, `label` is what people read. */
+/** A sample as reference viewers expect it: `lang` decides on the colours, `label` is shown. */
 export type CodeSample = { lang: string; label: string; source: string };
 
-/** What a sample sends. */
+/** The request of a sample. */
 interface SampleRequest {
   method: string;
   url: string;
@@ -17,8 +17,7 @@ interface SampleRequest {
 
 /**
  * Programs that send an operation's example request: with cURL, with `fetch` in JavaScript and with `requests` in Python.
- * They
- * read the key from the environment variable PETSTORE_API_KEY, and obey a Retry-After of at most a minute.
+ * They read the key from the environment variable PETSTORE_API_KEY, and wait for a Retry-After of at most a minute.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);
@@ -29,7 +28,7 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
   ];
 }
 
-/** The example request of an operation, which succeeds on the demonstration. */
+/** The example request of an operation, which succeeds on the demonstration data. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
   const { method, body, success } = operation;
   const params = exampleParams(operation);
@@ -80,7 +79,7 @@ function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: Sam
     '',
     'let response = await fetch(url, options);',
     'for (let retry = 0; response.status === 429 && retry < 3; retry++) {',
-    '  // Too many requests: come back when the answer says so, unless that takes too long.',
+    '  // Too many requests: wait as long as Retry-After says, unless that is too long.',
     '  const seconds = Number(response.headers.get("Retry-After"));',
     '  if (seconds > 60) break;',
     '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
@@ -113,7 +112,7 @@ function python({ method, url, body, mediaType, isCreation, hasAnswer }: SampleR
     '',
     `response = requests.${method.toLowerCase()}(url, **options)`,
     'for _ in range(3):',
-    '    # Too many requests: come back when the answer says so, unless that takes too long.',
+    '    # Too many requests: wait as long as Retry-After says, unless that is too long.',
     '    seconds = int(response.headers.get("Retry-After", 0))',
     '    if response.status_code != 429 or seconds > 60:',
     '        break',
@@ -135,7 +134,7 @@ function entries(
   return Object.entries(object).map(([name, value]) => `${indent}${nameOf(name)}: ${literalOf(value)},`);
 }
 
-/** A value as JSON writes it, which JavaScript reads, and Python where it is a string or a number. */
+/** A value as JSON, which is valid JavaScript, and valid Python for a string or a number. */
 const quoted = (value: Json) => JSON.stringify(value);
 
 const pythonLiteral = (value: Json) =>

@@ -5,7 +5,7 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
-/** The keywords that need a hand on the way into a Schema Object; all others are the same there. */
+/** The keywords that differ in a Schema Object; all others are copied. */
 interface Keywords {
   title?: string;
   examples?: Json[];
@@ -54,7 +54,7 @@ function withoutConst({ const: value, ...schema }: JsonObject): JsonObject {
   return value === undefined ? schema : { ...schema, enum: [value] };
 }
 
-/** An example value put together from those of the parts. In a request what only answers carry is left out. */
+/** An example value, built from the examples of its parts. A request leaves out read-only properties. */
 export function exampleOf(schema: TSchema, isRequest = false): Json {
   const { examples, anyOf, items, properties } = schema as Keywords;
   if (examples) return examples[0] as Json;

@@ -8,7 +8,7 @@ export async function asYaml(document: object): Promise<string> {
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });
 }
 
-/** Serves the description as JSON and as YAML, to everybody. It is made when it is first asked for. */
+/** Serves the description as JSON and as YAML, without a key. It is made at the first request for it. */
 export function serveDescription(app: FastifyInstance, description: () => object): void {
   serveDocument(app, {
     path: '/v1/openapi.json',

@@ -6,7 +6,7 @@ import { type Page, type PageRequest, toPage } from '../page.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Order } from './schema.ts';
 
-/** An order as it is kept: what may be left out of an Order has its value here. */
+/** An order as it is stored: fields that may be absent from an Order have their value here. */
 export interface StoredOrder extends Order {
   id: number;
   quantity: number;
@@ -53,8 +53,8 @@ export async function placeOrder(sql: Sql, workspaceId: number, order: Order): P
 }
 
 /**
- * Makes of an open order what `change` says. A changed quantity moves stock by the difference; completing an order
- * lets its units leave for good. Throws `order_complete` for one that is complete.
+ * Changes an open order by `change`. A changed quantity moves stock by the difference; units of a completed order never
+ * return to stock. Throws `order_complete` if the order is complete.
  */
 export async function changeOrder(
   sql: Sql,
@@ -84,7 +84,7 @@ export async function changeOrder(
   return toOrder(row as Row);
 }
 
-/** Removes an open order and returns its units to stock. Throws `order_complete` for one that is complete. */
+/** Removes an open order and returns its units to stock. Throws `order_complete` if it is complete. */
 export async function cancelOrder(
   sql: Sql,
   workspaceId: number,
@@ -101,7 +101,7 @@ export async function cancelOrder(
 }
 
 /**
- * The stock that is left of a pet when `units` are taken (returned, if negative). The pet stays locked until the
+ * The stock of a pet after `units` are taken (returned, if negative). The pet stays locked until the
  * transaction ends. Throws `invalid_reference` or `insufficient_stock`.
  */
 async function takeUnits(sql: Sql, workspaceId: number, petId: number, units: number): Promise<number> {

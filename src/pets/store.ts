@@ -46,7 +46,7 @@ export async function createPet(sql: Sql, workspaceId: number, pet: NewPet): Pro
   return toPet([id, pet.name, pet.categoryId, status]);
 }
 
-/** Replaces a pet by what `change` makes of it. The row is locked first, so that nothing comes in between. */
+/** Replaces a pet by the result of `change`. The row is locked first, so that no other change comes in between. */
 export async function changePet(
   sql: Sql,
   workspaceId: number,
@@ -88,7 +88,7 @@ async function lockPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> 
   return toPet(row ?? noSuchPet());
 }
 
-/** The foreign key looks for the category while the row is written. */
+/** The foreign key checks for the category while the row is written. */
 function refuseCategory(error: unknown): never {
   if (error instanceof ForeignKeyError) {
     throw new ApiError(

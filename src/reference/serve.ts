@@ -4,7 +4,7 @@ import { serveDocument } from '../http/document.ts';
 
 const folder = new URL('./page/', import.meta.url);
 
-/** What makes up the page, by path. */
+/** The files of the page, by path. */
 const files = {
   '/reference/key.js': 'text/javascript; charset=utf-8',
   '/reference/page.js': 'text/javascript; charset=utf-8',
@@ -12,7 +12,7 @@ const files = {
   '/reference/icon.svg': 'image/svg+xml',
 };
 
-/** What the service answers with at `/` and below `/reference`. */
+/** The paths that the reference answers. */
 export const referencePaths = [
   '/',
   '/reference',
@@ -22,8 +22,8 @@ export const referencePaths = [
 ];
 
 /**
- * Serves the interactive reference. It loads nothing from elsewhere and sends requests to the API at `baseUrl` alone. It
- * is the same for everybody and holds no key: each tab has its own.
+ * Serves the interactive reference. It loads nothing from elsewhere and sends requests only to the API at `baseUrl`. It
+ * is the same for every user and holds no key: each tab has its own.
  */
 export function serveReference(app: FastifyInstance, baseUrl: string): void {
   app.get('/', async (_request, reply) => reply.redirect('reference'));
@@ -53,7 +53,7 @@ export function serveReference(app: FastifyInstance, baseUrl: string): void {
   });
 }
 
-/** Scalar's program for the browser, which its plugin for Fastify brings along and serves. */
+/** Scalar's script for the browser, which is part of its plugin for Fastify. */
 async function scalarProgram(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const host = fastify();
@@ -63,7 +63,7 @@ async function scalarProgram(): Promise<string> {
   return body;
 }
 
-/** Scalar writes styles into the page, so these may be inline; programs may not. */
+/** Scalar writes styles into the page, so styles may be inline; scripts may not. */
 const policy = (apiOrigin: string) =>
   [
     "default-src 'none'",

@@ -12,7 +12,7 @@ import {
 } from '../db/tables.ts';
 import { unauthorized } from '../errors.ts';
 
-/** The workspace of the demonstration, which commands mean when they name none. */
+/** The workspace of the demonstration, which commands use if none is named. */
 export const demoWorkspace = 'demo';
 
 /** A workspace as the operator sees it. Times are milliseconds since 1970. */
@@ -38,7 +38,7 @@ export async function findWorkspace(sql: Sql, name: string): Promise<Workspace |
   return row && toWorkspace(row);
 }
 
-/** The workspace of that name, which others that lock it wait for until the transaction ends. */
+/** The workspace with this name, locked until the transaction ends. */
 export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace | undefined> {
   const [row] = await sql`
     update workspaces set created_at_ms = created_at_ms where name = ${name} returning id, name, created_at_ms`;
@@ -61,8 +61,8 @@ export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Coun
 
 /** Removes everything in a workspace but its keys and their limits, and starts its ids from 1 again. */
 export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
-  // Rows are locked in the order in which requests lock them. Once the sequences are, nobody adds a row, and what other
-  // connections added until then is removed too.
+  // Rows are locked in the order in which requests lock them. Once the sequences are locked, nobody can add a
+  // row, and rows that other connections added before are removed, too.
   await deleteRows(sql, workspaceId, leafTables);
   await startSequences(sql, workspaceId);
   await deleteRows(sql, workspaceId, contentTables);
@@ -95,7 +95,7 @@ async function deleteRows(sql: Sql, workspaceId: number, tables: string[]): Prom
   for (const table of tables) await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId}`;
 }
 
-/** Starts the ids of every kind from 1, also of kinds that the workspace did not have, and locks them all. */
+/** Restarts the ids of every kind at 1, also of kinds that are newer than the workspace, and locks all sequences. */
 async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
   for (const kind of kinds) {
     await sql`
@@ -105,8 +105,8 @@ async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
 }
 
 /**
- * The first of `count` new ids, taken in the transaction that uses them. Ids are never given out twice. Throws
- * `unauthorized` where the workspace was deleted while a request on it was under way.
+ * The first of `count` new ids, taken in the transaction that uses them. No id is used twice. Throws
+ * `unauthorized` if the workspace was deleted while a request on it was under way.
  */
 export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
   const [known] = await sql`
@@ -118,8 +118,8 @@ export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, cou
 }
 
 /**
- * The last of the first `count` ids of a kind that is younger than the workspace, which an older version made. No row
- * where the workspace is gone. One that goes meanwhile breaks the foreign key: then the transaction runs again.
+ * Starts the sequence of a kind that is newer than the workspace, and returns the last of its first `count` ids. No row if
+ * the workspace was deleted. If it is deleted meanwhile, the foreign key breaks and the transaction runs again.
  */
 function startSequence(sql: Sql, workspaceId: number, kind: Kind, count: number): Promise<Row[]> {
   return sql`

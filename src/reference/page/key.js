@@ -1,4 +1,4 @@
-// The API key that this tab sends. It comes from behind # in the address, which a browser does not send, or is asked for.
+// The API key that this tab sends. It is in the address behind #, which a browser does not send, or the user enters it.
 
 const storedAs = 'petstore-key';
 const wholeKey = /^pet_[0-9A-Za-z]{36}$/;
@@ -15,7 +15,7 @@ const forget = inUse.querySelector('button');
 const note = header.querySelector('#key-note');
 let listener = () => {};
 
-/** The key of this tab, or an empty text. */
+/** The key of this tab, or an empty string. */
 export const currentKey = () => sessionStorage.getItem(storedAs) ?? '';
 
 /** Calls `listen` with the key whenever it changes. */
@@ -45,14 +45,14 @@ forget.addEventListener('click', () => {
   input.focus();
 });
 
-// What sticks below the header must know how high it is.
+// Parts of the page that stick below the header need its height.
 new ResizeObserver(() => {
   document.documentElement.style.setProperty('--scalar-custom-header-height', `${header.offsetHeight}px`);
 }).observe(header);
 
 /**
- * Takes `key=…` out of the address and leaves what follows after `&`, which leads to a place in the page. Anybody can
- * make such an address, so the page tells where its key came from, and what it replaced.
+ * Removes `key=…` from the address and keeps what follows `&`, which is a place in the page. Anyone can make such an
+ * address, so the page says where its key came from, and which one it replaced.
  */
 function takeFromAddress() {
   const [isThere, key, place] = /^#key=([^&]*)&?(.*)/.exec(location.hash) ?? [];
@@ -87,7 +87,7 @@ function show(text, isRefusal = false) {
   note.textContent = text;
 }
 
-/** Enough of a key to tell it from others. */
+/** Enough of a key to recognize it. */
 function start(key) {
   return `${key.slice(0, 8)}…`;
 }

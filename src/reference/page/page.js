@@ -1,4 +1,4 @@
-// Shows the description with Scalar. What Scalar does not read from it by itself is derived from it here.
+// Shows the description with Scalar. Settings that Scalar does not read from it are derived from it here.
 
 import { currentKey, onKeyChange } from './key.js';
 
@@ -50,7 +50,7 @@ async function loadDescription() {
   }
 }
 
-/** An example shows how a parameter looks. It is not to be sent unless somebody ticks it. */
+/** The example of a parameter only shows its form. It must not be sent unless the user ticks it. */
 function leaveOptionalParametersOut() {
   const parameters = [
     ...Object.values(description.components.parameters),
@@ -64,7 +64,7 @@ function leaveOptionalParametersOut() {
   }
 }
 
-/** Scalar's own fields for a key are hidden (page.css): what is typed there would be sent in place of the key of the tab. */
+/** Scalar's own fields for a key are hidden (page.css): a key typed there would be sent instead of the key of the tab. */
 function tellWhereKeysAreEntered() {
   for (const scheme of Object.values(description.components.securitySchemes)) {
     scheme.description = `Enter the key at the top of the page. ${scheme.description}`;
@@ -82,7 +82,7 @@ function markLifecycle() {
   }
 }
 
-/** Scalar can hide the panel everywhere or nowhere, and an open panel has a list that leads to every operation. */
+/** Scalar can only hide the panel for all operations or for none, and an open panel has a list of all operations. */
 function hideTryItPanels() {
   const hidden = operations.filter((operation) => operation['x-hideTryItPanel']);
   const rules = hidden.map(
