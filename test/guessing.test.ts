@@ -69,6 +69,8 @@ test('while keys are guessed, a valid key gets in from that address, and from ot
 
 test('a key that is sent many times at once is looked up once, and one that is unknown not again at once', async (t) => {
   const store = await startPetstore(t);
+  // A busy machine could let what is known of a key grow old on the way.
+  t.mock.method(performance, 'now', () => 0);
   const { key } = await store.addKey('pro');
   const readsOf = async (act: () => Promise<unknown>) => {
     const { reads } = store.db.counts;
