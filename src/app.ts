@@ -121,7 +121,7 @@ export function buildApp({
   app.decorateRequest('caller', undefined);
   app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('operation', undefined);
-  // A client that has closed its sending half may still read. By default Node.js would drop its answer (Server in lib/_http_server.js).
+  // A client that has closed its sending half may still read. Node.js would drop its answer (lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
   takeBodiesAsBytes(app, new Arrivals(app.server));
   boundConnections(app.server, timeLimits);
@@ -255,7 +255,7 @@ function lacksParameter(request: FastifyRequest): boolean {
   return false;
 }
 
-/** Removes the Content-Type of a request without content, where it means nothing (RFC 9110, section 8.3). Fastify would refuse a malformed one. */
+/** Removes a Content-Type without content (RFC 9110, section 8.3), since Fastify would refuse a malformed one. */
 function ignoreTypeOfNothing(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];

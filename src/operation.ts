@@ -51,7 +51,7 @@ interface Definition<Params extends TProperties, Query extends TProperties, Body
   /** Errors besides those that follow from the operation's shape. */
   errors?: readonly ErrorCode[];
   /**
-   * Answers the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
+   * Handles the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
    * committed before the answer leaves and rolled back when this throws.
    */
   handle(sql: Sql, input: Input<Params, Query, Body>): Promise<Result>;

@@ -117,7 +117,7 @@ function assertShown(printed: string, language: 'json' | 'http', shown: string):
   for (const line of shown.split('\n')) assert.ok(lines.includes(line), `${line} is not in\n${printed}`);
 }
 
-/** A service that answers with these statuses in turn, the last one for ever. Answers its address and when it was asked. */
+/** A service that answers with these statuses in turn, the last one for ever. Returns its address and when it was asked. */
 async function stub(t: TestContext, statuses: number[], headers: Record<string, string>) {
   const askedAtMs: number[] = [];
   const server = createServer((_request, response) => {

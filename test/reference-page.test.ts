@@ -102,7 +102,7 @@ async function reached(page: Page, section: Locator): Promise<void> {
   );
 }
 
-/** Sends the request of a section from its panel, which stays open. Answers the panel and what was sent. */
+/** Sends the request of a section from its panel, which stays open. Returns the panel and what was sent. */
 async function send(page: Page, section: Locator): Promise<{ dialog: Locator; sent: Request }> {
   await sendButton(section).click();
   const dialog = page.getByRole('dialog', { name: 'API Client' });

@@ -113,7 +113,7 @@ export function keysCommand(): Command {
 }
 
 function noSuchKey(id: string): never {
-  throw new Error(`There is no key with the id ${id}. "keys list" shows them.`);
+  throw new Error(`There is no key with the id ${id}. "keys list" shows all keys.`);
 }
 
 function parseCount(text: string): number {

@@ -26,7 +26,7 @@ export function fragment(strings: TemplateStringsArray, ...values: (SqlValue | F
   return new Fragment(strings, values);
 }
 
-/** The name of a table or column as a piece of SQL, since a value cannot be used for it. It comes from the code, never from a caller. */
+/** The name of a table or column as a piece of SQL, where no value is allowed. It comes from the code, never from a caller. */
 export const identifier = (name: string): Fragment => new Fragment([name], []);
 
 /** Pieces, or single values, joined by a separator such as `, ` or ` and `. There must be at least one. */

@@ -43,7 +43,7 @@ export async function updateInventory(
 }
 
 /**
- * The inventory entry of a pet, or undefined where there is no such pet. The row stays locked until the transaction
+ * The inventory entry of a pet, or undefined if there is no such pet. The row stays locked until the transaction
  * ends: an update that changes nothing locks it on both engines.
  */
 export async function lockInventory(

@@ -32,7 +32,7 @@ export class LookUps {
 
   async #inTurn<T>(room: number, lookUp: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= maxWaiting) {
-      // What is left by the account is promised to those under way. By then they are charged, and it is used up.
+      // Requests whose look-up is under way count as used: they are charged when it is done.
       if (room > 0) await this.#turn;
       throw new ApiError('rate_limited', 'Too many unknown keys come from this address. Try again shortly.', {
         'retry-after': '1',

@@ -100,7 +100,7 @@ export interface Decision {
   retryAtMs: number;
 }
 
-/** Decides on one request. Answers the decision and the account after it. */
+/** Decides on one request. Returns the decision and the account after it. */
 export function decide(
   account: Account,
   terms: Terms,

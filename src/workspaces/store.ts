@@ -59,7 +59,7 @@ export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Coun
   });
 }
 
-/** Removes everything in a workspace but its keys and their limits, and starts its ids from 1 again. */
+/** Removes everything in a workspace except its keys and their limits, and restarts its ids at 1. */
 export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
   // Rows are locked in the order in which requests lock them. Once the sequences are locked, nobody can add a
   // row, and rows that other connections added before are removed, too.
@@ -113,7 +113,7 @@ export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, cou
     update sequences set last_id = last_id + ${count}
     where workspace_id = ${workspaceId} and kind = ${kind} returning last_id`;
   const [row] = known ? [known] : await startSequence(sql, workspaceId, kind, count);
-  if (!row) throw unauthorized('The workspace of this API key is gone.', 'invalid_token');
+  if (!row) throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
   return Number(row[0]) - count + 1;
 }
 

@@ -50,7 +50,7 @@ const bodies = [
 ];
 
 /**
- * Breaks off `count` connections to a service of its own, and holds that it goes on as if nothing was. Answers how many were
+ * Breaks off `count` connections to a service of its own, and holds that it goes on as if nothing was. Returns how many were
  * broken off at each moment.
  */
 export async function assertBears(t: TestContext, count: number, seed: number) {
@@ -66,7 +66,7 @@ export async function assertBears(t: TestContext, count: number, seed: number) {
 
 /**
  * Opens `count` connections to the service at `port`, each with one to three requests of any method, and breaks each off
- * at some moment. Answers how many were broken off at each moment. The same seed makes the same connections.
+ * at some moment. Returns how many were broken off at each moment. The same seed makes the same connections.
  */
 async function breakConnections(port: number, key: string, count: number, seed: number) {
   const random = randomFrom(seed);
