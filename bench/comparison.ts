@@ -85,7 +85,7 @@ function hold(what: string, value: number, bar: string, isMet: boolean, { check 
   if (!isMet && check) process.exitCode = 1;
 }
 
-/** Returns a second. */
+/** Answers a second. */
 export const rateOf = ({ results }: Measured) => median(results.map(({ perSecond }) => perSecond));
 const p50Of = ({ results }: Measured) => median(results.map(({ p50Ms }) => p50Ms));
 export const p99Of = ({ results }: Measured) => median(results.map(({ p99Ms }) => p99Ms));

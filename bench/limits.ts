@@ -43,7 +43,7 @@ interface Times {
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const db = await openSqlite(folder);
 
-/** Returns rounds of a bare server and of one that admits, in turn, and tells the microseconds of each. */
+/** Answers rounds of a bare server and of one that admits, in turn, and tells the microseconds of each. */
 async function measureTurns(): Promise<void> {
   const key = await ampleKey(db);
   const limiter = new LocalLimiter(db, Date.now, console);

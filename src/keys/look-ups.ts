@@ -32,7 +32,7 @@ export class LookUps {
 
   async #inTurn<T>(room: number, lookUp: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= maxWaiting) {
-      // Requests whose look-up is under way count as used: they are charged when it is done.
+      // The requests under way take what the address has left. After their turn they are charged, and nothing is left.
       if (room > 0) await this.#turn;
       throw new ApiError('rate_limited', 'Too many unknown keys come from this address. Try again shortly.', {
         'retry-after': '1',
