@@ -1,4 +1,4 @@
-// An import would load all that node:http exports, also a WebSocket client, and take a tenth of the start.
+// An import would load all that node:http exports, also a client of web sockets, and take a tenth of the start.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The reason phrase of a status, such as `Not Found` for 404 (RFC 9112, section 4). */
