@@ -145,12 +145,7 @@ export function buildApp({
     begin(request, reply);
     ignoreTypeOfNothing(request);
     paths.assertSpelling(request);
-    done();
-  });
-
-  app.addHook('preParsing', (request, reply, _payload, done) => {
-    // The body is not used, whatever it is.
-    if (request.is404) answerUnrouted(request, reply);
+    if (request.is404 && !isForApi(request)) answerUnrouted(request, reply);
     else done();
   });
 
@@ -177,12 +172,17 @@ export function buildApp({
           paths.answer(request, reply);
           return;
         }
+        const goOn = () => {
+          // The body is not used, whatever it is.
+          if (request.is404) answerUnrouted(request, reply);
+          else done();
+        };
         const admitted = admit(admission, request);
         if (admitted) {
-          admitted.then(() => paths.assertTarget(request)).then(() => done(), done);
+          admitted.then(() => paths.assertTarget(request)).then(goOn, done);
         } else {
           paths.assertTarget(request);
-          done();
+          goOn();
         }
       });
       const services = { db, operations, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };

@@ -45,18 +45,21 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
   const mediaTypes = mediaTypesOf(operation);
+  const isEnding = services.enforceSunset && operation.deprecated !== undefined;
   const isConditional = success.kind !== 'page' && method !== 'POST';
 
   app.route({
     method,
     url: path.replace(/{(\w+)}/g, ':$1'),
     config: { operation, lifecycle },
-    // Before the body is read, so that no client sends one for nothing.
-    preParsing: (request, _reply, _payload, done) => {
-      if (services.enforceSunset) assertNotSunset(operation, services.operations, services.clock());
-      if (operation.body && hasContent(request)) assertContentType(request, mediaTypes);
-      done();
-    },
+    ...((operation.body || isEnding) && {
+      // Before the body is read, so that no client sends one for nothing.
+      preParsing: (request, _reply, _payload, done) => {
+        if (isEnding) assertNotSunset(operation, services.operations, services.clock());
+        if (operation.body && hasContent(request)) assertContentType(request, mediaTypes);
+        done();
+      },
+    }),
     handler: async (request, reply) => {
       const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
       const input = readInput(request, preconditions);
