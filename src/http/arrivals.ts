@@ -70,7 +70,7 @@ export class Arrivals {
   }
 
   #handleOne(...[request, response]: Parameters<RequestListener>): void {
-    // If the client is gone, its body never comes, and the turn would wait for it.
+    // If the client is gone, its body never comes, and Fastify would wait for it.
     if (!request.destroyed) this.#handle(request, response);
   }
 

@@ -95,8 +95,7 @@ export const isEnding = (socket: Socket) => ending.has(socket);
 
 /**
  * Writes `last` and ends the connection. What the client still sends is read and dropped for a while: closing with unread
- * bytes would reset the connection, and the client might lose the answer (RFC 9112, section
- * 9.6).
+ * bytes would reset the connection, and the client might lose the answer (RFC 9112, section 9.6).
  */
 export function endConnection(socket: Socket, last = ''): void {
   ending.add(socket);
