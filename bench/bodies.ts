@@ -82,12 +82,15 @@ const config = {
 };
 const app = buildApp({ config, db, limiter, log, clock: Date.now });
 try {
-  const key = await db.write(async (sql) => {
-    const { id: workspaceId } = await createWorkspace(sql, 'bench', Date.now());
-    await seedWorkspace(sql, workspaceId);
-    const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-    return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
-  });
+  const key = await db.write(
+    async (sql) => {
+      const { id: workspaceId } = await createWorkspace(sql, 'bench', Date.now());
+      await seedWorkspace(sql, workspaceId);
+      const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
+      return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
+    },
+    { atMs: Date.now() },
+  );
   await measure((request) => timeOf(app, key, request));
 } finally {
   await app.close();

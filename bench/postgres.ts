@@ -21,12 +21,15 @@ const setupDeadlineMs = 60_000;
 
 async function prepareDatabase(url: string): Promise<string> {
   const db = await openPostgres(url, setupDeadlineMs);
-  const { key } = await db.write(async (sql) => {
-    const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
-    await seedWorkspace(sql, workspaceId);
-    const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-    return createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now());
-  });
+  const { key } = await db.write(
+    async (sql) => {
+      const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
+      await seedWorkspace(sql, workspaceId);
+      const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
+      return createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now());
+    },
+    { atMs: Date.now() },
+  );
   await db.close();
   return key;
 }

@@ -36,12 +36,15 @@ export class Servers {
   async prepareData(name: string): Promise<{ key: string; dataDir: string }> {
     const dataDir = join(this.folder, name);
     const db = await openSqlite(dataDir);
-    const key = await db.write(async (sql) => {
-      const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
-      await seedWorkspace(sql, workspaceId);
-      const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-      return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
-    });
+    const key = await db.write(
+      async (sql) => {
+        const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
+        await seedWorkspace(sql, workspaceId);
+        const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
+        return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
+      },
+      { atMs: Date.now() },
+    );
     await db.close();
     return { key, dataDir };
   }

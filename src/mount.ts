@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Database } from './db/database.ts';
+import type { Cause, Database, Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import { type Answer, answerWriter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
@@ -35,7 +35,7 @@ export interface Services {
   inFlight: Set<string>;
 }
 
-type Handle = (sql: Sql) => Promise<Answer>;
+type Handle = (sql: Sql | Transaction) => Promise<Answer>;
 
 /** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
@@ -76,17 +76,20 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
 
 const read = (handle: Handle, { db }: Services) => handle(db.read);
 
-const change = (handle: Handle, { db }: Services) => db.write(handle);
+const change = (handle: Handle, services: Services, request: FastifyRequest) =>
+  services.db.write(handle, causeOf(services, request));
+
+const causeOf = ({ clock }: Services, { id }: FastifyRequest): Cause => ({ atMs: clock(), requestId: id });
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
 function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Answer> {
   const text = idempotencyKeyOf(request);
-  if (text === undefined) return change(handle, services);
+  if (text === undefined) return change(handle, services, request);
   const { workspaceId, keyId } = request.caller as Caller;
   const fingerprint = `${request.routeOptions.url} ${hash('sha256', request.body as Buffer)}`;
   const attempt = { workspaceId, keyId, text, fingerprint, nowMs: services.clock() };
   return withoutTwin(services.inFlight, ownKey(attempt), () =>
-    services.db.write((sql) => once(sql, attempt, () => handle(sql))),
+    services.db.write((sql) => once(sql, attempt, () => handle(sql)), causeOf(services, request)),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import type { Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
 import { type Page, type PageRequest, pageQuery } from './page.ts';
@@ -13,7 +14,7 @@ export interface Operation extends Shape {
   body?: TObject;
   success: Success<unknown>;
   errors: readonly ErrorCode[];
-  handle(sql: Sql, input: Input<TProperties, TProperties, TProperties>): Promise<unknown>;
+  handle(sql: Sql | Transaction, input: Input<TProperties, TProperties, TProperties>): Promise<unknown>;
 }
 
 interface Shape {
@@ -42,8 +43,14 @@ export interface Deprecation {
 }
 
 /** An operation as its folder declares it, with types that follow from the schemas. */
-interface Definition<Params extends TProperties, Query extends TProperties, Body extends TProperties, Result>
-  extends Shape {
+interface Definition<
+  M extends Method,
+  Params extends TProperties,
+  Query extends TProperties,
+  Body extends TProperties,
+  Result,
+> extends Shape {
+  method: M;
   params?: Params;
   query?: Query;
   body?: TObject<Body>;
@@ -54,7 +61,7 @@ interface Definition<Params extends TProperties, Query extends TProperties, Body
    * Handles the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
    * committed before the answer leaves and rolled back when this throws.
    */
-  handle(sql: Sql, input: Input<Params, Query, Body>): Promise<Result>;
+  handle(sql: M extends 'GET' ? Sql : Transaction, input: Input<Params, Query, Body>): Promise<Result>;
 }
 
 /** What a handler gets of a request: valid values only. */
@@ -104,11 +111,12 @@ export function empty(description: string): Success<void> {
 }
 
 export function operation<
+  const M extends Method,
   Params extends TProperties,
   Query extends TProperties,
   Body extends TProperties,
   Result,
->(definition: Definition<Params, Query, Body, Result>): Operation {
+>(definition: Definition<M, Params, Query, Body, Result>): Operation {
   const { params = {}, query = {}, ...rest } = definition;
   const pageParameters = rest.success.kind === 'page' ? pageQuery : {};
   const operation = { ...rest, params, query: { ...query, ...pageParameters } };

@@ -157,7 +157,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     });
     // Few enough are left that guesses at a key, which they are then, stay within their limit.
     while (sent < 160) await sleep(1);
-    await instances[1].db.write((sql) => deleteWorkspace(sql, workspaceId));
+    await instances[1].change((sql) => deleteWorkspace(sql, workspaceId));
     const answers = await writing;
     for (const { status } of answers) assert.ok([201, 400, 401].includes(status), String(status));
     // An instance may have saved the account of the key once more, which it forgets the next day.
@@ -195,7 +195,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
       /** Places an order and lets `action` begin while the order is not committed. */
       const placingMeanwhile = async (action: () => Promise<unknown>) => {
         let acting: Promise<unknown> | undefined;
-        await first.db.write(async (sql) => {
+        await first.change(async (sql) => {
           await placeOrder(sql, workspaceId, {});
           acting ??= action();
           await untilOneWaits(first.db);
@@ -207,7 +207,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
 
     test(`${kind} that is being placed when its workspace is deleted goes with it`, async (t) => {
       const { second, workspaceId, orders, placingMeanwhile } = await start(t);
-      await placingMeanwhile(() => second.db.write((sql) => deleteWorkspace(sql, workspaceId)));
+      await placingMeanwhile(() => second.change((sql) => deleteWorkspace(sql, workspaceId)));
       assert.deepEqual(await orders(), []);
       assert.deepEqual(await second.db.read`select id from workspaces where id = ${workspaceId}`, []);
     });
@@ -215,7 +215,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     test(`${kind} that is being placed when its workspace is reset goes with what was there`, async (t) => {
       const { second, workspaceId, orders, placingMeanwhile } = await start(t);
       await placingMeanwhile(() =>
-        second.db.write(async (sql) => {
+        second.change(async (sql) => {
           await clearWorkspace(sql, workspaceId);
           await seedWorkspace(sql, workspaceId);
         }),
@@ -226,7 +226,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     test(`${kind} that is asked for while its workspace is being deleted gets 401 and is not kept`, async (t) => {
       const { first, second, key, workspaceId, orders } = await start(t);
       let placing: Promise<JsonAnswer> | undefined;
-      await first.db.write(async (sql) => {
+      await first.change(async (sql) => {
         await deleteWorkspace(sql, workspaceId);
         placing ??= second.call('POST', '/store/orders', { key, body: {} });
         await untilOneWaits(first.db);
@@ -248,7 +248,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
       return instance.call('POST', '/store/orders', { body: { petId: 13 } });
     });
     while (sent < 100) await sleep(1);
-    await instances[1].db.write(async (sql) => {
+    await instances[1].change(async (sql) => {
       await clearWorkspace(sql, 1);
       await seedWorkspace(sql, 1);
     });

@@ -28,6 +28,7 @@ const layers = [
   'http',
   'operation.ts',
   'workspaces',
+  'history', //         what happened in a workspace: written by the stores
   'storage.ts', //     opening the storage that the settings name
   'config.ts', //      every setting, declared once
   'setting.ts',

@@ -1,5 +1,7 @@
+import type { Transaction } from '../db/database.ts';
 import type { Row, Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
+import { record, recordUpdate } from '../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Category, NewCategory } from './schema.ts';
@@ -22,7 +24,7 @@ export async function getCategory(sql: Sql, workspaceId: number, id: number): Pr
 }
 
 export async function createCategory(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   category: NewCategory,
 ): Promise<Category> {
@@ -31,37 +33,44 @@ export async function createCategory(
     insert into categories (workspace_id, id, name, description)
     values (${workspaceId}, ${id}, ${category.name}, ${category.description ?? null})
     returning id, name, description`;
-  return toCategory(row as Row);
+  const created = toCategory(row as Row);
+  record(sql, workspaceId, 'category.created', created);
+  return created;
 }
 
 /** Replaces a category if `check` accepts the present one. */
 export async function replaceCategory(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   id: number,
   category: NewCategory,
   check: (current: Category) => void,
 ): Promise<Category> {
-  check(await lockCategory(sql, workspaceId, id));
+  const before = await lockCategory(sql, workspaceId, id);
+  check(before);
   const [row] = await sql`
     update categories set name = ${category.name}, description = ${category.description ?? null}
     where workspace_id = ${workspaceId} and id = ${id} returning id, name, description`;
-  return toCategory(row as Row);
+  const after = toCategory(row as Row);
+  recordUpdate(sql, workspaceId, 'category.updated', before, after);
+  return after;
 }
 
 /** Removes a category if `check` accepts the present one. Throws `conflict` while a pet belongs to it. */
 export async function deleteCategory(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   id: number,
   check: (current: Category) => void,
 ): Promise<void> {
-  check(await lockCategory(sql, workspaceId, id));
+  const category = await lockCategory(sql, workspaceId, id);
+  check(category);
   const [pet] = await sql`
     select id from pets where workspace_id = ${workspaceId} and category_id = ${id} limit 1`;
   if (pet)
     throw new ApiError('conflict', `Pet ${pet[0]} belongs to this category. Move or remove its pets first.`);
   await sql`delete from categories where workspace_id = ${workspaceId} and id = ${id}`;
+  record(sql, workspaceId, 'category.deleted', category);
 }
 
 /** An update that changes nothing locks the row until the transaction ends, on both engines. */

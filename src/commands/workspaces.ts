@@ -31,7 +31,7 @@ export function workspacesCommand(): Command {
           const workspace = await createWorkspace(sql, name, Date.now());
           if (options.seed) await seedWorkspace(sql, workspace.id);
           return workspace;
-        }),
+        }, cause()),
       );
       printFields({ id, name, createdAt: isoTime(createdAtMs) }, options.json);
     });
@@ -56,11 +56,11 @@ export function workspacesCommand(): Command {
       const { seedWorkspace } = await loadSeed();
       await withStorage(async (db) => {
         const { id } = await workspaceNamed(db.read, name);
-        await thinOut(db, id);
+        await thinOut(db, id, cause());
         await db.write(async (sql) => {
           await clearWorkspace(sql, id);
           await seedWorkspace(sql, id);
-        });
+        }, cause());
       });
       console.log(`Workspace ${name} holds the demonstration data again.`);
     });
@@ -72,14 +72,17 @@ export function workspacesCommand(): Command {
     .action(async (name) => {
       await withStorage(async (db) => {
         const { id } = await workspaceNamed(db.read, name);
-        await thinOut(db, id);
-        await db.write((sql) => deleteWorkspace(sql, id));
+        await thinOut(db, id, cause());
+        await db.write((sql) => deleteWorkspace(sql, id), cause());
       });
       console.log(`Workspace ${name} is deleted.`);
     });
 
   return workspaces;
 }
+
+/** A command changes something, not a request. */
+const cause = () => ({ atMs: Date.now() });
 
 /** Commands that need the stores load them when they run, so that the others answer at once. */
 const loadSeed = () => import('../demo/seed.ts');

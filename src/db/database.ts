@@ -1,5 +1,26 @@
 import type { Sql } from './sql.ts';
 
+/** What a transaction records about its occasion. */
+export interface Cause {
+  /** Milliseconds since 1970. */
+  atMs: number;
+  /** The request that causes it, if one does. */
+  requestId?: string;
+}
+
+/** A transaction that records what it changes. */
+export interface Transaction extends Sql {
+  readonly cause: Cause;
+  /**
+   * Has `work` called once, right before the commit, with every item that was given for it by this transaction and by others
+   * that share its commit. So the rows that `work` locks are locked last, and for the shortest time.
+   */
+  atEnd<Item>(work: EndWork<Item>, item: Item): void;
+}
+
+/** Work for the end of a transaction. It must not fail for a reason that lies in one item. */
+export type EndWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;
+
 /** What an engine has done since it was opened. */
 export interface StorageCounts {
   reads: number;
@@ -10,6 +31,8 @@ export interface StorageCounts {
   statements: number;
   /** Transactions that ran again because they lost a race with another. */
   reruns: number;
+  /** Items for the end of transactions that were committed. */
+  records: number;
 }
 
 export const newCounts = (): StorageCounts => ({
@@ -19,6 +42,7 @@ export const newCounts = (): StorageCounts => ({
   failures: 0,
   statements: 0,
   reruns: 0,
+  records: 0,
 });
 
 /** What the stores need of an engine. Failures of the engine itself are StorageUnavailableError. */
@@ -31,6 +55,8 @@ export interface Database {
    * same and nothing is kept. `work` may await its statements, nothing slower.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** The same for work that records what it changes. */
+  write<T>(work: (sql: Transaction) => Promise<T>, cause: Cause): Promise<T>;
 
   readonly counts: Readonly<StorageCounts>;
 

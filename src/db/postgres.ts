@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryArrayConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
-import { type Database, newCounts } from './database.ts';
+import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
+import { Ending, transaction } from './end-work.ts';
 import { attempt, isRace, toFinalError } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
@@ -73,12 +74,12 @@ class PostgresDatabase implements Database {
   }
 
   /** Runs `work` again if it lost a race, after a random pause that grows, so that the same transactions do not meet again. */
-  async write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
     this.counts.writes++;
     const endMs = performance.now() + this.#deadlineMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#transaction(work, endMs);
+        return await this.#transaction(work, cause, endMs);
       } catch (error) {
         if (!isRace(error) || attempt === maxAttempts || performance.now() >= endMs) {
           throw this.#final(error);
@@ -94,7 +95,11 @@ class PostgresDatabase implements Database {
     return this.#closing.then(() => undefined);
   }
 
-  async #transaction<T>(work: (sql: Sql) => Promise<T>, endMs: number): Promise<T> {
+  async #transaction<T>(
+    work: (sql: Transaction) => Promise<T>,
+    cause: Cause | undefined,
+    endMs: number,
+  ): Promise<T> {
     const client = await attempt(() => this.#writers.connect());
     const run = (statement: Statement) => {
       this.counts.statements++;
@@ -110,17 +115,21 @@ class PostgresDatabase implements Database {
       return begun;
     };
     try {
-      const result = await work(async (template, ...values) => {
+      const sql: Sql = async (template, ...values) => {
         // Both are sent before either is answered.
         const [, { rows }] = await Promise.all([
           begun ?? begin(),
           run(this.#statements.of(template, values)),
         ]);
         return rows;
-      });
+      };
+      const ending = new Ending();
+      const result = await work(transaction(sql, cause, ending));
+      const records = await ending.run(sql);
       if (begun) await commit(run);
       client.release();
       this.counts.commits++;
+      this.counts.records += records;
       return result;
     } catch (error) {
       if (begun) await rollBack(client);

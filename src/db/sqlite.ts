@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { closeToOthers, ensureFile, inDataDir } from '../data-dir.ts';
 import { StorageUnavailableError } from '../errors.ts';
-import { type Database, newCounts, type StorageCounts } from './database.ts';
+import { type Cause, type Database, newCounts, type StorageCounts, type Transaction } from './database.ts';
+import { Ending, transaction } from './end-work.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { ServiceLock } from './service-lock.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
@@ -22,7 +23,8 @@ const defaultGroupSize = 256;
 const maxStatements = 500;
 
 interface PendingWrite {
-  work: (sql: Sql) => Promise<unknown>;
+  work: (sql: Transaction) => Promise<unknown>;
+  cause: Cause | undefined;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -110,10 +112,10 @@ class SqliteDatabase implements Database {
     };
   }
 
-  write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
     this.counts.writes++;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
+      this.#queue.push({ work, cause, resolve: resolve as PendingWrite['resolve'], reject });
       this.#draining ??= this.#drain();
     });
   }
@@ -148,16 +150,20 @@ class SqliteDatabase implements Database {
 
   /**
    * Runs a group in one transaction, each write in a savepoint of its own, so that a refused write does not affect the
-   * others. The answers wait for the commit, since each may depend on what another write of the group changed.
+   * others. The answers wait for the commit, since each may depend on what another write of the group changed. The writes
+   * share one ending.
    */
   async #commit(group: PendingWrite[]): Promise<(() => void)[]> {
     await this.#begin();
     try {
       const settle: (() => void)[] = [];
+      const ending = new Ending();
       for (const write of group) {
+        const own = new Ending();
         this.#run`savepoint one_write`;
         try {
-          const value = await write.work(this.#sql);
+          const value = await write.work(transaction(this.#sql, write.cause, own));
+          ending.join(own);
           settle.push(() => write.resolve(value));
         } catch (error) {
           // An error such as a full disk ends the whole transaction.
@@ -167,7 +173,9 @@ class SqliteDatabase implements Database {
         }
         this.#run`release one_write`;
       }
+      const records = await ending.run(this.#sql);
       this.#run`commit`;
+      this.counts.records += records;
       return settle;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec('rollback');

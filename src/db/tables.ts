@@ -1,11 +1,11 @@
 /** A table whose rows belong to a workspace. Its first two columns are `workspace_id` and its key within the workspace. */
 interface Table {
   name: string;
-  /** A reset removes content, restarts sequences, and keeps what gives access to the workspace. */
-  holds: 'content' | 'sequences' | 'access';
+  /** A reset removes content, restarts its ids, and keeps what gives access to the workspace, and its history. */
+  holds: 'content' | 'sequences' | 'access' | 'history';
   /** Its rows have ids from 1 in each workspace, counted in `sequences` under its name. */
   givesIds?: true;
-  /** What `workspaces list` calls the number of its rows. Rows with ids are always counted, under the table's name. */
+  /** What `workspaces list` calls the number of its rows. Content with ids is always counted, under the table's name. */
   countedAs?: string;
 }
 
@@ -22,23 +22,32 @@ export const tables = [
   { name: 'categories', holds: 'content', givesIds: true },
   { name: 'limit_accounts', holds: 'access' },
   { name: 'api_keys', holds: 'access', countedAs: 'keys' },
+  { name: 'streams', holds: 'access' },
+  { name: 'events', holds: 'history', givesIds: true },
 ] as const satisfies readonly Table[];
 
 type Declared = (typeof tables)[number];
+type ContentKind = Extract<Declared, { holds: 'content'; givesIds: true }>['name'];
 /** The kinds of rows that have ids of their own, which are the names of their tables. */
 export type Kind = Extract<Declared, { givesIds: true }>['name'];
 /** What `workspaces list` counts. */
-export type Counted = Kind | Extract<Declared, { countedAs: string }>['countedAs'];
+export type Counted = ContentKind | Extract<Declared, { countedAs: string }>['countedAs'];
 
 /** In an order in which rows can be created: a table comes before those that refer to it. */
 export const kinds: readonly Kind[] = tables
   .flatMap((table) => ('givesIds' in table ? [table.name] : []))
   .reverse();
 
+/** The kinds whose ids a reset restarts at 1. */
+export const contentKinds = kinds.filter((kind): kind is ContentKind =>
+  tables.some(({ name, holds }) => name === kind && holds === 'content'),
+);
+
 const namesOf = (some: readonly Declared[]) => some.map(({ name }) => name);
 
 export const contentTables = namesOf(tables.filter(({ holds }) => holds === 'content'));
-export const accessTables = namesOf(tables.filter(({ holds }) => holds === 'access'));
+/** What a workspace keeps until it is deleted. */
+export const keptTables = namesOf(tables.filter(({ holds }) => holds === 'access' || holds === 'history'));
 
 const sequencesAt = tables.findIndex(({ holds }) => holds === 'sequences');
 /** Content that no other table refers to. */
@@ -49,6 +58,6 @@ export const thinnedTables = leafTables.filter((name) => kinds.some((kind) => ki
 
 /** The tables that `workspaces list` counts, and what it calls their rows, in the order of its columns. */
 export const counts: readonly (readonly [table: Declared['name'], countedAs: Counted])[] = [
-  ...kinds.map((kind) => [kind, kind] as const),
+  ...contentKinds.map((kind) => [kind, kind] as const),
   ...tables.flatMap((table) => ('countedAs' in table ? [[table.name, table.countedAs] as const] : [])),
 ];

@@ -1,6 +1,7 @@
 import { createCategory, listCategories } from '../categories/store.ts';
-import type { Database } from '../db/database.ts';
+import type { Cause, Database, Transaction } from '../db/database.ts';
 import { fragment, join, type Sql } from '../db/sql.ts';
+import { record, unrecorded } from '../history/record.ts';
 import { allocateIds } from '../workspaces/store.ts';
 
 const petsPerStatement = 500;
@@ -31,18 +32,20 @@ const firstNames = [
 const epithets = ['', ' the Brave', ' the Small', ' the Swift', ' Junior', ' of the Hill', ' the Gentle'];
 
 /**
- * Adds `count` plausible pets with their inventory to a workspace, in transactions of ten thousand, and calls
- * `progress` with the count after each. A workspace without categories gets one.
+ * Adds `count` plausible pets with their inventory to a workspace, in transactions of ten thousand with one event each, and
+ * calls `progress` with the count after each. A workspace without categories gets one.
  */
 export async function addPets(
   db: Database,
   workspaceId: number,
   count: number,
+  cause: Cause,
   progress: (done: number) => void,
 ): Promise<void> {
   for (let done = 0; done < count; ) {
     const batch = Math.min(petsPerTransaction, count - done);
-    await db.write(async (sql) => {
+    await db.write(async (transaction) => {
+      const sql = unrecorded(transaction);
       const categoryIds = await categoryIdsOf(sql, workspaceId);
       const firstId = await allocateIds(sql, workspaceId, 'pets', batch);
       for (let offset = 0; offset < batch; offset += petsPerStatement) {
@@ -54,13 +57,14 @@ export async function addPets(
           categoryIds,
         );
       }
-    });
+      record(transaction, workspaceId, 'workspace.seeded', {});
+    }, cause);
     done += batch;
     progress(done);
   }
 }
 
-async function categoryIdsOf(sql: Sql, workspaceId: number): Promise<number[]> {
+async function categoryIdsOf(sql: Transaction, workspaceId: number): Promise<number[]> {
   const { items } = await listCategories(sql, workspaceId, { after: 0, limit: 100 });
   if (items.length > 0) return items.map(({ id }) => id);
   const { id } = await createCategory(sql, workspaceId, { name: 'Animals' });

@@ -12,23 +12,26 @@ import { seedWorkspace } from './seed.ts';
  */
 export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {
   const file = join(dataDir, 'demo.key');
-  return db.write(async (sql) => {
-    let workspace = await lockWorkspace(sql, demoWorkspace);
-    if (!workspace) {
-      workspace = await createWorkspace(sql, demoWorkspace, nowMs);
-      await seedWorkspace(sql, workspace.id);
-    }
-    const kept = inDataDir(dataDir, () => {
-      closeToOthers(dataDir);
-      return readOwnFile(file)?.trim();
-    });
-    if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
-    const { key } = await createKey(
-      sql,
-      { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
-      nowMs,
-    );
-    inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
-    return key;
-  });
+  return db.write(
+    async (sql) => {
+      let workspace = await lockWorkspace(sql, demoWorkspace);
+      if (!workspace) {
+        workspace = await createWorkspace(sql, demoWorkspace, nowMs);
+        await seedWorkspace(sql, workspace.id);
+      }
+      const kept = inDataDir(dataDir, () => {
+        closeToOthers(dataDir);
+        return readOwnFile(file)?.trim();
+      });
+      if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
+      const { key } = await createKey(
+        sql,
+        { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
+        nowMs,
+      );
+      inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
+      return key;
+    },
+    { atMs: nowMs },
+  );
 }

@@ -1,5 +1,6 @@
 import { createCategory } from '../categories/store.ts';
-import type { Sql } from '../db/sql.ts';
+import type { Transaction } from '../db/database.ts';
+import { record, unrecorded } from '../history/record.ts';
 import { updateInventory } from '../inventory/store.ts';
 import type { Order } from '../orders/schema.ts';
 import { placeOrder } from '../orders/store.ts';
@@ -83,8 +84,9 @@ const orders: Order[] = [
   { quantity: 1 },
 ];
 
-/** Fills an empty workspace with the demonstration data, whose ids are the same everywhere. */
-export async function seedWorkspace(sql: Sql, workspaceId: number): Promise<void> {
+/** Fills an empty workspace with the demonstration data, whose ids are the same everywhere. One event tells of all. */
+export async function seedWorkspace(transaction: Transaction, workspaceId: number): Promise<void> {
+  const sql = unrecorded(transaction);
   for (const { name, description, pets } of categories) {
     const category = await createCategory(sql, workspaceId, { name, description });
     for (const { name, stock, status } of pets) {
@@ -97,4 +99,5 @@ export async function seedWorkspace(sql: Sql, workspaceId: number): Promise<void
     }
   }
   for (const order of orders) await placeOrder(sql, workspaceId, order);
+  record(transaction, workspaceId, 'workspace.seeded', {});
 }

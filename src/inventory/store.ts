@@ -1,6 +1,8 @@
+import type { Transaction } from '../db/database.ts';
 import { fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
+import { itemOf, lockPetRow, type PetRow, recordItem, recordPet } from '../pets/row.ts';
 import { maxInt32, type PetStatus } from '../schema.ts';
 import type { InventoryItem } from './schema.ts';
 
@@ -31,41 +33,28 @@ export async function getInventory(sql: Sql, workspaceId: number, petId: number)
 
 /** Sets the stock of a pet if `check` accepts the present entry; the status follows by the rule. */
 export async function updateInventory(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   petId: number,
   quantity: number,
   check: (current: InventoryItem) => void,
 ): Promise<InventoryItem> {
-  check((await lockInventory(sql, workspaceId, petId)) ?? noSuchItem());
-  const status = await settleStock(sql, workspaceId, petId, quantity);
-  return { petId, quantity, status };
+  const before = (await lockPetRow(sql, workspaceId, petId)) ?? noSuchItem();
+  check(itemOf(before));
+  return settleStock(sql, workspaceId, before, quantity);
 }
 
 /**
- * The inventory entry of a pet, or undefined if there is no such pet. The row stays locked until the transaction
- * ends: an update that changes nothing locks it on both engines.
- */
-export async function lockInventory(
-  sql: Sql,
-  workspaceId: number,
-  petId: number,
-): Promise<InventoryItem | undefined> {
-  const [row] = await sql`
-    update pets set stock = stock where workspace_id = ${workspaceId} and id = ${petId} returning id, stock, status`;
-  return row && toInventoryItem(row);
-}
-
-/**
- * Writes the stock of a locked pet and sets the status by the rule, after the orders of the transaction are written.
+ * Writes the stock of a pet, which is locked as `before`, and sets the status by the rule, after the orders of the transaction are written.
  * Throws `conflict` if returned units would make the stock exceed its maximum.
  */
 export async function settleStock(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
-  petId: number,
+  before: PetRow,
   stock: number,
-): Promise<PetStatus> {
+): Promise<InventoryItem> {
+  const petId = before.id;
   if (stock > maxInt32) {
     throw new ApiError(
       'conflict',
@@ -77,7 +66,10 @@ export async function settleStock(
   const status = statusOfStock(stock, openOrders.length > 0);
   await sql`
     update pets set stock = ${stock}, status = ${status} where workspace_id = ${workspaceId} and id = ${petId}`;
-  return status;
+  const after = { ...before, stock, status };
+  recordItem(sql, workspaceId, before, after);
+  recordPet(sql, workspaceId, before, after);
+  return itemOf(after);
 }
 
 function noSuchItem(): never {

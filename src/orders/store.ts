@@ -1,8 +1,11 @@
+import type { Transaction } from '../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
+import { record, recordUpdate } from '../history/record.ts';
 import { toUtc } from '../instant.ts';
-import { lockInventory, settleStock } from '../inventory/store.ts';
+import { settleStock } from '../inventory/store.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
+import { lockPetRow, type PetRow } from '../pets/row.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Order } from './schema.ts';
 
@@ -40,16 +43,18 @@ export async function getOrder(sql: Sql, workspaceId: number, id: number): Promi
 }
 
 /** Places an order and takes its units from the stock of its pet, if it has one. */
-export async function placeOrder(sql: Sql, workspaceId: number, order: Order): Promise<StoredOrder> {
+export async function placeOrder(sql: Transaction, workspaceId: number, order: Order): Promise<StoredOrder> {
   const { petId, quantity, shipDate, complete } = withDefaults(order);
-  const stock = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, quantity);
+  const taken = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, quantity);
   const id = await allocateIds(sql, workspaceId, 'orders');
   const [row] = await sql`
     insert into orders (workspace_id, id, pet_id, quantity, ship_date, complete)
     values (${workspaceId}, ${id}, ${petId ?? null}, ${quantity}, ${shipDate ?? null}, ${Number(complete)})
     returning id, pet_id, quantity, ship_date, complete`;
-  if (petId !== undefined) await settleStock(sql, workspaceId, petId, stock as number);
-  return toOrder(row as Row);
+  const placed = toOrder(row as Row);
+  record(sql, workspaceId, 'order.placed', placed);
+  if (taken) await settleStock(sql, workspaceId, taken.pet, taken.stock);
+  return placed;
 }
 
 /**
@@ -57,7 +62,7 @@ export async function placeOrder(sql: Sql, workspaceId: number, order: Order): P
  * return to stock. Throws `order_complete` if the order is complete.
  */
 export async function changeOrder(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   id: number,
   change: (current: StoredOrder) => Order,
@@ -73,20 +78,23 @@ export async function changeOrder(
   }
   const { petId, quantity, shipDate, complete } = changed;
   const movesStock = petId !== undefined && (quantity !== current.quantity || complete);
-  const stock = movesStock
+  const taken = movesStock
     ? await takeUnits(sql, workspaceId, petId, quantity - current.quantity)
     : undefined;
   const [row] = await sql`
     update orders set quantity = ${quantity}, ship_date = ${shipDate ?? null}, complete = ${Number(complete)}
     where workspace_id = ${workspaceId} and id = ${id}
     returning id, pet_id, quantity, ship_date, complete`;
-  if (movesStock) await settleStock(sql, workspaceId, petId, stock as number);
-  return toOrder(row as Row);
+  const after = toOrder(row as Row);
+  if (complete) record(sql, workspaceId, 'order.completed', after);
+  else recordUpdate(sql, workspaceId, 'order.updated', current, after);
+  if (taken) await settleStock(sql, workspaceId, taken.pet, taken.stock);
+  return after;
 }
 
 /** Removes an open order and returns its units to stock. Throws `order_complete` if it is complete. */
 export async function cancelOrder(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   id: number,
   check: (current: StoredOrder) => void,
@@ -95,25 +103,31 @@ export async function cancelOrder(
   check(current);
   assertOpen(current);
   const { petId, quantity } = current;
-  const stock = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, -quantity);
+  const taken = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, -quantity);
   await sql`delete from orders where workspace_id = ${workspaceId} and id = ${id}`;
-  if (petId !== undefined) await settleStock(sql, workspaceId, petId, stock as number);
+  record(sql, workspaceId, 'order.cancelled', current);
+  if (taken) await settleStock(sql, workspaceId, taken.pet, taken.stock);
 }
 
 /**
- * The stock of a pet after `units` are taken (returned, if negative). The pet stays locked until the
- * transaction ends. Throws `invalid_reference` or `insufficient_stock`.
+ * A pet and its stock after `units` are taken (returned, if negative). The pet stays locked until the transaction ends.
+ * Throws `invalid_reference` or `insufficient_stock`.
  */
-async function takeUnits(sql: Sql, workspaceId: number, petId: number, units: number): Promise<number> {
-  const item = await lockInventory(sql, workspaceId, petId);
-  if (!item) throw new ApiError('invalid_reference', 'There is no pet with this petId.');
-  if (item.quantity < units) {
+async function takeUnits(
+  sql: Transaction,
+  workspaceId: number,
+  petId: number,
+  units: number,
+): Promise<{ pet: PetRow; stock: number }> {
+  const pet = await lockPetRow(sql, workspaceId, petId);
+  if (!pet) throw new ApiError('invalid_reference', 'There is no pet with this petId.');
+  if (pet.stock < units) {
     throw new ApiError(
       'insufficient_stock',
-      `Pet ${petId} has ${item.quantity} in stock, which is less than ${units}.`,
+      `Pet ${petId} has ${pet.stock} in stock, which is less than ${units}.`,
     );
   }
-  return item.quantity - units;
+  return { pet, stock: pet.stock - units };
 }
 
 function assertOpen({ id, complete }: StoredOrder): void {

@@ -1,8 +1,11 @@
-import { ForeignKeyError, fragment, join, type Row, type Sql } from '../db/sql.ts';
+import type { Transaction } from '../db/database.ts';
+import { ForeignKeyError, fragment, join, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
+import { record } from '../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
 import type { PetStatus } from '../schema.ts';
 import { allocateIds } from '../workspaces/store.ts';
+import { lockPetRow, type PetRow, petOf, recordItem, recordPet, toPet } from './row.ts';
 import type { NewPet, Pet } from './schema.ts';
 
 export interface PetFilter {
@@ -35,7 +38,7 @@ export async function getPet(sql: Sql, workspaceId: number, id: number): Promise
 }
 
 /** Adds a pet and its inventory entry: one unit, or none when it is sold. */
-export async function createPet(sql: Sql, workspaceId: number, pet: NewPet): Promise<Pet> {
+export async function createPet(sql: Transaction, workspaceId: number, pet: NewPet): Promise<Pet> {
   const id = await allocateIds(sql, workspaceId, 'pets');
   const status = pet.status ?? 'available';
   const stock = status === 'sold' ? 0 : 1;
@@ -43,32 +46,39 @@ export async function createPet(sql: Sql, workspaceId: number, pet: NewPet): Pro
     insert into pets (workspace_id, id, name, category_id, status, stock)
     values (${workspaceId}, ${id}, ${pet.name}, ${pet.categoryId}, ${status}, ${stock})
   `.catch(refuseCategory);
-  return toPet([id, pet.name, pet.categoryId, status]);
+  const created = toPet([id, pet.name, pet.categoryId, status]);
+  record(sql, workspaceId, 'pet.created', created);
+  return created;
 }
 
 /** Replaces a pet by the result of `change`. The row is locked first, so that no other change comes in between. */
 export async function changePet(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   id: number,
   change: (current: Pet) => NewPet,
 ): Promise<Pet> {
-  const { name, categoryId, status = 'available' } = change(await lockPet(sql, workspaceId, id));
-  const [row] = await sql`
+  const before = await lockPet(sql, workspaceId, id);
+  const { name, categoryId, status = 'available' } = change(petOf(before));
+  await sql`
     update pets set name = ${name}, category_id = ${categoryId}, status = ${status}
-    where workspace_id = ${workspaceId} and id = ${id} returning id, name, category_id, status
+    where workspace_id = ${workspaceId} and id = ${id}
   `.catch(refuseCategory);
-  return toPet(row as Row);
+  const after = { ...before, name, categoryId, status };
+  recordPet(sql, workspaceId, before, after);
+  recordItem(sql, workspaceId, before, after);
+  return petOf(after);
 }
 
 /** Removes a pet and its inventory entry. Throws `conflict` while an open order holds units of it. */
 export async function deletePet(
-  sql: Sql,
+  sql: Transaction,
   workspaceId: number,
   id: number,
   check: (current: Pet) => void,
 ): Promise<void> {
-  check(await lockPet(sql, workspaceId, id));
+  const pet = petOf(await lockPet(sql, workspaceId, id));
+  check(pet);
   const [order] = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${id} and complete = 0 limit 1`;
   if (order) {
@@ -78,14 +88,11 @@ export async function deletePet(
     );
   }
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
+  record(sql, workspaceId, 'pet.deleted', pet);
 }
 
-/** An update that changes nothing locks the row until the transaction ends, on both engines. */
-async function lockPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> {
-  const [row] = await sql`
-    update pets set stock = stock where workspace_id = ${workspaceId} and id = ${id}
-    returning id, name, category_id, status`;
-  return toPet(row ?? noSuchPet());
+async function lockPet(sql: Transaction, workspaceId: number, id: number): Promise<PetRow> {
+  return (await lockPetRow(sql, workspaceId, id)) ?? noSuchPet();
 }
 
 /** The foreign key checks for the category while the row is written. */
@@ -104,10 +111,3 @@ function refuseCategory(error: unknown): never {
 function noSuchPet(): never {
   throw new ApiError('not_found', 'There is no pet with this petId.');
 }
-
-const toPet = ([id, name, categoryId, status]: Row): Pet => ({
-  id: Number(id),
-  name: String(name),
-  categoryId: Number(categoryId),
-  status: status as PetStatus,
-});

@@ -1,16 +1,18 @@
-import type { Database } from '../db/database.ts';
+import type { Cause, Database, Transaction } from '../db/database.ts';
 import { fragment, identifier, join, type Row, type Sql } from '../db/sql.ts';
 import {
-  accessTables,
   type Counted,
+  contentKinds,
   contentTables,
   counts,
   type Kind,
+  keptTables,
   kinds,
   leafTables,
   thinnedTables,
 } from '../db/tables.ts';
 import { unauthorized } from '../errors.ts';
+import { record } from '../history/record.ts';
 
 /** The workspace of the demonstration, which commands use if none is named. */
 export const demoWorkspace = 'demo';
@@ -29,7 +31,7 @@ export async function createWorkspace(sql: Sql, name: string, nowMs: number): Pr
   const [row] = await sql`
     insert into workspaces (name, created_at_ms) values (${name}, ${nowMs}) returning id`;
   const id = Number(row?.[0]);
-  await startSequences(sql, id);
+  await restartSequences(sql, id, kinds);
   return { id, name, createdAtMs: nowMs };
 }
 
@@ -59,19 +61,20 @@ export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Coun
   });
 }
 
-/** Removes everything in a workspace except its keys and their limits, and restarts its ids at 1. */
-export async function clearWorkspace(sql: Sql, workspaceId: number): Promise<void> {
+/** Removes everything in a workspace except its keys, their limits and its history, and restarts its ids at 1. */
+export async function clearWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   // Rows are locked in the order in which requests lock them. Once the sequences are locked, nobody can add a
   // row, and rows that other connections added before are removed, too.
   await deleteRows(sql, workspaceId, leafTables);
-  await startSequences(sql, workspaceId);
+  await restartSequences(sql, workspaceId, contentKinds);
   await deleteRows(sql, workspaceId, contentTables);
+  record(sql, workspaceId, 'workspace.reset', {});
 }
 
 /** Removes a workspace, what is in it, and its keys. */
-export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<void> {
+export async function deleteWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   await clearWorkspace(sql, workspaceId);
-  await deleteRows(sql, workspaceId, ['sequences', ...accessTables]);
+  await deleteRows(sql, workspaceId, ['sequences', ...keptTables]);
   await sql`delete from workspaces where id = ${workspaceId}`;
 }
 
@@ -79,14 +82,15 @@ export async function deleteWorkspace(sql: Sql, workspaceId: number): Promise<vo
  * Removes most of a large workspace in short transactions, so that others can write meanwhile. What remains is left to
  * clearWorkspace or deleteWorkspace.
  */
-export async function thinOut(db: Database, workspaceId: number): Promise<void> {
+export async function thinOut(db: Database, workspaceId: number, cause: Cause): Promise<void> {
   for (const table of thinnedTables) {
     const [row] = await db.read`
       select last_id from sequences where workspace_id = ${workspaceId} and kind = ${table}`;
     for (let upTo = rowsPerTransaction; upTo < Number(row?.[0] ?? 0); upTo += rowsPerTransaction) {
-      await db.write(
-        (sql) => sql`delete from ${identifier(table)} where workspace_id = ${workspaceId} and id <= ${upTo}`,
-      );
+      await db.write(async (sql) => {
+        await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId} and id <= ${upTo}`;
+        record(sql, workspaceId, 'workspace.reset', {});
+      }, cause);
     }
   }
 }
@@ -95,9 +99,9 @@ async function deleteRows(sql: Sql, workspaceId: number, tables: string[]): Prom
   for (const table of tables) await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId}`;
 }
 
-/** Restarts the ids of every kind at 1, also of kinds that are newer than the workspace, and locks all sequences. */
-async function startSequences(sql: Sql, workspaceId: number): Promise<void> {
-  for (const kind of kinds) {
+/** Restarts the ids of some kinds at 1, also of kinds that are newer than the workspace, and locks their sequences. */
+async function restartSequences(sql: Sql, workspaceId: number, some: readonly Kind[]): Promise<void> {
+  for (const kind of some) {
     await sql`
       insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)
       on conflict (workspace_id, kind) do update set last_id = 0`;

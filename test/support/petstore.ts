@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { buildApp } from '../../src/app.ts';
 import type { LogLevel } from '../../src/config.ts';
-import type { Database } from '../../src/db/database.ts';
+import type { Database, Transaction } from '../../src/db/database.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
 import { createKey } from '../../src/keys/store.ts';
@@ -100,9 +100,14 @@ export class Petstore {
     this.app = buildApp({ config, db, limiter, log, operations, clock, stopwatch, timeLimits });
   }
 
+  /** Runs `work` in a transaction that records what it changes. */
+  change<T>(work: (sql: Transaction) => Promise<T>): Promise<T> {
+    return this.db.write(work, { atMs: this.nowMs });
+  }
+
   /** A further workspace and a key to it. */
   addWorkspace(name: string, seed: boolean): Promise<{ key: string; keyId: string; workspaceId: number }> {
-    return this.db.write(async (sql) => {
+    return this.change(async (sql) => {
       const { id: workspaceId } = await createWorkspace(sql, name, this.nowMs);
       if (seed) await seedWorkspace(sql, workspaceId);
       const { id: keyId, key } = await createKey(

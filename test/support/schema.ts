@@ -47,7 +47,10 @@ export async function assertDeclared(sql: Sql, { columns, references }: Catalog)
     assert.equal(hasIds, 'givesIds' in table, `${table.name} has ids`);
   }
 
-  assert.match(tables.map(({ holds }) => holds).join(' '), /^(content )+sequences( content)*( access)+$/);
+  assert.match(
+    tables.map(({ holds }) => holds).join(' '),
+    /^(content )+sequences( content)*( access)+( history)*$/,
+  );
   const placeOf = (table: unknown) => tables.findIndex(({ name }) => name === table);
   const between = (await references(sql)).filter(([, to]) => placeOf(to) >= 0);
   assert.ok(between.length > 0);

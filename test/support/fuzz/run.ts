@@ -66,7 +66,7 @@ function failWith(seed: number) {
 async function runSequence(store: Petstore, steps: Step[], send: Send, report: Report): Promise<void> {
   // Requests without a key are counted by address: each sequence has a minute of its own.
   store.nowMs += 60_000;
-  const { workspaceId, key } = await store.db.write(async (sql) => {
+  const { workspaceId, key } = await store.change(async (sql) => {
     const { id } = await createWorkspace(sql, `fuzz-${store.nowMs}`, store.nowMs);
     await seedWorkspace(sql, id);
     return {
@@ -90,7 +90,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
       `${(error as Error).message}\nAfter the seeded state, the last of these failed:\n${lines}`,
     );
   } finally {
-    await store.db.write((sql) => deleteWorkspace(sql, workspaceId));
+    await store.change((sql) => deleteWorkspace(sql, workspaceId));
   }
 }
 

@@ -1,0 +1,35 @@
+import type { Cause, EndWork, Transaction } from './database.ts';
+import type { Sql } from './sql.ts';
+
+/** What the end of a transaction has to do: its items, by the work that they are for. */
+export class Ending {
+  readonly #items = new Map<EndWork<unknown>, unknown[]>();
+
+  add(work: EndWork<unknown>, item: unknown): void {
+    const items = this.#items.get(work);
+    if (items) items.push(item);
+    else this.#items.set(work, [item]);
+  }
+
+  /** Takes over what another transaction leaves to the end that they share. */
+  join(other: Ending): void {
+    for (const [work, items] of other.#items) for (const item of items) this.add(work, item);
+  }
+
+  /** Does the work, and returns how many items there were. */
+  async run(sql: Sql): Promise<number> {
+    let count = 0;
+    for (const [work, items] of this.#items) {
+      await work(sql, items);
+      count += items.length;
+    }
+    return count;
+  }
+}
+
+/** A transaction that runs statements with `sql` and leaves its items to `ending`. */
+export function transaction(sql: Sql, cause: Cause | undefined, ending: Ending): Transaction {
+  const run: Sql = (template, ...values) => sql(template, ...values);
+  const atEnd = (work: EndWork<unknown>, item: unknown) => ending.add(work, item);
+  return Object.assign(run, { cause, atEnd }) as Transaction;
+}
