@@ -11,6 +11,7 @@ import { maxBodyBytes, maxHeaderBytes } from './bounds.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
+import { Changes } from './history/changes.ts';
 import { headersOf } from './http/answer.ts';
 import { Arrivals } from './http/arrivals.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
@@ -39,6 +40,8 @@ export interface Parts {
   db: Database;
   limiter: Limiter;
   log: FastifyBaseLogger;
+  /** Is told of each change of a workspace. */
+  changes?: Changes;
   /** The operations to serve; all by default. */
   operations?: readonly Operation[] | undefined;
   /** Milliseconds since 1970. */
@@ -76,6 +79,7 @@ export function buildApp({
   db,
   limiter,
   log,
+  changes = new Changes(),
   operations = allOperations,
   clock,
   stopwatch = () => performance.now(),
@@ -185,7 +189,15 @@ export function buildApp({
           goOn();
         }
       });
-      const services = { db, operations, baseUrl, clock, enforceSunset, inFlight: new Set<string>() };
+      const services = {
+        db,
+        changes,
+        operations,
+        baseUrl,
+        clock,
+        enforceSunset,
+        inFlight: new Set<string>(),
+      };
       for (const operation of operations) mount(api, operation, services);
       api.setNotFoundHandler(answerUnrouted);
     },

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Cause, Database, Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
+import type { Changes } from './history/changes.ts';
 import { type Answer, answerWriter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
 import { hasContent } from './http/headers.ts';
@@ -23,6 +24,7 @@ const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 /** What is needed to serve an operation, besides the operation. */
 export interface Services {
   db: Database;
+  changes: Changes;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
   /** All operations; one may be the successor of another. */
@@ -66,6 +68,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
       const handle: Handle = async (sql) =>
         toAnswer(operation, services.baseUrl, request, await operation.handle(sql, input));
       const answer = await perform(handle, services, request);
+      if (method !== 'GET') services.changes.tell(input.workspaceId);
       const { headers } = answer;
       const { ifNoneMatch } = preconditions;
       const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
