@@ -1,4 +1,4 @@
-import { type BanRules, defaultBanRules, minStrikes } from './limits/decision.ts';
+import { type BanRules, dayMs, defaultBanRules, minStrikes } from './limits/decision.ts';
 import {
   baseUrl,
   choice,
@@ -86,6 +86,20 @@ export const settings = {
     default: 'off',
     meaning: '`on`: a deprecated operation answers 410 from its sunset on',
     read: onOrOff,
+  },
+  /** How long events are kept. */
+  maxEventAgeMs: {
+    variable: 'PETSTORE_EVENTS_DAYS',
+    default: '7',
+    meaning: 'how many days events are kept',
+    read: scaled(number(0.001), dayMs),
+  },
+  /** How many events of a workspace are kept. */
+  maxEventCount: {
+    variable: 'PETSTORE_EVENTS_COUNT',
+    default: '100000',
+    meaning: 'how many events of a workspace are kept; the oldest go first, also those that are not old',
+    read: number(1),
   },
   logLevel: {
     variable: 'LOG_LEVEL',

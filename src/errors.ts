@@ -18,6 +18,7 @@ export const errorCodes = {
   insufficient_stock: [409, 'The pet has too few units in stock.'],
   order_complete: [409, 'The order is complete and closed.'],
   gone: [410, 'The operation was sunset and is no longer served.'],
+  events_expired: [410, 'The events after this position are no longer kept.'],
   precondition_failed: [412, 'The resource does not meet If-Match or If-None-Match.'],
   payload_too_large: [
     413,

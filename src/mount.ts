@@ -43,7 +43,7 @@ type Handle = (sql: Sql | Transaction) => Promise<Answer>;
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
   const { method, path, success } = operation;
   const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
-  const readInput = operationInputReader(operation);
+  const readInput = operationInputReader(operation, services.baseUrl);
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
   const mediaTypes = mediaTypesOf(operation);
@@ -97,7 +97,7 @@ function create(handle: Handle, services: Services, request: FastifyRequest): Pr
 }
 
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation) {
+function operationInputReader(operation: Operation, baseUrl: string) {
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,
@@ -109,7 +109,7 @@ function operationInputReader(operation: Operation) {
     const values = readValues(request);
     const { workspaceId } = request.caller as Caller;
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, JSON.stringify(current));
-    return { ...values, workspaceId, assertMayChange: assertMayChangeFrom };
+    return { ...values, workspaceId, baseUrl, assertMayChange: assertMayChangeFrom };
   };
 }
 
@@ -121,10 +121,13 @@ function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest
     case 'empty':
       return { status, headers: {} };
     case 'page': {
-      const { items, next } = result as Page<unknown>;
+      const { items, next, headers } = result as Page<unknown>;
       return {
         status,
-        headers: next === undefined ? {} : { link: nextLink(operation, baseUrl, request, next) },
+        headers: {
+          ...(next !== undefined && { link: nextLink(operation, baseUrl, request, next) }),
+          ...headers,
+        },
         body: JSON.stringify(items),
       };
     }

@@ -67,6 +67,8 @@ interface Definition<
 /** What a handler gets of a request: valid values only. */
 export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
   workspaceId: number;
+  /** Where callers find the API, without a slash at the end. */
+  baseUrl: string;
   params: Static<TObject<Params>>;
   query: Static<TObject<Query>> & { limit?: number };
   body: Static<TObject<Body>>;
@@ -76,12 +78,17 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   assertMayChange(current: unknown): void;
 }
 
+/** A header field of one operation's success. */
+export type AddedHeader = 'Last-Event-ID';
+
 /** A successful answer; `Result` is what the handler returns for it. */
 export interface Success<Result> {
   kind: 'resource' | 'created' | 'page' | 'empty';
   status: 200 | 201 | 204;
   description: string;
   schema?: TSchema;
+  /** Header fields that the handler adds, by their names in the description. */
+  headers?: readonly AddedHeader[];
   /** The path of a created resource, below the base URL. */
   locationOf?(result: Result): string;
 }
@@ -101,8 +108,12 @@ export function created<S extends TSchema>(
 }
 
 /** 200 with an array in the order of ids, and a Link if more follow. Adds `limit` and `cursor` to the query. */
-export function page<Item>(schema: TSchema & { '~item'?: Item }, description: string): Success<Page<Item>> {
-  return { kind: 'page', status: 200, description, schema };
+export function page<Item>(
+  schema: TSchema & { '~item'?: Item },
+  description: string,
+  headers: readonly AddedHeader[] = [],
+): Success<Page<Item>> {
+  return { kind: 'page', status: 200, description, schema, headers };
 }
 
 /** 204 without a body. */

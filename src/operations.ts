@@ -1,4 +1,5 @@
 import { categoryOperations } from './categories/operations.ts';
+import { eventOperations } from './events/operations.ts';
 import { inventoryOperations } from './inventory/operations.ts';
 import type { Operation } from './operation.ts';
 import { orderOperations } from './orders/operations.ts';
@@ -10,4 +11,5 @@ export const operations: readonly Operation[] = [
   ...categoryOperations,
   ...orderOperations,
   ...inventoryOperations,
+  ...eventOperations,
 ];

@@ -7,10 +7,12 @@ export interface PageRequest {
   limit: number;
 }
 
-/** The items of a page and, when more follow, the id of its last one. */
+/** The items of a page and, when more follow, the id to continue after. */
 export interface Page<Item> {
   items: Item[];
   next?: number;
+  /** Header fields of the answer, besides those of every page. Names are in lower case. */
+  headers?: Record<string, string>;
 }
 
 export const defaultLimit = 20;

@@ -6,6 +6,7 @@ import { buildApp } from './app.ts';
 import { type Config, readConfig, unknownVariable } from './config.ts';
 import type { Database } from './db/database.ts';
 import { prepareDemo } from './demo/prepare.ts';
+import { forgetOldEvents } from './history/store.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { LocalLimiter } from './limits/local-limiter.ts';
@@ -14,6 +15,7 @@ import { LogOutput } from './log/output.ts';
 import { referenceUrlWithKey } from './reference-url.ts';
 import { openStorage } from './storage.ts';
 
+const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
 const checkParentEveryMs = 250;
 /** How long requests in flight may take when the service is told to stop. */
@@ -40,13 +42,19 @@ export async function serve(config: Config): Promise<void> {
     await listen(app, served);
     if (demoKey) output.write(`${welcome(served, demoKey)}\n`);
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
-    const sweep = () =>
-      Promise.all([forgetOldKeys(db, Date.now()), limiter.forgetOld(config.banRules.memoryMs)]);
-    setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), sweepEveryMs).unref();
+    const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
+    repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, Date.now()), log);
+    repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), log);
+    repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), log);
   } catch (error) {
     await db.close();
     throw error;
   }
+}
+
+/** Removes what is no longer needed, now and then. */
+function repeat(everyMs: number, sweep: () => Promise<void>, log: FastifyBaseLogger): void {
+  setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), everyMs).unref();
 }
 
 /** Limits in this process, or shared by all instances through Valkey if it is configured. */

@@ -18,6 +18,7 @@ const layers = [
   'log',
   'metrics.ts',
   'operations.ts', //  the list of all operations
+  'events', //          the history as callers read it
   'orders',
   'inventory',
   'pets',

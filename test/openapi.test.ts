@@ -65,7 +65,7 @@ test('every schema, parameter, header and body has an example, and each is valid
 
 /** The examples at a node with the schema that each must meet: of a schema itself, a parameter, a header or a content. */
 function examplesOf(node: JsonObject): [unknown, JsonObject][] {
-  const isSchema = 'type' in node && typeof node.type === 'string';
+  const isSchema = typeof node.type === 'string' || 'oneOf' in node;
   const schema = (isSchema ? node : node.schema) as JsonObject | undefined;
   if (!schema || typeof schema !== 'object') return [];
   const named = Object.values((node.examples ?? {}) as Record<string, { value: unknown }>).map(
@@ -111,6 +111,8 @@ test('the description marks what is deprecated, beta, experimental, and not to b
     ['updateOrder', 'beta'],
     ['cancelOrder', 'beta'],
     ['updateInventory', 'experimental'],
+    ['listEvents', 'beta'],
+    ['getEvent', 'beta'],
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { batchSize } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
-import type { Row, Sql } from '../db/sql.ts';
+import { fragment, join, type Row, type Sql } from '../db/sql.ts';
 import type { EventType } from './types.ts';
 
 /** An event as it is kept. */
@@ -23,17 +23,29 @@ export interface Retention {
   maxCount: number;
 }
 
-/** The events after an id, at most `limit`, in the order of ids. */
+/** Which events to read: those above `after` and up to `upTo`, of these types or of all, and at most `limit`. */
+export interface Range {
+  after: number;
+  upTo: number;
+  types?: readonly EventType[] | undefined;
+  limit: number;
+}
+
+/** Events in the order of ids, and the extent of the history at the moment of reading. */
 export async function readEvents(
   sql: Sql,
   workspaceId: number,
-  after: number,
-  limit: number,
-): Promise<StoredEvent[]> {
+  { after, upTo, types, limit }: Range,
+): Promise<Extent & { events: StoredEvent[] }> {
+  const ofTypes = types ? fragment`and e.type in (${join(types, ', ')})` : fragment``;
+  // One statement sees one snapshot. There is one row at least, since the sequence is always there.
   const rows = await sql`
-    select id, type, created_at_ms, request_id, data, previous from events
-    where workspace_id = ${workspaceId} and id > ${after} order by id limit ${limit}`;
-  return rows.map(toEvent);
+    select e.id, e.type, e.created_at_ms, e.request_id, e.data, e.previous,
+      s.last_id, (select min(id) from events where workspace_id = ${workspaceId})
+    from sequences s
+    left join events e on e.workspace_id = ${workspaceId} and e.id > ${after} and e.id <= ${upTo} ${ofTypes}
+    where s.workspace_id = ${workspaceId} and s.kind = 'events' order by e.id limit ${limit}`;
+  return { ...toExtent(rows[0]?.slice(-2)), events: rows.filter(([id]) => id !== null).map(toEvent) };
 }
 
 export async function findEvent(sql: Sql, workspaceId: number, id: number): Promise<StoredEvent | undefined> {
@@ -48,7 +60,11 @@ export async function extentOf(sql: Sql, workspaceId: number): Promise<Extent> {
   const [row] = await sql`
     select last_id, (select min(id) from events where workspace_id = ${workspaceId}) from sequences
     where workspace_id = ${workspaceId} and kind = 'events'`;
-  const [last = 0, first] = row ?? [];
+  return toExtent(row);
+}
+
+/** The extent for the last id and the oldest, neither of which need be there. */
+function toExtent([last = 0, first = null]: Row = []): Extent {
   return { first: Number(first ?? Number(last) + 1), last: Number(last) };
 }
 

@@ -16,7 +16,6 @@ export const eventTypes = [
   'order.cancelled',
   'workspace.reset',
   'workspace.seeded',
-  'webhook.disabled',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -45,6 +45,14 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
       '`true` when this repeats the first answer to the same Idempotency-Key.',
       'true',
     ),
+    LastEventID: required(
+      'The position in the history up to which the page has looked. As `after` it asks for what is new.',
+      '20',
+    ),
+    LinkToFirst: text(
+      'Where the oldest events are, with `rel="first"` (RFC 8288).',
+      `<${baseUrl}/store/events>; rel="first"`,
+    ),
     Link: text(
       'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
       `<${baseUrl}/pets?cursor=${writeCursor('listPets', 20)}>; rel="next"`,
@@ -133,6 +141,7 @@ const ofSuccess: Record<Operation['success']['kind'], Fields> = {
 const ofError: Record<number, Fields> = {
   401: { 'WWW-Authenticate': 'WWWAuthenticate' },
   403: { 'Retry-After': 'RetryAfter' },
+  410: { Link: 'LinkToFirst' },
   429: { 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfter' },
 };
@@ -143,6 +152,7 @@ export function successHeaders(operation: Operation): Fields {
   return {
     ...onEveryAnswer,
     ...ofSuccess[success.kind],
+    ...Object.fromEntries((success.headers ?? []).map((name) => [name, name.replaceAll('-', '')])),
     ...(deprecated && ofDeprecated),
     ...(isDeprecatedPage(operation) && { Link: 'LifecyclePageLink' }),
   };

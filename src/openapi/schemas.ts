@@ -11,7 +11,10 @@ interface Keywords {
   examples?: Json[];
   readOnly?: boolean;
   enum?: Json[];
+  const?: Json;
   anyOf?: TSchema[];
+  /** The property whose value tells which of `anyOf` a value is. */
+  discriminator?: string;
   items?: TSchema;
   properties?: Record<string, TSchema>;
 }
@@ -32,13 +35,30 @@ export class Schemas {
   }
 
   #convert(schema: TSchema): JsonObject {
-    const { title, examples, anyOf, properties, items, ...same } = schema as Keywords;
+    const { title, examples, anyOf, discriminator, properties, items, ...same } = schema as Keywords;
+    if (anyOf && discriminator) return this.#union(anyOf, discriminator, same as JsonObject);
     if (anyOf) return this.#nullable(anyOf[0] as TSchema);
     const converted = withoutConst(same as JsonObject);
     if (items) converted.items = this.use(items);
     if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
     if (examples || properties || items) converted.example = exampleOf(schema);
     return converted;
+  }
+
+  /** One of several titled schemas, and which of them a value of the discriminator means. */
+  #union(schemas: TSchema[], propertyName: string, same: JsonObject): JsonObject {
+    const references = schemas.map((schema) => this.use(schema));
+    const values = schemas.map((schema) => {
+      const { [propertyName]: property } = (schema as Keywords).properties ?? {};
+      return (property as Keywords).const as string;
+    });
+    const mapping = Object.fromEntries(values.map((value, i) => [value, references[i]?.$ref as Json]));
+    return {
+      ...same,
+      oneOf: references,
+      discriminator: { propertyName, mapping },
+      example: exampleOf(schemas[0] as TSchema),
+    };
   }
 
   /** `nullable` has an effect only beside `type`, and an enumeration must list null (OpenAPI 3.0.3, section 4.7.24). */

@@ -5,6 +5,7 @@ import {
   type Error as ErrorBody,
   getCategory,
   getPet,
+  listEvents,
   listPets,
   updatePet,
 } from './petstore/index.ts';
@@ -37,6 +38,13 @@ const patched = await updatePet({
 });
 const status: 'available' | 'pending' | 'sold' | undefined = patched.data?.status;
 assert.equal(status, 'pending');
+
+// The type of an event says what its data is.
+const events = await listEvents({ client, query: { type: ['pet.created', 'pet.updated'] } });
+const told = events.data?.flatMap((event) =>
+  event.type === 'pet.updated' ? [[event.data.name, event.previous.status]] : [],
+);
+assert.deepEqual(told, [['Smaug', 'available']]);
 
 const missing = await getCategory({ client, path: { categoryId: 4711 } });
 if (missing.error) {

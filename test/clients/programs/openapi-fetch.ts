@@ -28,6 +28,15 @@ const patched = await client.PATCH('/pets/{petId}', {
 const status: 'available' | 'pending' | 'sold' | undefined = patched.data?.status;
 assert.equal(status, 'pending');
 
+// The type of an event says what its data is.
+const events = await client.GET('/store/events', {
+  params: { query: { type: ['pet.created', 'pet.updated'] } },
+});
+const told = events.data?.flatMap((event) =>
+  event.type === 'pet.updated' ? [[event.data.name, event.previous.status]] : [],
+);
+assert.deepEqual(told, [['Smaug', 'available']]);
+
 const missing = await client.GET('/categories/{categoryId}', { params: { path: { categoryId: 4711 } } });
 if (missing.error) {
   const error: components['schemas']['Error'] = missing.error;

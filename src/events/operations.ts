@@ -1,0 +1,75 @@
+import Type from 'typebox';
+import { ApiError } from '../errors.ts';
+import { extentOf, findEvent, readEvents } from '../history/store.ts';
+import { operation, page, resource } from '../operation.ts';
+import { assertPosition } from './position.ts';
+import { Event, Events, eventId, KnownEventType } from './schema.ts';
+
+/** How many events one page looks through, so that a filter on rare types costs no more than others. */
+const maxLookedAt = 1_000;
+
+export const eventOperations = [
+  operation({
+    method: 'GET',
+    path: '/store/events',
+    id: 'listEvents',
+    tag: 'Store',
+    summary: 'List events',
+    description: `Returns what happened in the workspace, in the order in which it happened: from the oldest event that is kept, or after a position. With \`type\` a page looks through ${maxLookedAt} events at most, so it may hold few or none although more follow; go on while there is a link to the next page. \`Last-Event-ID\` is the position up to which the page has looked: use it as \`after\` to ask for what is new.`,
+    stability: 'beta',
+    query: {
+      after: Type.Optional(
+        Type.Integer({
+          format: 'int64',
+          minimum: 0,
+          description:
+            'Only events after this id. If one of them is no longer kept, the answer is 410 `events_expired`; without `after` a reader gets what is there.',
+          examples: [0],
+        }),
+      ),
+      type: Type.Optional(
+        Type.Array(KnownEventType, {
+          maxItems: 100,
+          description: 'Only events of these types. Repeat the parameter for more than one.',
+          examples: [['pet.created', 'pet.updated']],
+        }),
+      ),
+    },
+    success: page<Event>(Events, 'A page of events.', ['Last-Event-ID']),
+    errors: ['events_expired'],
+    handle: async (sql, { workspaceId, query, page, baseUrl }) => {
+      const { limit } = page;
+      const asked = page.after || query.after;
+      const after = asked ?? (await extentOf(sql, workspaceId)).first - 1;
+      const upTo = after + maxLookedAt;
+      const range = { after, upTo, types: query.type, limit: limit + 1 };
+      const { events, ...extent } = await readEvents(sql, workspaceId, range);
+      if (asked !== undefined) assertPosition(after, extent, baseUrl);
+      const items = events.slice(0, limit);
+      const lookedAt = events.length > limit ? (items.at(-1)?.id as number) : Math.min(upTo, extent.last);
+      return {
+        items: items.map(({ json }): Event => JSON.parse(json)),
+        ...(lookedAt < extent.last && { next: lookedAt }),
+        headers: { 'last-event-id': String(lookedAt) },
+      };
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/store/events/{eventId}',
+    id: 'getEvent',
+    tag: 'Store',
+    summary: 'Get an event',
+    description: 'Returns one event of the history of the workspace, as long as it is kept.',
+    stability: 'beta',
+    params: { eventId },
+    success: resource(Event, 'The event.'),
+    handle: async (sql, { workspaceId, params }) => {
+      const event = await findEvent(sql, workspaceId, params.eventId);
+      if (!event)
+        throw new ApiError('not_found', 'There is no event with this eventId, or it is no longer kept.');
+      return JSON.parse(event.json) as Event;
+    },
+  }),
+];

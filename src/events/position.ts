@@ -1,0 +1,19 @@
+import { ApiError } from '../errors.ts';
+import type { Extent } from '../history/store.ts';
+
+/**
+ * Throws `events_expired` if a history no longer holds every event after `after`, with a link to the oldest, and
+ * `invalid_request` if `after` is above its last event. `baseUrl` is where callers find the API.
+ */
+export function assertPosition(after: number, { first, last }: Extent, baseUrl: string): void {
+  if (after > last) {
+    throw new ApiError('invalid_request', `There is no event ${after} yet; the last one is ${last}.`);
+  }
+  if (after < first - 1) {
+    throw new ApiError(
+      'events_expired',
+      `The events after ${after} are no longer kept; the oldest is ${first}. Read the lists anew, and then the events after ${first - 1}.`,
+      { link: `<${baseUrl}/store/events>; rel="first"` },
+    );
+  }
+}
