@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { addPets } from '../../src/demo/bulk.ts';
+import { seedWorkspace } from '../../src/demo/seed.ts';
+import { clearWorkspace, deleteWorkspace } from '../../src/workspaces/store.ts';
+import {
+  type Change,
+  changesBetween,
+  type Event,
+  fold,
+  type Lists,
+  pathOf,
+  readLists,
+  storedHistory,
+} from './history.ts';
+import type { Request, Step } from './history-steps.ts';
+import type { JsonAnswer, Petstore } from './petstore.ts';
+
+let workspaces = 0;
+
+/**
+ * Takes the steps in a new workspace, and after each holds its history against what every GET then answers. Returns the
+ * history.
+ */
+export async function proveHistory(store: Petstore, steps: Step[]): Promise<Event[]> {
+  const { key, workspaceId } = await store.addWorkspace(`history-${++workspaces}`, false);
+  const proof = new HistoryProof(store, workspaceId, key);
+  try {
+    for (const step of steps) await proof.take(step);
+    return proof.events;
+  } finally {
+    await store.change((sql) => deleteWorkspace(sql, workspaceId));
+  }
+}
+
+class HistoryProof {
+  readonly #store: Petstore;
+  readonly #workspaceId: number;
+  readonly #key: string;
+  readonly #listsAt = new Map<number, Lists>();
+  events: Event[] = [];
+  #lists: Lists = new Map();
+
+  constructor(store: Petstore, workspaceId: number, key: string) {
+    this.#store = store;
+    this.#workspaceId = workspaceId;
+    this.#key = key;
+  }
+
+  async take(step: Step): Promise<void> {
+    this.#store.nowMs += 1;
+    const before = this.#lists;
+    const answers = 'requests' in step ? await Promise.all(step.requests.map(this.#send)) : [];
+    if ('command' in step) await this.#command(step.command);
+    this.events = await storedHistory(this.#store.db.read, this.#workspaceId);
+    this.#lists = await readLists(this.#get);
+    const made = this.events.filter(({ timestamp }) => Date.parse(timestamp) === this.#store.nowMs);
+    if ('command' in step) this.#assertMarked(step.command, made);
+    else if (answers.length > 1) assertNoneOfRefused(answers, made);
+    else await this.#assertTold(step.requests[0] as Request, answers[0] as JsonAnswer, before, made);
+    assert.deepEqual(fold(this.events, this.#listsAt), this.#lists);
+  }
+
+  #get = (path: string) => this.#store.call('GET', path, { key: this.#key });
+
+  #send = async ({ method, path, body, idempotencyKey, ifMatch }: Request): Promise<JsonAnswer> => {
+    const current = ifMatch === 'current' ? (await this.#get(path)).headers.etag : '"other"';
+    const headers = {
+      ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+      ...(ifMatch && { 'if-match': current ?? '*' }),
+    };
+    return this.#store.call(method, path, { key: this.#key, body, headers });
+  };
+
+  /** As the commands of that name do. */
+  async #command(command: 'reset' | 'clear' | 'add pets'): Promise<void> {
+    const { db, nowMs } = this.#store;
+    if (command === 'add pets') {
+      await addPets(db, this.#workspaceId, 3, { atMs: nowMs }, () => {});
+    } else {
+      await this.#store.change(async (sql) => {
+        await clearWorkspace(sql, this.#workspaceId);
+        if (command === 'reset') await seedWorkspace(sql, this.#workspaceId);
+      });
+    }
+  }
+
+  /** One event tells of many rows, and that the lists are to be read anew. */
+  #assertMarked(command: string, made: Event[]): void {
+    const types = made.map(({ type }) => type);
+    if (command === 'add pets') assert.deepEqual(types, ['workspace.seeded']);
+    else assert.deepEqual(types, ['workspace.reset', ...(command === 'reset' ? ['workspace.seeded'] : [])]);
+    for (const { data, requestId } of made) assert.deepEqual([data, requestId], [{}, undefined]);
+    this.#listsAt.set(this.events.length, this.#lists);
+  }
+
+  /** A request is told by one event for each answer to a GET that it changed, and by nothing else. */
+  async #assertTold(
+    { method, path }: Request,
+    answer: JsonAnswer,
+    before: Lists,
+    made: Event[],
+  ): Promise<void> {
+    const what = `${method} ${path} -> ${answer.status} ${answer.text}`;
+    const expected = changesBetween(before, this.#lists, path.startsWith('/pets'));
+    const told = made.map(({ id, timestamp, requestId, ...change }): Change => {
+      assert.equal(requestId, answer.headers['x-request-id'], what);
+      return change;
+    });
+    assert.deepEqual(told, expected, what);
+    if (answer.status >= 400 || answer.headers['idempotency-replayed']) assert.deepEqual(told, [], what);
+    for (const change of told) {
+      const { status, text } = await this.#get(pathOf(change));
+      const isGone = /deleted|cancelled/.test(change.type);
+      if (isGone) assert.equal(status, 404, what);
+      else assert.equal(JSON.stringify(change.data), text, what);
+    }
+  }
+}
+
+/** Among requests that were sent at once, only those that succeeded are told of. */
+function assertNoneOfRefused(answers: JsonAnswer[], made: Event[]): void {
+  const succeeded = answers.filter(({ status }) => status < 300);
+  const ids = new Set(succeeded.map(({ headers }) => headers['x-request-id']));
+  for (const event of made) assert.ok(ids.has(event.requestId), JSON.stringify(event));
+  for (const { status, headers, text } of succeeded) {
+    if (status !== 201 || headers['idempotency-replayed']) continue;
+    const own = made.filter(({ requestId }) => requestId === headers['x-request-id']);
+    const [first] = own;
+    assert.equal(JSON.stringify(first?.data), text);
+  }
+}

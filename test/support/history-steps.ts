@@ -1,0 +1,93 @@
+import fc, { type Arbitrary } from 'fast-check';
+
+/** A request of a sequence, and what it says of the resource as it is. */
+export interface Request {
+  method: string;
+  path: string;
+  body?: object;
+  idempotencyKey?: string;
+  ifMatch?: 'current' | 'other' | undefined;
+}
+
+/** What happens in a workspace: requests, one or some at once, or what a command of the operator does. */
+export type Step = { requests: Request[] } | { command: 'reset' | 'clear' | 'add pets' };
+
+// Few values, so that a change often changes nothing, and few ids, so that requests meet.
+const id = fc.integer({ min: 1, max: 4 });
+const name = fc.constantFrom('Ash', 'Birch');
+const quantity = fc.integer({ min: 1, max: 3 });
+const complete = fc.constantFrom(false, false, true);
+const status = fc.constantFrom('available', 'pending', 'sold');
+/** The same instant twice, and another. */
+const shipDate = fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T01:00:00+01:00', '2026-01-02T00:00:00Z');
+
+const some = (values: Record<string, Arbitrary<unknown>>, requiredKeys: string[] = []) =>
+  fc.record(values, { requiredKeys, noNullPrototype: true });
+
+const orNull = (value: Arbitrary<unknown>) => fc.oneof({ weight: 3, arbitrary: value }, fc.constant(null));
+
+const category = some({ name, description: fc.constantFrom('', 'Tall') }, ['name']);
+const pet = some({ name, categoryId: id, status }, ['name', 'categoryId']);
+const order = some({ petId: id, quantity, shipDate, complete });
+const stock = some({ quantity: fc.integer({ min: 0, max: 3 }) }, ['quantity']);
+const invalid = fc.constantFrom<object>({ quantity: -1 }, { name: '' }, []);
+/** A merge patch may also send back what cannot change. */
+const orderPatch = fc.oneof(
+  { weight: 7, arbitrary: some({ quantity: orNull(quantity), shipDate: orNull(shipDate), complete }) },
+  some({ petId: id, complete }),
+);
+const petPatch = some({ name, categoryId: id, status: orNull(status) });
+
+const post = (path: string, body: Arbitrary<object>) =>
+  fc.record<Request>(
+    {
+      method: fc.constant('POST'),
+      path: fc.constant(path),
+      body,
+      idempotencyKey: fc.constantFrom('a', 'b', 'c'),
+    },
+    { requiredKeys: ['method', 'path', 'body'] },
+  );
+
+const change = (method: string, list: string, body?: Arbitrary<object>) =>
+  fc.record<Request>(
+    {
+      method: fc.constant(method),
+      path: id.map((id) => `${list}/${id}`),
+      ...(body && { body: fc.oneof({ weight: 15, arbitrary: body }, invalid) }),
+      ifMatch: fc.constantFrom(undefined, undefined, undefined, 'current', 'other'),
+    },
+    { requiredKeys: ['method', 'path', 'ifMatch', ...(body ? (['body'] as const) : [])] },
+  );
+
+const request: Arbitrary<Request> = fc.oneof(
+  post('/categories', category),
+  { weight: 2, arbitrary: post('/pets', pet) },
+  { weight: 4, arbitrary: post('/store/orders', order) },
+  change('PUT', '/categories', category),
+  change('DELETE', '/categories'),
+  { weight: 2, arbitrary: change('PUT', '/pets', pet) },
+  { weight: 2, arbitrary: change('PATCH', '/pets', petPatch) },
+  change('DELETE', '/pets'),
+  { weight: 3, arbitrary: change('PATCH', '/inventory', stock) },
+  { weight: 4, arbitrary: change('PATCH', '/store/orders', orderPatch) },
+  { weight: 2, arbitrary: change('DELETE', '/store/orders') },
+);
+
+const beginning: Request[] = [
+  { method: 'POST', path: '/categories', body: { name: 'Ash' } },
+  { method: 'POST', path: '/pets', body: { name: 'Ash', categoryId: 1 } },
+  { method: 'POST', path: '/pets', body: { name: 'Birch', categoryId: 1, status: 'sold' } },
+  { method: 'PATCH', path: '/inventory/1', body: { quantity: 9 } },
+];
+
+const step: Arbitrary<Step> = fc.oneof(
+  { weight: 30, arbitrary: request.map((request) => ({ requests: [request] })) },
+  { weight: 4, arbitrary: fc.record({ requests: fc.array(request, { minLength: 2, maxLength: 8 }) }) },
+  { weight: 1, arbitrary: fc.record({ command: fc.constantFrom('reset', 'clear', 'add pets') }) },
+);
+
+/** A category and pets first, without which most else would be refused. */
+export const steps: Arbitrary<Step[]> = fc
+  .array(step, { minLength: 1, maxLength: 40, size: 'max' })
+  .map((steps) => [...beginning.map((request) => ({ requests: [request] })), ...steps]);

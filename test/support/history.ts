@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import type { Sql } from '../../src/db/sql.ts';
+import { readEvents } from '../../src/history/store.ts';
+import type { EventType } from '../../src/history/types.ts';
+import type { JsonAnswer } from './petstore.ts';
+
+/** A resource as a GET answers it. */
+export type State = Record<string, unknown>;
+
+/** What the lists of a workspace show: each resource by its path, such as `/pets/1`. */
+export type Lists = Map<string, State>;
+
+/** An event as a caller sees it. */
+export interface Event {
+  id: number;
+  type: EventType;
+  timestamp: string;
+  requestId?: string;
+  data: State;
+  previous?: State;
+}
+
+/** What a change of a resource is told as. */
+export type Change = Pick<Event, 'type' | 'data' | 'previous'>;
+
+const pageSize = 1_000;
+const markers: readonly EventType[] = ['workspace.reset', 'workspace.seeded'];
+
+const pathsBySubject: Record<string, (data: State) => string> = {
+  category: ({ id }) => `/categories/${id}`,
+  pet: ({ id }) => `/pets/${id}`,
+  inventory: ({ petId }) => `/inventory/${petId}`,
+  order: ({ id }) => `/store/orders/${id}`,
+};
+
+/** The path of the resource that a change is about. */
+export function pathOf({ type, data }: Pick<Change, 'type' | 'data'>): string {
+  const path = pathsBySubject[type.split('.')[0] as string];
+  assert.ok(path, `${type} is about no resource`);
+  return path(data);
+}
+
+/** What the lists of a workspace show to who asks by `get`. */
+export async function readLists(get: (path: string) => Promise<JsonAnswer>): Promise<Lists> {
+  const lists: Lists = new Map();
+  for (const path of ['/categories', '/pets', '/inventory', '/store/orders'])
+    for (const state of await readPages<State>(get, path))
+      lists.set(`${path}/${state.id ?? state.petId}`, state);
+  return lists;
+}
+
+/** What all pages of a list hold together. */
+export async function readPages<Item>(
+  get: (path: string) => Promise<JsonAnswer>,
+  list: string,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let path: string | undefined = `${list}?limit=100`; path; ) {
+    const { status, text, body, headers }: JsonAnswer = await get(path);
+    assert.equal(status, 200, text);
+    items.push(...body);
+    path = /\/v1(\S+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+  }
+  return items;
+}
+
+/** The events of a workspace as they are stored, after an id. */
+export async function storedHistory(sql: Sql, workspaceId: number, after = 0): Promise<Event[]> {
+  const events: Event[] = [];
+  for (let last = after; ; last = events.at(-1)?.id as number) {
+    const page = await readEvents(sql, workspaceId, last, pageSize);
+    events.push(...page.map(({ json }): Event => JSON.parse(json)));
+    if (page.length < pageSize) return events;
+  }
+}
+
+/**
+ * Applies a whole history, as a client can that has seen nothing else: to an empty workspace, and after a marker to what the
+ * lists then showed. `listsAt` has that by the id of the marker, and by 0 what a history began with. Returns undefined if
+ * the history ends at a marker after which nobody looked.
+ */
+export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new Map()): Lists | undefined {
+  let lists: Lists | undefined = new Map(listsAt.get(0));
+  for (const [i, event] of events.entries()) {
+    assert.equal(event.id, i + 1, 'ids are 1, 2, 3 and so on');
+    lists = after(event, lists, listsAt);
+  }
+  return lists;
+}
+
+/** What the lists show after an event. */
+function after(
+  event: Event,
+  lists: Lists | undefined,
+  listsAt: ReadonlyMap<number, Lists>,
+): Lists | undefined {
+  const what = JSON.stringify(event);
+  assert.equal(new Date(event.timestamp).toISOString(), event.timestamp, `${what}: the time is in UTC`);
+  if (markers.includes(event.type)) {
+    const found = listsAt.get(event.id);
+    return found && new Map(found);
+  }
+  assert.match(event.requestId ?? '', /^[!-~]{1,128}$/, `${what}: a request caused it`);
+  assert.ok(lists, `${what}: the lists before it are known`);
+  apply(event, lists, what);
+  return lists;
+}
+
+/** Applies what one change tells, once `lists` are what it says of the time before. */
+function apply(change: Change, lists: Lists, what: string): void {
+  const { type, data, previous } = change;
+  const path = pathOf(change);
+  const current = lists.get(path);
+  const isUpdate = type.endsWith('.updated');
+  assert.equal(previous !== undefined, isUpdate, `${what}: an update alone has what was before`);
+  switch (type) {
+    case 'category.created':
+    case 'order.placed':
+      assert.equal(current, undefined, `${what}: it is new`);
+      lists.set(path, data);
+      return;
+    case 'pet.created':
+      assert.equal(current, undefined, `${what}: it is new`);
+      lists.set(path, data);
+      lists.set(`/inventory/${data.id}`, newItemOf(data));
+      return;
+    case 'category.deleted':
+    case 'order.cancelled':
+      assert.deepEqual(current, data, `${what}: it was so`);
+      lists.delete(path);
+      return;
+    case 'pet.deleted':
+      assert.deepEqual(current, data, `${what}: it was so`);
+      lists.delete(path);
+      lists.delete(`/inventory/${data.id}`);
+      return;
+    case 'order.completed':
+      assert.deepEqual([current?.complete, data.complete], [false, true], `${what}: it was open`);
+      assert.deepEqual(current?.petId, data.petId, what);
+      lists.set(path, data);
+      return;
+    default:
+      assert.ok(isUpdate, `${what}: the type is known`);
+      assert.deepEqual(current, before(data, previous as State, what), `${what}: it was so`);
+      lists.set(path, data);
+  }
+}
+
+/** The inventory entry that comes with a pet. */
+const newItemOf = ({ id, status }: State): State => ({
+  petId: id,
+  quantity: status === 'sold' ? 0 : 1,
+  status,
+});
+
+/** A resource as it was before an update: `previous` in its place, where null means absent. */
+function before(data: State, previous: State, what: string): State {
+  const names = Object.keys(previous);
+  assert.ok(names.length > 0, `${what}: something changed`);
+  for (const name of names)
+    assert.notDeepEqual(data[name] ?? null, previous[name], `${what}: ${name} changed`);
+  const all = Object.entries({ ...data, ...previous });
+  return Object.fromEntries(all.filter(([, value]) => value !== null));
+}
+
+/**
+ * The events that tell the difference between what lists showed before and after one request. Those of an order come before
+ * those of its pet, and the resource that a request is for before what follows from it.
+ */
+export function changesBetween(before: Lists, after: Lists, isForPet: boolean): Change[] {
+  const paths = [...new Set([...before.keys(), ...after.keys()])];
+  const changes = paths.flatMap((path) => changeOf(path, before, after) ?? []);
+  const order = ['category', 'order', ...(isForPet ? ['pet', 'inventory'] : ['inventory', 'pet'])];
+  const placeOf = ({ type }: Change) => order.indexOf(type.split('.')[0] as string);
+  return changes.sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+function changeOf(path: string, before: Lists, after: Lists): Change | undefined {
+  const [was, is] = [before.get(path), after.get(path)];
+  if (isDeepStrictEqual(was, is)) return undefined;
+  const [, subject = '', petId] = /^\/(?:store\/)?(\w+)\/(\d+)$/.exec(path) ?? [];
+  const [created, updated, deleted] = typesBySubject[subject] as (typeof typesBySubject)[string];
+  if (was && is) {
+    return is.complete && !was.complete
+      ? { type: 'order.completed', data: is }
+      : { type: updated, data: is, previous: differences(was, is) };
+  }
+  if (subject === 'inventory') {
+    const pet = `/pets/${petId}`;
+    assert.deepEqual([before.has(pet), after.has(pet)], [!!was, !!is], `${path} goes with its pet`);
+    if (is) assert.deepEqual(is, newItemOf(after.get(pet) as State));
+    return undefined;
+  }
+  return is ? { type: created, data: is } : { type: deleted, data: was as State };
+}
+
+/** How the beginning, the change and the end of a resource are told. An inventory entry begins and ends with its pet. */
+const typesBySubject: Record<string, [created: EventType, updated: EventType, deleted: EventType]> = {
+  categories: ['category.created', 'category.updated', 'category.deleted'],
+  pets: ['pet.created', 'pet.updated', 'pet.deleted'],
+  inventory: ['inventory.updated', 'inventory.updated', 'inventory.updated'],
+  orders: ['order.placed', 'order.updated', 'order.cancelled'],
+};
+
+/** The fields of `was` that are others in `is`, with null for those that it had not. */
+function differences(was: State, is: State): State {
+  const names = Object.keys({ ...was, ...is }).filter((name) => was[name] !== is[name]);
+  return Object.fromEntries(names.map((name) => [name, was[name] ?? null]));
+}
