@@ -9,8 +9,8 @@ import {
   fold,
   type Lists,
   pathOf,
+  readEvents,
   readLists,
-  storedHistory,
 } from './history.ts';
 import type { Request, Step } from './history-steps.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
@@ -51,7 +51,7 @@ class HistoryProof {
     const before = this.#lists;
     const answers = 'requests' in step ? await Promise.all(step.requests.map(this.#send)) : [];
     if ('command' in step) await this.#command(step.command);
-    this.events = await storedHistory(this.#store.db.read, this.#workspaceId);
+    this.events = await readEvents(this.#get);
     this.#lists = await readLists(this.#get);
     const made = this.events.filter(({ timestamp }) => Date.parse(timestamp) === this.#store.nowMs);
     if ('command' in step) this.#assertMarked(step.command, made);
@@ -62,7 +62,15 @@ class HistoryProof {
 
   #get = (path: string) => this.#store.call('GET', path, { key: this.#key });
 
-  #send = async ({ method, path, body, idempotencyKey, ifMatch }: Request): Promise<JsonAnswer> => {
+  #send = async ({
+    method,
+    path: list,
+    nth,
+    body,
+    idempotencyKey,
+    ifMatch,
+  }: Request): Promise<JsonAnswer> => {
+    const path = nth === undefined ? list : this.#resource(list, nth);
     const current = ifMatch === 'current' ? (await this.#get(path)).headers.etag : '"other"';
     const headers = {
       ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
@@ -70,6 +78,12 @@ class HistoryProof {
     };
     return this.#store.call(method, path, { key: this.#key, body, headers });
   };
+
+  /** The nth resource of a list, and now and then one that is not there. */
+  #resource(list: string, nth: number): string {
+    const paths = [...this.#lists.keys()].filter((path) => path.startsWith(list));
+    return [...paths, `${list}/4711`][nth % (paths.length + 1)] as string;
+  }
 
   /** As the commands of that name do. */
   async #command(command: 'reset' | 'clear' | 'add pets'): Promise<void> {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import type { Sql } from '../../src/db/sql.ts';
-import { readEvents } from '../../src/history/store.ts';
+import type { Event as AnyEvent } from '../../src/events/schema.ts';
 import type { EventType } from '../../src/history/types.ts';
 import type { JsonAnswer } from './petstore.ts';
 
@@ -11,12 +10,8 @@ export type State = Record<string, unknown>;
 /** What the lists of a workspace show: each resource by its path, such as `/pets/1`. */
 export type Lists = Map<string, State>;
 
-/** An event as a caller sees it. */
-export interface Event {
-  id: number;
-  type: EventType;
-  timestamp: string;
-  requestId?: string;
+/** An event as a caller sees it; its type says what its data is. */
+export interface Event extends Pick<AnyEvent, 'id' | 'type' | 'timestamp' | 'requestId'> {
   data: State;
   previous?: State;
 }
@@ -24,7 +19,6 @@ export interface Event {
 /** What a change of a resource is told as. */
 export type Change = Pick<Event, 'type' | 'data' | 'previous'>;
 
-const pageSize = 1_000;
 const markers: readonly EventType[] = ['workspace.reset', 'workspace.seeded'];
 
 const pathsBySubject: Record<string, (data: State) => string> = {
@@ -41,22 +35,25 @@ export function pathOf({ type, data }: Pick<Change, 'type' | 'data'>): string {
   return path(data);
 }
 
+type Get = (path: string) => Promise<JsonAnswer>;
+
 /** What the lists of a workspace show to who asks by `get`. */
-export async function readLists(get: (path: string) => Promise<JsonAnswer>): Promise<Lists> {
+export async function readLists(get: Get): Promise<Lists> {
   const lists: Lists = new Map();
   for (const path of ['/categories', '/pets', '/inventory', '/store/orders'])
-    for (const state of await readPages<State>(get, path))
+    for (const state of await readPages<State>(get, `${path}?limit=100`))
       lists.set(`${path}/${state.id ?? state.petId}`, state);
   return lists;
 }
 
+/** The events after an id to who asks by `get`. */
+export const readEvents = (get: Get, after = 0) =>
+  readPages<Event>(get, `/store/events?limit=100&after=${after}`);
+
 /** What all pages of a list hold together. */
-export async function readPages<Item>(
-  get: (path: string) => Promise<JsonAnswer>,
-  list: string,
-): Promise<Item[]> {
+async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
   const items: Item[] = [];
-  for (let path: string | undefined = `${list}?limit=100`; path; ) {
+  for (let path: string | undefined = first; path; ) {
     const { status, text, body, headers }: JsonAnswer = await get(path);
     assert.equal(status, 200, text);
     items.push(...body);
@@ -65,46 +62,40 @@ export async function readPages<Item>(
   return items;
 }
 
-/** The events of a workspace as they are stored, after an id. */
-export async function storedHistory(sql: Sql, workspaceId: number, after = 0): Promise<Event[]> {
-  const events: Event[] = [];
-  for (let last = after; ; last = events.at(-1)?.id as number) {
-    const page = await readEvents(sql, workspaceId, last, pageSize);
-    events.push(...page.map(({ json }): Event => JSON.parse(json)));
-    if (page.length < pageSize) return events;
-  }
-}
-
 /**
- * Applies a whole history, as a client can that has seen nothing else: to an empty workspace, and after a marker to what the
- * lists then showed. `listsAt` has that by the id of the marker, and by 0 what a history began with. Returns undefined if
- * the history ends at a marker after which nobody looked.
+ * The lists as a client has them that knows nothing but the history: it begins with an empty workspace, and after a marker
+ * with what the lists then show.
  */
-export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new Map()): Lists | undefined {
-  let lists: Lists | undefined = new Map(listsAt.get(0));
-  for (const [i, event] of events.entries()) {
-    assert.equal(event.id, i + 1, 'ids are 1, 2, 3 and so on');
-    lists = after(event, lists, listsAt);
+export class Follower {
+  /** Undefined after a marker, until somebody has looked. */
+  lists: Lists | undefined = new Map();
+  /** The id of the last event. */
+  position = 0;
+
+  /** Holds an event against what is known until then, and applies it. */
+  follow(event: Event): void {
+    const what = JSON.stringify(event);
+    assert.equal(event.id, ++this.position, `${what}: ids are 1, 2, 3 and so on`);
+    assert.equal(new Date(event.timestamp).toISOString(), event.timestamp, `${what}: the time is in UTC`);
+    if (markers.includes(event.type)) {
+      this.lists = undefined;
+      return;
+    }
+    assert.match(event.requestId ?? '', /^[!-~]{1,128}$/, `${what}: a request caused it`);
+    assert.ok(this.lists, `${what}: the lists before it are known`);
+    apply(event, this.lists, what);
   }
-  return lists;
 }
 
-/** What the lists show after an event. */
-function after(
-  event: Event,
-  lists: Lists | undefined,
-  listsAt: ReadonlyMap<number, Lists>,
-): Lists | undefined {
-  const what = JSON.stringify(event);
-  assert.equal(new Date(event.timestamp).toISOString(), event.timestamp, `${what}: the time is in UTC`);
-  if (markers.includes(event.type)) {
-    const found = listsAt.get(event.id);
-    return found && new Map(found);
+/** What a whole history leads to. `listsAt` has what the lists showed after a marker, by its id. */
+export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new Map()): Lists | undefined {
+  const follower = new Follower();
+  for (const event of events) {
+    follower.follow(event);
+    const seen = listsAt.get(event.id);
+    if (seen) follower.lists = new Map(seen);
   }
-  assert.match(event.requestId ?? '', /^[!-~]{1,128}$/, `${what}: a request caused it`);
-  assert.ok(lists, `${what}: the lists before it are known`);
-  apply(event, lists, what);
-  return lists;
+  return follower.lists;
 }
 
 /** Applies what one change tells, once `lists` are what it says of the time before. */
