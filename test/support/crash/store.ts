@@ -5,7 +5,6 @@ import type { Sql } from '../../../src/db/sql.ts';
 import { Model } from '../fuzz/model.ts';
 import { assertInvariants, assertSound } from '../invariants.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
-import { resources } from '../resources.ts';
 import type { Service } from '../service.ts';
 import { openTestStorage, testDatabaseUrl } from '../storage.ts';
 import type { Client } from './client.ts';
@@ -217,7 +216,7 @@ export class Store {
     const db = await openTestStorage(this.#folder);
     try {
       await check(db.read);
-      return statesOf(await Model.of(db.read, workspaceId));
+      return (await Model.of(db.read, workspaceId)).lists;
     } finally {
       await db.close();
     }
@@ -234,13 +233,4 @@ const defaults: Record<string, State> = {
 function shown(losses: string[]): string {
   const more = losses.length > maxLossesShown ? [`and ${losses.length - maxLossesShown} more`] : [];
   return [...losses.slice(0, maxLossesShown), ...more].join('\n');
-}
-
-function statesOf({ rows, pets, stock }: Model): Map<string, State> {
-  const states = new Map<string, State>();
-  for (const { kind, path } of resources)
-    for (const [id, row] of rows[kind]) states.set(`${path}/${id}`, { ...row });
-  for (const [petId, { status }] of pets)
-    states.set(`/inventory/${petId}`, { petId, quantity: stock.get(petId), status });
-  return states;
 }

@@ -4,7 +4,9 @@ import type { Kind } from '../../../src/db/tables.ts';
 import { type ErrorCode, errorCodes } from '../../../src/errors.ts';
 import { toUtc } from '../../../src/instant.ts';
 import { baseUrl, resolve } from '../description.ts';
+import { changesBetween, type Event, type Lists } from '../history.ts';
 import { resources } from '../resources.ts';
+import { HistoryModel } from './history.ts';
 
 type Status = 'available' | 'pending' | 'sold';
 
@@ -46,6 +48,8 @@ export interface Expected {
   location?: string;
   /** The id after which the next page begins; undefined on the last one. */
   next?: number;
+  /** The header of that name. */
+  lastEventId?: string;
 }
 
 class Refusal extends Error {
@@ -71,6 +75,7 @@ export class Model {
   readonly pets = this.rows.pets as Map<number, Pet>;
   readonly orders = this.rows.orders as Map<number, Order>;
   readonly stock = new Map<number, number>();
+  readonly history = new HistoryModel();
   /** What each entity tag stands for, and the tag that an address had last. */
   readonly textByTag = new Map<string, string>();
   readonly tagByPath = new Map<string, string>();
@@ -98,8 +103,25 @@ export class Model {
     return model;
   }
 
-  /** What the operation must answer now; applies what it changes. */
-  answer(call: Call): Expected {
+  /** What the lists show. */
+  get lists(): Lists {
+    const lists: Lists = new Map();
+    for (const { kind, path } of resources)
+      for (const [id, row] of this.rows[kind]) lists.set(`${path}/${id}`, { ...row });
+    for (const petId of this.pets.keys()) lists.set(`/inventory/${petId}`, this.#item(petId));
+    return lists;
+  }
+
+  /** What the operation must answer now; applies what it changes, and tells that in the history. */
+  answer(call: Call, cause: Pick<Event, 'timestamp' | 'requestId'>): Expected {
+    const before = call.method === 'GET' ? undefined : this.lists;
+    const expected = this.#answer(call);
+    if (before && expected.status < 300)
+      this.history.add(changesBetween(before, this.lists, call.path.startsWith('/v1/pets')), cause);
+    return expected;
+  }
+
+  #answer(call: Call): Expected {
     const handle = this.#operations[call.operationId];
     try {
       return handle ? handle(call) : this.#answerPlainly(call);
@@ -215,6 +237,11 @@ export class Model {
         ({ status }) => (call.query.status ?? status) === status,
         ({ id, ...item }) => item,
       ),
+    listEvents: (call) => this.history.list(call, this.cursors.get(call.query.cursor)?.after),
+    getEvent: (call) => {
+      const { eventId } = call.params;
+      return this.#read(call, this.history.events.find(({ id }) => id === eventId) ?? refuse('not_found'));
+    },
     getInventory: (call) => this.#read(call, this.#item(call.params.petId)),
     updateInventory: (call) => {
       const { petId } = this.#item(call.params.petId);
@@ -321,9 +348,11 @@ export class Model {
 export const canonical = (value: object) => JSON.stringify(value, Object.keys(value).sort());
 
 function found<Row>(rows: Map<number, Row>, id: number | undefined): Row {
-  const row = rows.get(id as number);
-  if (!row) throw new Refusal('not_found');
-  return row;
+  return rows.get(id as number) ?? refuse('not_found');
+}
+
+function refuse(code: ErrorCode): never {
+  throw new Refusal(code);
 }
 
 const created = (body: object, path: string): Expected => ({ status: 201, body, location: baseUrl + path });

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import type { InjectOptions } from 'fastify';
 import { seedWorkspace } from '../../../src/demo/seed.ts';
+import { readEvents } from '../../../src/history/store.ts';
 import { createKey } from '../../../src/keys/store.ts';
 import { createWorkspace, deleteWorkspace } from '../../../src/workspaces/store.ts';
 import { type Answer, assertAsDescribed } from '../description.ts';
@@ -74,7 +75,10 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
       ...(await createKey(sql, { workspaceId: id, plan: 'enterprise', quota: ample }, 0)),
     };
   });
-  const sequence = new Sequence(key, await Model.of(store.db.read, workspaceId), send);
+  const model = await Model.of(store.db.read, workspaceId);
+  const timestamp = new Date(store.nowMs).toISOString();
+  model.history.add([{ type: 'workspace.seeded', data: {} }], { timestamp });
+  const sequence = new Sequence(key, model, send, timestamp);
   try {
     for (const step of steps) {
       const [operation, status] = await sequence.perform(step);
@@ -95,9 +99,16 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
 }
 
 /** The storage holds exactly what the model has. */
-async function assertStored(store: Petstore, workspaceId: number, { rows, stock }: Model): Promise<void> {
-  const stored = await Model.of(store.db.read, workspaceId);
+async function assertStored({ db }: Petstore, workspaceId: number, model: Model): Promise<void> {
+  const { rows, stock, history } = model;
+  const stored = await Model.of(db.read, workspaceId);
   assert.deepEqual({ rows, stock }, { rows: stored.rows, stock: stored.stock });
+  const all = { after: 0, upTo: Number.MAX_SAFE_INTEGER, limit: history.events.length + 1 };
+  const { events } = await readEvents(db.read, workspaceId, all);
+  assert.deepEqual(
+    events.map(({ json }) => JSON.parse(json)),
+    history.events,
+  );
 }
 
 /** Requests in one workspace, one after the other, and what they must answer. */
@@ -106,11 +117,14 @@ class Sequence {
   readonly sent: Wire[] = [];
   readonly #key: string;
   readonly #send: Send;
+  /** Of all its events: the clock stands still. */
+  readonly #timestamp: string;
   /** First answers by Idempotency-Key. */
   readonly #firsts = new Map<string, { fingerprint: string; answer: Answer }>();
 
-  constructor(key: string, model: Model, send: Send) {
+  constructor(key: string, model: Model, send: Send, timestamp: string) {
     this.#key = key;
+    this.#timestamp = timestamp;
     this.model = model;
     this.#send = send;
   }
@@ -148,7 +162,8 @@ class Sequence {
       assertRepeated(what, first.fingerprint === fingerprint ? first.answer : undefined, answer);
       return;
     }
-    const expected = this.model.answer(call);
+    const requestId = answer.headers['x-request-id'] as string;
+    const expected = this.model.answer(call, { timestamp: this.#timestamp, requestId });
     assertExpected(what, wire, expected, answer);
     this.#remember(call, expected, answer);
     if (key !== undefined && answer.status === 201) this.#firsts.set(key, { fingerprint, answer });
@@ -185,10 +200,11 @@ function assertRepeated(what: string, first: Answer | undefined, answer: Answer)
 }
 
 function assertExpected(what: string, { method }: Wire, expected: Expected, answer: Answer): void {
-  const { status, code, body, location, next } = expected;
+  const { status, code, body, location, next, lastEventId } = expected;
   assert.equal(answer.status, status, `${what}\nbut the contract says ${status} ${code ?? ''}`);
   assert.equal(answer.headers['idempotency-replayed'], undefined, what);
   assert.equal(answer.headers.location, location, what);
+  assert.equal(answer.headers['last-event-id'], lastEventId, what);
   if (status < 300)
     assert.equal(/rel="next"/.test(answer.headers.link ?? ''), next !== undefined, `${what}: Link`);
   if (method === 'HEAD' || status === 304 || status === 204) return;

@@ -150,6 +150,8 @@ function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: str
       const own = [...model.cursors].filter(([, { operationId }]) => nth % 8 === 0 || operationId === at?.id);
       return pick(own)?.[0];
     }
+    case 'events':
+      return pick(model.history.events)?.id ?? 1;
     default:
       return pick(model.rows[kind as Kind].keys()) ?? 1;
   }

@@ -39,6 +39,8 @@ const numerals = fc
 const kindOfId: Record<string, string> = {
   ...Object.fromEntries(resources.map(({ param, kind }) => [param, kind])),
   id: 'pets',
+  eventId: 'events',
+  after: 'events',
 };
 
 /** Values that a schema of the description allows. Identifiers mostly name rows that exist. */

@@ -1,0 +1,36 @@
+import type { Change, Event } from '../history.ts';
+import type { Call, Expected } from './model.ts';
+
+/** How many events a page looks through. */
+const maxLookedAt = 1_000;
+const defaultLimit = 20;
+
+/** The history that a workspace must have, and what is answered of it. */
+export class HistoryModel {
+  readonly events: Event[] = [];
+
+  add(changes: Change[], cause: Pick<Event, 'timestamp' | 'requestId'>): void {
+    for (const { type, ...what } of changes)
+      this.events.push({ id: this.events.length + 1, type, ...cause, ...what });
+  }
+
+  /** A page of events after a position: that of the cursor if there is one, else `after`. */
+  list({ query }: Call, afterCursor: number | undefined): Expected {
+    const last = this.events.length;
+    const after = afterCursor ?? query.after ?? 0;
+    if (after > last) return { status: 400, code: 'invalid_request' };
+    const { limit = defaultLimit, type: types } = query;
+    const following = this.events
+      .slice(after, after + maxLookedAt)
+      .filter(({ type }) => types === undefined || types.includes(type));
+    const items = following.slice(0, limit);
+    const lookedAt =
+      following.length > limit ? (items.at(-1) as Event).id : Math.min(after + maxLookedAt, last);
+    return {
+      status: 200,
+      body: items,
+      lastEventId: String(lookedAt),
+      ...(lookedAt < last && { next: lookedAt }),
+    };
+  }
+}
