@@ -128,8 +128,10 @@ test('what is no longer kept is 410 with a link to the oldest, and what is not t
     assert.match(expired.body.message, /the oldest is 5/);
   }
   assert.equal((await store.call('GET', '/store/events/4')).status, 404);
-  const early = await store.call('GET', '/store/events?after=7');
-  assert.deepEqual([early.status, early.body.code], [400, 'invalid_request']);
+  for (const after of ['7', '9007199254740991', '9223372036854775807']) {
+    const early = await store.call('GET', `/store/events?after=${after}`);
+    assert.deepEqual([early.status, early.body.code], [400, 'invalid_request'], early.text);
+  }
   assert.equal((await store.call('GET', '/store/events?after=-1')).status, 400);
 });
 

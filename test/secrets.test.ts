@@ -22,6 +22,7 @@ test('no key is written anywhere: not to the log, not to an error, not to the da
     ['GET', `/pets?x=%E0%${key}`, {}],
     ['GET', `/pets/%E0%${key}`, {}],
     ['GET', '/pets/1', { headers: { 'x-request-id': `my-${key}` } }],
+    ['PATCH', '/pets/1', { body: { status: 'pending' }, headers: { 'x-request-id': `my-${key}` } }],
     [
       'GET',
       '/pets/1',

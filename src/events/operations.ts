@@ -41,7 +41,8 @@ export const eventOperations = [
       const { limit } = page;
       const asked = page.after || query.after;
       const after = asked ?? (await extentOf(sql, workspaceId)).first - 1;
-      const upTo = after + maxLookedAt;
+      // No id is above; a sum that no column of PostgreSQL holds would fail there.
+      const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
       const range = { after, upTo, types: query.type, limit: limit + 1 };
       const { events, ...extent } = await readEvents(sql, workspaceId, range);
       if (asked !== undefined) assertPosition(after, extent, baseUrl);

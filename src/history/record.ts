@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
+import { withoutKeys } from '../redact.ts';
 import type { EventType } from './types.ts';
 
 /** An event before it has its id. `data` and `previous` are JSON. */
@@ -28,7 +29,8 @@ export function record(
     workspaceId,
     type,
     atMs,
-    requestId,
+    // A caller may have put its key there.
+    requestId: requestId && withoutKeys(requestId),
     data: JSON.stringify(data),
     previous: previous && JSON.stringify(previous),
   });
