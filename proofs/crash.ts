@@ -13,7 +13,7 @@ const rounds = Number(values.rounds);
 
 test(`${rounds} crashes under load from seed ${values.seed}`, async (t) => {
   const startMs = performance.now();
-  const sum = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0 };
+  const sum = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0, events: 0 };
   let round = 0;
   for await (const counts of crash(t, rounds, Number(values.seed))) {
     for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
@@ -22,8 +22,8 @@ test(`${rounds} crashes under load from seed ${values.seed}`, async (t) => {
   const seconds = Math.round((performance.now() - startMs) / 1000);
   console.log(`${round} rounds in ${seconds} s: ${inWords(sum)}`);
 
-  function inWords({ answered, refused, unanswered, kept, replayed }: typeof sum): string {
+  function inWords({ answered, refused, unanswered, kept, replayed, events }: typeof sum): string {
     const cutOff = `${unanswered} cut off (${kept} kept)`;
-    return `${answered} writes answered, ${refused} refused, ${cutOff}, ${replayed} replayed`;
+    return `${answered} writes answered, ${refused} refused, ${cutOff}, ${replayed} replayed, ${events} events`;
   }
 });

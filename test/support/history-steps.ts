@@ -59,7 +59,8 @@ const change = (method: string, list: string, body?: Arbitrary<object>) =>
     ifMatch: fc.constantFrom(undefined, undefined, undefined, 'current', 'other'),
   });
 
-const request: Arbitrary<Request> = fc.oneof(
+/** A request of which few are refused where there is one pet at least. */
+export const request: Arbitrary<Request> = fc.oneof(
   post('/categories', category),
   { weight: 2, arbitrary: post('/pets', pet) },
   { weight: 4, arbitrary: post('/store/orders', order) },

@@ -199,3 +199,15 @@ function differences(was: State, is: State): State {
   const names = Object.keys({ ...was, ...is }).filter((name) => was[name] !== is[name]);
   return Object.fromEntries(names.map((name) => [name, was[name] ?? null]));
 }
+
+/** Of requests that were sent side by side, those that were answered with success are told of, and no others. */
+export function assertToldOf(answers: JsonAnswer[], events: Event[]): void {
+  const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
+  for (const { status, headers, text } of answers) {
+    const own = byRequest.get(headers['x-request-id']) ?? [];
+    byRequest.delete(headers['x-request-id']);
+    if (status >= 400 || headers['idempotency-replayed']) assert.deepEqual(own, [], text);
+    else if (status === 201) assert.equal(JSON.stringify(own[0]?.data), text);
+  }
+  assert.deepEqual([...byRequest.keys()], []);
+}

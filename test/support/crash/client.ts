@@ -1,7 +1,8 @@
+import type { State } from '../history.ts';
 import type { Service } from '../service.ts';
 import { pick, type Random } from './random.ts';
 import type { Store } from './store.ts';
-import { idOf, type State, type Write } from './write.ts';
+import { idOf, type Write } from './write.ts';
 
 /** How many write side by side. */
 export const clientCount = 32;
@@ -112,6 +113,6 @@ export class Client {
 }
 
 /** fetch tells of a connection that is gone by a TypeError. */
-function onlyKilled({ child }: Service, error: Error): undefined {
+export function onlyKilled({ child }: Service, error: Error): undefined {
   if (!(error instanceof TypeError) || !child.killed) throw error;
 }

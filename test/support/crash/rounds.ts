@@ -4,6 +4,7 @@ import { ampleKey, startService } from '../service.ts';
 import { temporaryStorage } from '../storage.ts';
 import { Client, clientCount } from './client.ts';
 import { randomFrom } from './random.ts';
+import { Poller, type Reader } from './readers.ts';
 import { type CrashRound, Store } from './store.ts';
 
 const killAfterMs = { min: 100, max: 400 };
@@ -13,12 +14,18 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
   const folder = await temporaryStorage(t);
   const random = randomFrom(seed);
   let service = await startService(t, folder, { LOG_LEVEL: 'warn' });
-  const store = new Store(folder, ampleKey(folder));
-  await store.begin(service);
+  const key = ampleKey(folder);
+  const store = new Store(folder, key);
+  const seeded = await store.begin(service);
+  // Whoever else follows the history joins them here.
+  const readers: Reader[] = [new Poller(key, seeded)];
   const clients = Array.from({ length: clientCount }, (_, i) => new Client(i, store, random));
   for (let round = 0; round < rounds; round++) {
-    store.counts = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0 };
-    const load = Promise.all(clients.map((client) => client.writeUntilKilled(service)));
+    store.counts = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0, events: 0 };
+    const load = Promise.all([
+      ...clients.map((client) => client.writeUntilKilled(service)),
+      ...readers.map((reader) => reader.readUntilKilled(service)),
+    ]);
     await Promise.race([load, store.hasAnswered(service, clientCount)]);
     await Promise.race([load, sleep(killAfterMs.min + random(killAfterMs.max - killAfterMs.min))]);
     await service.stop('SIGKILL');
@@ -26,6 +33,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
     service = await startService(t, folder, { LOG_LEVEL: 'warn' });
     await store.assertKept(clients);
     await store.assertReplays(service, clients, random);
+    await store.assertTold(service, readers);
     yield store.counts;
   }
   await service.stop('SIGKILL');

@@ -3,13 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sql } from '../../../src/db/sql.ts';
 import { Model } from '../fuzz/model.ts';
+import type { Lists, State } from '../history.ts';
 import { assertInvariants, assertSound } from '../invariants.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
 import type { Service } from '../service.ts';
 import { openTestStorage, testDatabaseUrl } from '../storage.ts';
 import type { Client } from './client.ts';
+import { ExpectedHistory } from './history.ts';
 import { pick, type Random } from './random.ts';
-import { idOf, type State, type Write } from './write.ts';
+import { type Reader, readAnew } from './readers.ts';
+import { idOf, type Write } from './write.ts';
 
 /** Pets that every client orders: one with plenty of units, one that runs out. */
 const sharedStocks = [1_000_000, 60];
@@ -27,6 +30,8 @@ export interface CrashRound {
   unanswered: number;
   kept: number;
   replayed: number;
+  /** What the history tells of them all. */
+  events: number;
 }
 
 /** What the service has answered, and thus must have kept. */
@@ -39,6 +44,10 @@ export class Store {
   readonly #shared: { petId: number; stock: number }[] = [];
   readonly #folder: string;
   readonly #key: string;
+  readonly #history = new ExpectedHistory();
+  /** The last event before the round. */
+  #position = 1;
+  #sent = 0;
   counts!: CrashRound;
 
   constructor(folder: string, key: string) {
@@ -46,9 +55,10 @@ export class Store {
     this.#key = key;
   }
 
-  /** Takes over what the demonstration holds, and adds the shared pets. */
-  async begin(service: Service): Promise<void> {
-    for (const [path, state] of await this.#stored(async () => {})) this.#expected.set(path, state);
+  /** Takes over what the demonstration holds, and adds the shared pets. Returns what the lists showed at first. */
+  async begin(service: Service): Promise<Lists> {
+    const seeded = await this.#stored(async () => {});
+    for (const [path, state] of seeded) this.#expected.set(path, state);
     for (const stock of sharedStocks) {
       const pet = await this.send(service, {
         method: 'POST',
@@ -59,6 +69,7 @@ export class Store {
       await this.send(service, { method: 'PATCH', path: `/inventory/${petId}`, body: { quantity: stock } });
       this.#shared.push({ petId, stock });
     }
+    return seeded;
   }
 
   get sharedPetIds(): number[] {
@@ -77,14 +88,18 @@ export class Store {
   /** Sends a write, holds the answer against what it must be, and remembers it. */
   async send(service: Service, write: Write): Promise<JsonAnswer> {
     const { method, path, body, idempotencyKey } = write;
+    const requestId = `write-${++this.#sent}`;
+    write.requestId = requestId;
+    const before = this.#own(path);
     const answer = await fetchChecked(service.origin, method, path, {
       key: this.#key,
       ...(body && { body }),
-      ...(idempotencyKey && { headers: { 'idempotency-key': idempotencyKey } }),
+      headers: { 'x-request-id': requestId, ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) },
     });
     const what = `${method} ${path} ${JSON.stringify(body)} -> ${answer.status} ${answer.text}`;
     if (answer.status >= 400) {
       assert.ok(write.refusals?.includes(answer.body.code), what);
+      this.#history.expectNone(requestId);
       return answer;
     }
     const expected = this.after(write);
@@ -95,6 +110,7 @@ export class Store {
       assert.deepEqual(answer.body, expected, what);
     }
     this.apply(write, answer.body);
+    this.#history.expect(write, before, this.#own(method === 'POST' ? `${path}/${answer.body.id}` : path));
     if (idempotencyKey) this.#replayable.push({ write, answer });
     return answer;
   }
@@ -130,9 +146,14 @@ export class Store {
       if (!unanswered) continue;
       this.counts.unanswered++;
       const kept = this.#findKept(stored, unanswered);
-      if (!kept) continue;
+      if (!kept) {
+        this.#history.expectNone(unanswered.requestId as string);
+        continue;
+      }
       this.counts.kept++;
+      const before = this.#own(kept.path);
       this.apply(unanswered, kept.state);
+      this.#history.expect(unanswered, before, this.#own(kept.path));
       client.own(kept.path);
     }
     this.#settleShared();
@@ -143,6 +164,20 @@ export class Store {
       losses.push(`${path}: answered ${JSON.stringify(answered)}, stored ${JSON.stringify(found)}`);
     }
     if (losses.length > 0) assert.fail(`What is stored is not what was answered:\n${shown(losses)}`);
+  }
+
+  /** The history tells every write that is kept, and no other, to who reads it anew as to who was cut off. */
+  async assertTold(service: Service, readers: Reader[]): Promise<void> {
+    const stored = await this.#stored(async () => {});
+    const events = await readAnew(service, this.#key, this.#position);
+    for (const reader of readers) {
+      await reader.readToEnd(service);
+      assert.deepEqual(reader.events.slice(this.#position), events, 'what was seen before the kill is kept');
+      assert.deepEqual(reader.lists, stored, 'the history leads to what is stored');
+    }
+    this.#history.assertTold(events);
+    this.#position += events.length;
+    this.counts.events = events.length;
   }
 
   /**
@@ -176,6 +211,7 @@ export class Store {
     const what = `${method} ${path} under the key ${idempotencyKey} again -> ${answer.status} ${answer.text}`;
     assert.equal(answer.status, 201, what);
     assert.equal(answer.headers['idempotency-replayed'], 'true', what);
+    this.#history.expectNone(answer.headers['x-request-id'] as string);
     assert.equal(answer.body.id, id, what);
     for (const name of first ? ['location', 'etag'] : [])
       assert.equal(answer.headers[name], first?.headers[name], what);
@@ -183,8 +219,20 @@ export class Store {
     this.counts.replayed++;
   }
 
+  /** What is known of a resource, and of its other half where a pet and its inventory entry are one. */
+  #own(path: string): Lists {
+    const id = idOf(path);
+    const paths = /^\/(pets|inventory)\/\d/.test(path) ? [`/pets/${id}`, `/inventory/${id}`] : [path];
+    return new Map(
+      paths.flatMap((path) => {
+        const state = this.state(path);
+        return state ? [[path, state]] : [];
+      }),
+    );
+  }
+
   /** What the storage holds of an unanswered write, where that is what the write would have made. */
-  #findKept(stored: Map<string, State>, write: Write): { path: string; state?: State } | undefined {
+  #findKept(stored: Lists, write: Write): { path: string; state?: State } | undefined {
     const { method, path } = write;
     const after = this.after(write);
     if (method === 'DELETE') return stored.has(path) ? undefined : { path };
@@ -211,7 +259,7 @@ export class Store {
   }
 
   /** All rows as answers show them, once `check` and SQLite itself have found them sound. */
-  async #stored(check: (sql: Sql) => Promise<void>): Promise<Map<string, State>> {
+  async #stored(check: (sql: Sql) => Promise<void>): Promise<Lists> {
     if (!testDatabaseUrl) assertSound(this.#folder);
     const db = await openTestStorage(this.#folder);
     try {

@@ -1,11 +1,12 @@
-/** A resource as it is answered. */
-export type State = Record<string, unknown>;
+import type { State } from '../history.ts';
 
 export interface Write {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   body?: State;
   idempotencyKey?: string;
+  /** X-Request-Id, once it is sent. */
+  requestId?: string;
   /** Errors that other clients may cause. */
   refusals?: string[];
 }
