@@ -4,7 +4,9 @@ import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import fastify from 'fastify';
 import { buildApp } from '../src/app.ts';
+import type { Cause, Database, Transaction } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
+import { unrecorded } from '../src/history/record.ts';
 import { defaultBanRules } from '../src/limits/decision.ts';
 import { LocalLimiter } from '../src/limits/local-limiter.ts';
 import { createLogger } from '../src/log/logger.ts';
@@ -36,18 +38,30 @@ const kinds = {
   },
 
   /** This service with one transaction for each write. The argument is its data folder. */
-  async ungrouped() {
-    const db = await openSqlite(argument, { maxGroupSize: 1 });
-    const log = createLogger('warn', process.stdout);
-    const config = {
-      baseUrl: `http://127.0.0.1:${port}/v1`,
-      banRules: defaultBanRules,
-      trustProxy: false,
-      enforceSunset: false,
-    };
-    const limiter = new LocalLimiter(db, Date.now, log);
-    await buildApp({ config, db, limiter, log, clock: Date.now }).listen(address);
+  ungrouped: async () => serve(await openSqlite(argument, { maxGroupSize: 1 })),
+
+  /** This service as it is. The argument is its data folder. */
+  recorded: async () => serve(await openSqlite(argument)),
+
+  /** This service without a history. The argument is its data folder. */
+  async unrecorded() {
+    const db = await openSqlite(argument);
+    const write = (work: (sql: Transaction) => Promise<unknown>, cause: Cause) =>
+      db.write((sql) => work(cause ? unrecorded(sql) : sql), cause);
+    await serve({ read: db.read, write, counts: db.counts, close: () => db.close() } as Database);
   },
 };
+
+async function serve(db: Database): Promise<void> {
+  const log = createLogger('warn', process.stdout);
+  const config = {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    banRules: defaultBanRules,
+    trustProxy: false,
+    enforceSunset: false,
+  };
+  const limiter = new LocalLimiter(db, Date.now, log);
+  await buildApp({ config, db, limiter, log, clock: Date.now }).listen(address);
+}
 
 await kinds[kind]();
