@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { addPets } from '../../src/demo/bulk.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
+import type { EventType } from '../../src/history/types.ts';
 import { clearWorkspace, deleteWorkspace } from '../../src/workspaces/store.ts';
 import {
   assertToldOf,
@@ -13,16 +15,30 @@ import {
   readEvents,
   readLists,
 } from './history.ts';
-import type { Request, Step } from './history-steps.ts';
+import { type Request, type Step, steps } from './history-steps.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 let workspaces = 0;
+
+/** Proves so many histories of steps that are made from the seed, and counts their events by type. */
+export async function proveHistories(
+  store: Petstore,
+  histories: number,
+  seed: number,
+): Promise<Map<EventType, number>> {
+  const counts = new Map<EventType, number>();
+  const property = fc.asyncProperty(steps, async (steps) => {
+    for (const { type } of await proveHistory(store, steps)) counts.set(type, (counts.get(type) ?? 0) + 1);
+  });
+  await fc.assert(property, { numRuns: histories, seed });
+  return counts;
+}
 
 /**
  * Takes the steps in a new workspace, and after each holds its history against what every GET then answers. Returns the
  * history.
  */
-export async function proveHistory(store: Petstore, steps: Step[]): Promise<Event[]> {
+async function proveHistory(store: Petstore, steps: Step[]): Promise<Event[]> {
   const { key, workspaceId } = await store.addWorkspace(`history-${++workspaces}`, false);
   const proof = new HistoryProof(store, workspaceId, key);
   try {
