@@ -4,7 +4,16 @@ import fc from 'fast-check';
 import { seedWorkspace } from '../src/demo/seed.ts';
 import { clearWorkspace, deleteWorkspace } from '../src/workspaces/store.ts';
 import { pick, type Random, randomFrom } from './support/crash/random.ts';
-import { assertToldOf, type Event, Follower, type Lists, readLists } from './support/history.ts';
+import {
+  applyAnyway,
+  assertToldOf,
+  type Event,
+  Follower,
+  isMarker,
+  type Lists,
+  readEvents,
+  readLists,
+} from './support/history.ts';
 import { type Request, request } from './support/history-steps.ts';
 import { emptyDatabase, load, startInstances } from './support/instances.ts';
 import type { JsonAnswer, Petstore } from './support/petstore.ts';
@@ -21,7 +30,7 @@ suite('the history that several instances write', { skip: whyNoPostgres() }, () 
   });
   after(() => cluster.remove());
 
-  test('readers that are cut off and go on miss nothing, see nothing twice and nothing out of order, also over a reset', async (t) => {
+  test('readers that are cut off and go on miss nothing, see nothing twice and nothing out of order, also over a reset, and who comes later has what the lists show', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first, second, third] = instances;
     const get = (path: string) => first.call('GET', path);
@@ -32,6 +41,7 @@ suite('the history that several instances write', { skip: whyNoPostgres() }, () 
 
     let isWritten = false;
     const reading = Array.from({ length: readers }, () => follow(instances, seeded, random, () => isWritten));
+    const joining = join(instances, random, () => isWritten);
     const writing = load(instances, { clients: writers, requests: writes }, async (instance, n) => {
       if (n === writes / 3) await third.change((sql) => deleteWorkspace(sql, other.workspaceId));
       if (n === writes / 2) await second.change((sql) => reset(sql));
@@ -51,6 +61,7 @@ suite('the history that several instances write', { skip: whyNoPostgres() }, () 
     const shown = await readLists(get);
     const [seen, ...others] = await Promise.all(reading);
     for (const { follower } of [seen as Seen, ...others]) assert.deepEqual(follower.lists, shown);
+    assert.deepEqual(await joining, shown);
     for (const { events } of others) assert.deepEqual(events, seen?.events);
     const ofRequests = (seen as Seen).events.filter(({ requestId }) => requestId !== undefined);
     assertToldOf(answers, ofRequests);
@@ -96,5 +107,24 @@ async function follow(
       if (event.type === 'workspace.seeded') follower.lists = new Map(seeded);
     }
     if (isLast && !headers.link && arrived.length === body.length) return { follower, events };
+  }
+}
+
+/**
+ * Reads the lists while others write, and then what happened since it began to read, and so again after each marker: until
+ * all is written and read.
+ */
+async function join(instances: Petstore[], random: Random, isWritten: () => boolean): Promise<Lists> {
+  const get = async (path: string) => pick(instances, random).call('GET', path);
+  let position = (await readEvents(get)).at(-1)?.id ?? 0;
+  let lists = await readLists(get);
+  for (;;) {
+    const isLast = isWritten();
+    for (const event of await readEvents(get, position)) {
+      position = event.id;
+      if (isMarker(event)) lists = await readLists(get);
+      else applyAnyway(event, lists);
+    }
+    if (isLast) return lists;
   }
 }

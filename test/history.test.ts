@@ -4,6 +4,7 @@ import { eventTypes } from '../src/history/types.ts';
 import { type Event, readEvents } from './support/history.ts';
 import { proveHistories } from './support/history-proof.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from './support/petstore.ts';
+import { testDatabaseUrl } from './support/storage.ts';
 
 /** Enough to come to every type of event. `npm run proof:history` takes more, and others. */
 const histories = 30;
@@ -203,7 +204,9 @@ suite('what shares a commit', () => {
   test('is told for each write that was not refused, in the history of its workspace', async (t) => {
     const { store } = await start(t);
     const { key } = await store.addWorkspace('second', true);
+    const { commits } = store.db.counts;
     const answers = await atOnce(store, key);
+    if (!testDatabaseUrl) assert.equal(store.db.counts.commits - commits, 1);
     const refused = answers.filter(({ status }) => status === 409);
     assert.ok(refused.length > 10);
     const requestIds: unknown[] = [];

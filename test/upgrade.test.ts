@@ -4,7 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { pendingMigrations } from '../src/db/migrations.ts';
 import type { Kind } from '../src/db/tables.ts';
+import { unrecorded } from '../src/history/record.ts';
 import { generateKey, hashKey } from '../src/keys/key.ts';
+import { createPet } from '../src/pets/store.ts';
+import { Follower, readEvents, readLists } from './support/history.ts';
 import { Petstore } from './support/petstore.ts';
 import { resources } from './support/resources.ts';
 import { databaseUrlOf, openTestStorage, run, temporaryStorage } from './support/storage.ts';
@@ -52,21 +55,56 @@ const content = (keys: string[]) => [
 ];
 
 for (const { version } of migrations) {
-  test(`a database of version ${version} with data in it is upgraded, and each kind of row can be added to its workspaces`, async (t) => {
+  test(`a database of version ${version} with data in it is upgraded, and each kind of row can be added to its workspaces, whose history begins there`, async (t) => {
     const folder = await temporaryStorage(t);
     const keys = [generateKey(), generateKey()];
     await leave(folder, version, content(keys));
     const store = new Petstore(await openTestStorage(folder), folder);
     t.after(() => store.close());
     for (const [i, key] of keys.entries()) {
-      const countOf = async (path: string) => (await store.call('GET', path, { key })).body.length;
+      const get = (path: string) => store.call('GET', path, { key });
+      const countOf = async (path: string) => (await get(path)).body.length;
       for (const path of ['/categories', '/pets', '/inventory', '/store/orders'])
         assert.equal(await countOf(path), 1 - i, path);
+      const follower = new Follower(await readLists(get));
       for (const { kind, path, example } of [...resources, ...resources]) {
         const id = (await countOf(path)) + 1;
         const answer = await store.call('POST', path, { key, body: bodies[kind] ?? example });
         assert.deepEqual([answer.status, answer.body.id], [201, id], `${path}: ${answer.text}`);
       }
+      await assertFollowed(store, key, follower);
     }
   });
+}
+
+test('what an older instance changes beside newer ones is not told, and the history goes on without a gap', async (t) => {
+  const folder = await temporaryStorage(t);
+  const key = generateKey();
+  await leave(folder, 1, content([key]));
+  const store = new Petstore(await openTestStorage(folder), folder);
+  t.after(() => store.close());
+  const get = (path: string) => store.call('GET', path, { key });
+  const older = (name: string) =>
+    store.change((sql) => createPet(unrecorded(sql), 1, { name, categoryId: 1 }));
+
+  await older('Nala');
+  assert.deepEqual((await get('/store/events')).body, []);
+  const follower = new Follower(await readLists(get));
+  await store.call('PATCH', '/pets/2', { key, body: { status: 'sold' } });
+  await store.call('POST', '/pets', { key, body: { name: 'Kiwi', categoryId: 1 } });
+  await assertFollowed(store, key, follower);
+
+  await older('Rio');
+  follower.lists = await readLists(get);
+  await store.call('PATCH', '/pets/4', { key, body: { name: 'Sunny' } });
+  await store.call('DELETE', '/pets/3', { key });
+  await assertFollowed(store, key, follower);
+});
+
+/** Who has read the lists and follows the history from there has what they show now. */
+async function assertFollowed(store: Petstore, key: string, follower: Follower): Promise<void> {
+  const get = (path: string) => store.call('GET', path, { key });
+  for (const event of await readEvents(get, follower.position)) follower.follow(event);
+  assert.ok(follower.position > 0);
+  assert.deepEqual(follower.lists, await readLists(get));
 }
