@@ -8,17 +8,29 @@ const defaultLimit = 20;
 /** The history that a workspace must have, and what is answered of it. */
 export class HistoryModel {
   readonly events: Event[] = [];
+  /** The id of the oldest event that is kept, or of the next one if none is. */
+  #first = 1;
+
+  get kept(): Event[] {
+    return this.events.slice(this.#first - 1);
+  }
+
+  /** Forgets all but so many. */
+  keep(count: number): void {
+    this.#first = Math.max(this.#first, this.events.length - count + 1);
+  }
 
   add(changes: Change[], cause: Pick<Event, 'timestamp' | 'requestId'>): void {
     for (const { type, ...what } of changes)
       this.events.push({ id: this.events.length + 1, type, ...cause, ...what });
   }
 
-  /** A page of events after a position: that of the cursor if there is one, else `after`. */
+  /** A page of events after a position: that of the cursor if there is one, else `after`, else before the oldest. */
   list({ query }: Call, afterCursor: number | undefined): Expected {
     const last = this.events.length;
-    const after = afterCursor ?? query.after ?? 0;
+    const after = afterCursor ?? query.after ?? this.#first - 1;
     if (after > last) return { status: 400, code: 'invalid_request' };
+    if (after < this.#first - 1) return { status: 410, code: 'events_expired' };
     const { limit = defaultLimit, type: types } = query;
     const following = this.events
       .slice(after, after + maxLookedAt)

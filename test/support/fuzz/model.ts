@@ -240,7 +240,7 @@ export class Model {
     listEvents: (call) => this.history.list(call, this.cursors.get(call.query.cursor)?.after),
     getEvent: (call) => {
       const { eventId } = call.params;
-      return this.#read(call, this.history.events.find(({ id }) => id === eventId) ?? refuse('not_found'));
+      return this.#read(call, this.history.kept.find(({ id }) => id === eventId) ?? refuse('not_found'));
     },
     getInventory: (call) => this.#read(call, this.#item(call.params.petId)),
     updateInventory: (call) => {

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import type { InjectOptions } from 'fastify';
 import { seedWorkspace } from '../../../src/demo/seed.ts';
-import { readEvents } from '../../../src/history/store.ts';
+import { forgetOldEvents, readEvents } from '../../../src/history/store.ts';
 import { createKey } from '../../../src/keys/store.ts';
 import { createWorkspace, deleteWorkspace } from '../../../src/workspaces/store.ts';
 import { type Answer, assertAsDescribed } from '../description.ts';
@@ -13,10 +13,11 @@ import { ample, type Petstore } from '../petstore.ts';
 import { curlOf } from './curl.ts';
 import { described, idempotencyKey, interpret, mayExceedHead, type Wire } from './interpret.ts';
 import { type Call, canonical, type Expected, Model } from './model.ts';
-import { type Step, step, toWire } from './steps.ts';
+import { type RequestStep, type Step, step, toWire } from './steps.ts';
 
 const sequencesPerBatch = 20;
 const maxStepsPerSequence = 100;
+const everMs = Number.MAX_SAFE_INTEGER;
 
 type Send = (wire: Wire) => Promise<Answer>;
 
@@ -81,6 +82,11 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
   const sequence = new Sequence(key, model, send, timestamp);
   try {
     for (const step of steps) {
+      if ('keep' in step) {
+        await forgetOldEvents(store.db, { maxAgeMs: everMs, maxCount: step.keep }, store.nowMs);
+        sequence.forget(step.keep);
+        continue;
+      }
       const [operation, status] = await sequence.perform(step);
       report.requests++;
       const label = `${operation} ${status}`;
@@ -89,7 +95,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
     await assertInvariants(store.db.read, workspaceId);
     await assertStored(store, workspaceId, sequence.model);
   } catch (error) {
-    const lines = sequence.sent.map((wire) => curlOf(wire, key)).join('\n');
+    const lines = sequence.script.map((line) => line()).join('\n');
     throw new Error(
       `${(error as Error).message}\nAfter the seeded state, the last of these failed:\n${lines}`,
     );
@@ -107,14 +113,16 @@ async function assertStored({ db }: Petstore, workspaceId: number, model: Model)
   const { events } = await readEvents(db.read, workspaceId, all);
   assert.deepEqual(
     events.map(({ json }) => JSON.parse(json)),
-    history.events,
+    history.kept,
   );
 }
 
 /** Requests in one workspace, one after the other, and what they must answer. */
 class Sequence {
   readonly model: Model;
-  readonly sent: Wire[] = [];
+  /** What was done, as lines for bash. */
+  readonly script: (() => string)[] = [];
+  readonly #sent: Wire[] = [];
   readonly #key: string;
   readonly #send: Send;
   /** Of all its events: the clock stands still. */
@@ -129,13 +137,20 @@ class Sequence {
     this.#send = send;
   }
 
+  /** Notes that all but so many events are forgotten. */
+  forget(keep: number): void {
+    this.model.history.keep(keep);
+    this.script.push(() => `# All but the last ${keep} events are forgotten.`);
+  }
+
   /** Sends what the step says and checks the answer. */
-  async perform(step: Step): Promise<[operation: string, status: number]> {
+  async perform(step: RequestStep): Promise<[operation: string, status: number]> {
     const earlier =
-      'again' in step ? this.sent[step.again % this.sent.length] : toWire(step, this.model, this.#key);
+      'again' in step ? this.#sent[step.again % this.#sent.length] : toWire(step, this.model, this.#key);
     if (!earlier || mayExceedHead(earlier)) return ['nothing', 0];
     const wire = earlier;
-    this.sent.push(wire);
+    this.#sent.push(wire);
+    this.script.push(() => curlOf(wire, this.#key));
     const meaning = interpret(wire, this.#key, this.model);
     const answer = await this.#send(wire);
     const url = `${wire.path}${wire.query && `?${wire.query}`}`;

@@ -8,8 +8,9 @@ import { Earlier, earlier, Numeral, validValue } from './values.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
-/** One request of a sequence: a valid one with its twists, or an earlier one again. */
-export type Step = { again: number } | Fresh;
+/** One step of a sequence: a valid request with its twists, an earlier one again, or all but so many events are forgotten. */
+export type Step = RequestStep | { keep: number };
+export type RequestStep = { again: number } | Fresh;
 
 interface Fresh {
   operation: Target;
@@ -71,8 +72,9 @@ const special: Record<string, Arbitrary<unknown>> = {
 
 /** Requests across all operations of the description, half of them odd. */
 export const step: Arbitrary<Step> = fc.oneof(
-  { weight: 19, arbitrary: fc.oneof(...operationSteps()) },
-  { weight: 1, arbitrary: fc.nat(1_000).map((again) => ({ again })) },
+  { weight: 57, arbitrary: fc.oneof(...operationSteps()) },
+  { weight: 3, arbitrary: fc.nat(1_000).map((again) => ({ again })) },
+  { weight: 1, arbitrary: fc.constantFrom(1, 4, 16).map((keep) => ({ keep })) },
 );
 
 /** The request that a step stands for, now that earlier answers are known. */
