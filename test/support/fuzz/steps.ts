@@ -74,7 +74,7 @@ const special: Record<string, Arbitrary<unknown>> = {
 export const step: Arbitrary<Step> = fc.oneof(
   { weight: 57, arbitrary: fc.oneof(...operationSteps()) },
   { weight: 3, arbitrary: fc.nat(1_000).map((again) => ({ again })) },
-  { weight: 1, arbitrary: fc.constantFrom(1, 4, 16).map((keep) => ({ keep })) },
+  { weight: 1, arbitrary: fc.constantFrom(0, 1, 4, 16).map((keep) => ({ keep })) },
 );
 
 /** The request that a step stands for, now that earlier answers are known. */
