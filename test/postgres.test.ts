@@ -191,7 +191,15 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const db = await open(t, await emptyDatabase(cluster));
     await db.write((sql) => sql`insert into workspaces (name, created_at_ms) values ('a', 0)`);
     await db.read`select name from workspaces`;
-    assert.deepEqual(db.counts, { reads: 1, writes: 1, commits: 1, failures: 0, statements: 4, reruns: 0 });
+    assert.deepEqual(db.counts, {
+      reads: 1,
+      writes: 1,
+      commits: 1,
+      failures: 0,
+      statements: 4,
+      reruns: 0,
+      records: 0,
+    });
   });
 
   test('what is wrong with DATABASE_URL is told in one line without its password', async () => {

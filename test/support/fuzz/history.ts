@@ -25,12 +25,19 @@ export class HistoryModel {
       this.events.push({ id: this.events.length + 1, type, ...cause, ...what });
   }
 
+  /** What is answered to who asks for what follows a position, if it is not there or no longer kept. */
+  refusalAfter(position: number): Expected | undefined {
+    if (position > this.events.length) return { status: 400, code: 'invalid_request' };
+    if (position < this.#first - 1) return { status: 410, code: 'events_expired' };
+    return undefined;
+  }
+
   /** A page of events after a position: that of the cursor if there is one, else `after`, else before the oldest. */
   list({ query }: Call, afterCursor: number | undefined): Expected {
     const last = this.events.length;
     const after = afterCursor ?? query.after ?? this.#first - 1;
-    if (after > last) return { status: 400, code: 'invalid_request' };
-    if (after < this.#first - 1) return { status: 410, code: 'events_expired' };
+    const refusal = this.refusalAfter(after);
+    if (refusal) return refusal;
     const { limit = defaultLimit, type: types } = query;
     const following = this.events
       .slice(after, after + maxLookedAt)
