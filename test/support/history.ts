@@ -23,6 +23,9 @@ const markers: readonly EventType[] = ['workspace.reset', 'workspace.seeded'];
 /** Whether an event says no more than that the lists are to be read anew. */
 export const isMarker = ({ type }: Event) => markers.includes(type);
 
+/** Whether a type is about what the lists show. */
+export const isOfStore = (type: EventType) => !type.startsWith('webhook.');
+
 const pathsBySubject: Record<string, (data: State) => string> = {
   category: ({ id }) => `/categories/${id}`,
   pet: ({ id }) => `/pets/${id}`,
@@ -87,6 +90,7 @@ export class Follower {
       this.lists = undefined;
       return;
     }
+    if (!isOfStore(event.type)) return;
     assert.match(event.requestId ?? '', /^[!-~]{1,128}$/, `${what}: a request caused it`);
     assert.ok(this.lists, `${what}: the lists before it are known`);
     apply(event, this.lists, what);
