@@ -75,10 +75,11 @@ export class Follower {
   /** Undefined after a marker, until somebody has looked. */
   lists: Lists | undefined;
   /** The id of the last event. */
-  position = 0;
+  position: number;
 
-  constructor(lists: Lists = new Map()) {
+  constructor(lists: Lists = new Map(), position = 0) {
     this.lists = new Map(lists);
+    this.position = position;
   }
 
   /** Holds an event against what is known until then, and applies it. */

@@ -10,6 +10,12 @@ create table events (
   primary key (workspace_id, id)
 ) strict, without rowid;
 
+-- What was there before has no event for each row, so that a history begins with one for all of it.
+insert into sequences (workspace_id, kind, last_id) select id, 'events', 1 from workspaces;
+
+insert into events (workspace_id, id, type, created_at_ms, data)
+select id, 1, 'workspace.seeded', created_at_ms, '{}' from workspaces;
+
 -- Streams that are open now. An instance removes its own; those of one that has died are no longer seen.
 create table streams (
   workspace_id integer not null,
