@@ -10,6 +10,7 @@ import {
   proxies,
   type Setting,
   scaled,
+  secret,
   text,
   valkeyUrls,
 } from './setting.ts';
@@ -43,8 +44,16 @@ export const settings = {
   dataDir: {
     variable: 'PETSTORE_DATA_DIR',
     default: './data',
-    meaning: 'folder of the SQLite database and of `demo.key`',
+    meaning: 'folder of the SQLite database, of `demo.key` and of `secret.key`',
     read: text,
+  },
+  /** From which the secrets of webhooks are made. Undefined: the one in `secret.key`. */
+  secretKey: {
+    variable: 'PETSTORE_SECRET_KEY',
+    default: '',
+    meaning:
+      'secret of at least 32 random characters, the same for all instances, from which those of webhooks are made; without it, it is made once and kept in `secret.key` in the data folder',
+    read: secret(32),
   },
   /** Where callers find the API, without a slash at the end: it ends in `/v1`. */
   baseUrl: {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -5,6 +6,7 @@ import {
   fchmodSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -20,7 +22,9 @@ import { StorageUnavailableError } from './errors.ts';
 
 /** What the service and its commands keep in the data folder. */
 const isOurs = (file: string) =>
-  /^(petstore\.db(-wal|-shm|-journal)?|service\.lock|(service\.pid|demo\.key)(\.new)?)$/.test(file);
+  /^(petstore\.db(-wal|-shm|-journal)?|service\.lock|(service\.pid|demo\.key)(\.new)?|secret\.key(\.[0-9a-f-]{36}\.new)?)$/.test(
+    file,
+  );
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -96,14 +100,47 @@ export function ensureFile(path: string): void {
 export function replaceFile(path: string, text: string): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });
-  const file = createFile(fresh);
+  writeFresh(fresh, text);
+  renameSync(fresh, path);
+}
+
+/**
+ * Creates a file that only its owner can read, in one step, unless there is one. Of several processes that do it at once,
+ * one creates it for all. It outlives a power cut as soon as this returns.
+ */
+export function createOnce(path: string, text: string): void {
+  const fresh = `${path}.${randomUUID()}.new`;
+  try {
+    writeFresh(fresh, text);
+    // Unlike renaming, it replaces nothing.
+    linkSync(fresh, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+function writeFresh(path: string, text: string): void {
+  const file = createFile(path);
   try {
     writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  renameSync(fresh, path);
+}
+
+/** Makes the names in a folder outlive a power cut. Windows does so by itself, and opens no folder. */
+function syncFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  const folder = openSync(path, constants.O_RDONLY);
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }
 
 /** Opens a file that did not exist, not even as a link. The umask does not count. */

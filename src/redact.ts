@@ -2,19 +2,28 @@
 const orEncoded = (character: string, hexadecimal: string) => `(?:${character}|%(?:25)*${hexadecimal})`;
 
 const underscore = orEncoded('_', '5[Ff]');
-const prefixOfKeys = [orEncoded('p', '70'), orEncoded('e', '65'), orEncoded('t', '74'), underscore].join('');
+/** A pattern for `letters` with an underscore after them. */
+const prefix = (letters: string) =>
+  [...letters].map((letter) => orEncoded(letter, letter.charCodeAt(0).toString(16))).join('') + underscore;
 
 /** A letter or digit of ASCII. */
 const digit = orEncoded('[0-9A-Za-z]', '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])');
 
 /** API keys in any text, a URL too. The text after a key may be another key, whose beginning was taken for the end of the first. */
-const keysInText = new RegExp(`${prefixOfKeys}${digit}{36}(?:${digit}|${underscore})*`, 'g');
+const keysInText = new RegExp(`${prefix('pet')}${digit}{36}(?:${digit}|${underscore})*`, 'g');
+
+/** A character of Base64 in either alphabet. */
+const base64 = `(?:${digit}|${orEncoded('[-+/_=]', '(?:2[BbDdFf]|3[Dd]|5[Ff])')})`;
+
+/** Secrets of webhooks in any text. */
+const webhookSecretsInText = new RegExp(`${prefix('whsec')}${base64}{24,}`, 'g');
 
 /** The password in an address such as DATABASE_URL. */
 const passwordsInText = /(:\/\/[^\s/:@"]*):[^\s/@"]*@/g;
 
-/** The text with `pet_***` in place of each API key. */
-export const withoutKeys = (text: string) => text.replace(keysInText, 'pet_***');
+/** The text with `pet_***` in place of each API key, and `whsec_***` in place of each secret of a webhook. */
+export const withoutKeys = (text: string) =>
+  text.replace(keysInText, 'pet_***').replace(webhookSecretsInText, 'whsec_***');
 
-/** The text without API keys, and without passwords of addresses. */
+/** The text without API keys, without secrets of webhooks, and without passwords of addresses. */
 export const withoutSecrets = (text: string) => withoutKeys(text).replace(passwordsInText, '$1:***@');

@@ -19,6 +19,16 @@ export class ConfigError extends Error {}
 
 export const text: Reader<string> = (text) => text;
 
+/** A secret of at least `minLength` characters, which no message repeats. Undefined: none. */
+export const secret =
+  (minLength: number): Reader<string | undefined> =>
+  (text, variable) => {
+    if (text === '') return undefined;
+    if (text.length < minLength)
+      throw new ConfigError(`${variable} must have at least ${minLength} characters.`);
+    return text;
+  };
+
 /** A number of at least `min`. */
 export const number =
   (min: number): Reader<number> =>

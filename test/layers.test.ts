@@ -30,6 +30,7 @@ const layers = [
   'operation.ts',
   'workspaces',
   'history', //         what happened in a workspace: written by the stores
+  'secret-key.ts', //  the key of the installation, and what is made from it
   'storage.ts', //     opening the storage that the settings name
   'config.ts', //      every setting, declared once
   'setting.ts',

@@ -37,6 +37,7 @@ const wrongSettings: [string, string][] = [
   ['VALKEY_URL', 'redis://:%@localhost'],
   ['VALKEY_URL', 'redis://localhost, redis:'],
   ['VALKEY_TIMEOUT_MS', '0'],
+  ['PETSTORE_SECRET_KEY', 'too short'],
   ['PETSTORE_DATA_DIR', '/dev/null/data'],
 ];
 
@@ -70,6 +71,7 @@ for (const [name, value] of [
   ['DATABASE_URL', 'mysql://me:hunter2@127.0.0.1/petstore'],
   ['DATABASE_URL', 'postgres://me:hunter2@127.0.0.1:1/petstore'],
   ['VALKEY_URL', 'redis://me:hunter2@127.0.0.1/petstore'],
+  ['PETSTORE_SECRET_KEY', 'hunter2'],
 ]) {
   test(`the refusal of ${name}=${value} does not repeat its password`, async (t) => {
     const { stderr } = petstore(['serve'], {
