@@ -19,6 +19,7 @@ const layers = [
   'metrics.ts',
   'operations.ts', //  the list of all operations
   'events', //          the history as callers read it
+  'webhooks',
   'orders',
   'inventory',
   'pets',

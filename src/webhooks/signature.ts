@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto';
+import { secretPrefix } from '../secret-key.ts';
+
+/** A message to sign: its id stays the same when it is sent again, its time does not. */
+export interface Message {
+  id: string;
+  atMs: number;
+  body: string;
+}
+
+/** The header fields of Standard Webhooks 1.0, signed with each of the secrets that hold, the newest first. */
+export function signedHeaders({ id, atMs, body }: Message, secrets: readonly string[]) {
+  const timestamp = Math.floor(atMs / 1_000);
+  const sign = (secret: string) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  };
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map(sign).join(' '),
+  };
+}
