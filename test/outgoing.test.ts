@@ -74,6 +74,9 @@ test('the service has no way out but to its storage and to the server that share
     'src/http/reason-phrase.ts': ['getBuiltinModule'],
     // In the text of samples.
     'src/openapi/samples.ts': ['fetch'],
+    // To the receivers of webhooks.
+    'src/webhooks/resolve.ts': ['node:dns', 'node:dns/promises'],
+    'src/webhooks/send.ts': ['node:http', 'node:https'],
   });
 });
 

@@ -1,0 +1,41 @@
+import { type LookupAddress, NODATA, NOTFOUND } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { isPublicAddress } from './addresses.ts';
+
+/** What is asked for the addresses of a name. Its errors have the codes of `node:dns`. */
+export interface NameResolver {
+  resolve4(name: string): Promise<string[]>;
+  resolve6(name: string): Promise<string[]>;
+}
+
+/** Asks the name servers of this machine. `lookup` would hold a thread of Node.js for as long as a slow server likes. */
+export const systemResolver = (): NameResolver => new Resolver({ timeout: 2_000, tries: 2 });
+
+/** An attempt has failed; the message is a sentence for the owner of the webhook. */
+export class AttemptError extends Error {}
+
+/** So many addresses of each family are tried at most, however many a name has. */
+const maxPerFamily = 2;
+
+/**
+ * The addresses to connect to for the host of a checked URL. Throws AttemptError if a name has none, or one that is not
+ * public. The message shows no address, since private name servers may have answered.
+ */
+export async function addressesOf(host: string, resolver: NameResolver): Promise<LookupAddress[]> {
+  if (isIP(host)) return [withFamily(host)];
+  if (host === 'localhost') return ['127.0.0.1', '::1'].map(withFamily);
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const found = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (found.flat().length === 0) {
+    const isKnown = answers.every((answer) => answer.status === 'fulfilled' || hasNone(answer.reason));
+    throw new AttemptError(isKnown ? 'The name has no address.' : 'The name cannot be resolved.');
+  }
+  if (!found.flat().every(isPublicAddress))
+    throw new AttemptError('The name leads to an address that may not be called.');
+  return found.flatMap((addresses) => addresses.slice(0, maxPerFamily)).map(withFamily);
+}
+
+const hasNone = ({ code }: NodeJS.ErrnoException) => code === NODATA || code === NOTFOUND;
+
+const withFamily = (address: string): LookupAddress => ({ address, family: isIP(address) });

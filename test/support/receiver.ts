@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { NameResolver } from '../../src/webhooks/resolve.ts';
+import { type Outcome, type SendOptions, send } from '../../src/webhooks/send.ts';
+import type { TargetPolicy } from '../../src/webhooks/target.ts';
+
+export const policy: TargetPolicy = {
+  allowLoopback: false,
+  ownHosts: ['pets.example'],
+  ownPorts: [8080, 443],
+};
+export const demonstration: TargetPolicy = { allowLoopback: true, ownHosts: ['localhost'], ownPorts: [8080] };
+
+export interface Receiver {
+  port: number;
+  /** By http, with a slash at the end. */
+  url: string;
+  connections(): number;
+  /** Waits until no connection is left. */
+  quiet(): Promise<void>;
+}
+
+/** A listener on loopback that ends with the test. */
+export async function listen(
+  t: TestContext,
+  server: Server,
+  host = '127.0.0.1',
+  port = 0,
+): Promise<Receiver> {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections++;
+    sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)));
+  });
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server.listen(port, host), 'listening');
+  const address = server.address() as AddressInfo;
+  return {
+    port: address.port,
+    url: `http://localhost:${address.port}/`,
+    connections: () => connections,
+    async quiet() {
+      // Who reads nothing does not notice an end.
+      for (const socket of sockets) await new Promise((resolve) => socket.on('close', resolve).resume());
+    },
+  };
+}
+
+/** A receiver that does what it likes with each connection. */
+export const receive = (t: TestContext, behave: (socket: Socket) => void) => listen(t, createServer(behave));
+
+/** A listener on both addresses of loopback, and how many connections it has had. */
+export async function listenOnBoth(t: TestContext) {
+  const answering = () => createHttpServer((_request, response) => response.end());
+  const first = await listen(t, answering());
+  const second = await listen(t, answering(), '::1', first.port).catch(() => undefined);
+  return { port: first.port, connections: () => first.connections() + (second?.connections() ?? 0) };
+}
+
+/** A table of names. What is not in it has no address. */
+export function nameServer(table: Record<string, string[]>): NameResolver & { asked: string[] } {
+  const asked: string[] = [];
+  const answer = async (name: string, isIn: (address: string) => boolean) => {
+    asked.push(name);
+    const addresses = table[name]?.filter(isIn) ?? [];
+    if (addresses.length === 0) throw Object.assign(new Error(name), { code: 'ENOTFOUND' });
+    return addresses;
+  };
+  return {
+    asked,
+    resolve4: (name) => answer(name, (address) => !address.includes(':')),
+    resolve6: (name) => answer(name, (address) => address.includes(':')),
+  };
+}
+
+/** Sends a small body, by default from a demonstration, in which no name has an address. */
+export const sendTo = (url: string, options: Partial<SendOptions> = {}): Promise<Outcome> =>
+  send(
+    { url, headers: { 'content-type': 'application/json' }, body: '{"id":1}' },
+    { policy: demonstration, resolver: nameServer({}), ...options },
+  );
