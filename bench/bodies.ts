@@ -16,6 +16,7 @@ import { LocalLimiter } from '../src/limits/local-limiter.ts';
 import { createLogger } from '../src/log/logger.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { holdAtMost, markdownTable, median, readOptions } from './comparison.ts';
+import { installation } from './installation.ts';
 import { oddRequests, type Pair } from './shapes.ts';
 
 const effort = readOptions({ most: 2 });
@@ -80,7 +81,7 @@ const config = {
   trustProxy: false,
   enforceSunset: false,
 };
-const app = buildApp({ config, db, limiter, log, clock: Date.now });
+const app = buildApp({ config, db, limiter, log, installation, clock: Date.now });
 try {
   const key = await db.write(
     async (sql) => {

@@ -108,7 +108,11 @@ const valkey = spawn('redis-server', ['--port', String(valkeyPort), '--bind', '1
 });
 try {
   const key = await prepareDatabase(cluster.url);
-  const settings = { DATABASE_URL: cluster.url, VALKEY_URL: `redis://127.0.0.1:${valkeyPort}` };
+  const settings = {
+    DATABASE_URL: cluster.url,
+    PETSTORE_SECRET_KEY: 'the key of an installation for benchmarks',
+    VALKEY_URL: `redis://127.0.0.1:${valkeyPort}`,
+  };
   await compareAll(servers, settings, key);
 } finally {
   servers.stop();

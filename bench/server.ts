@@ -10,6 +10,7 @@ import { unrecorded } from '../src/history/record.ts';
 import { defaultBanRules } from '../src/limits/decision.ts';
 import { LocalLimiter } from '../src/limits/local-limiter.ts';
 import { createLogger } from '../src/log/logger.ts';
+import { installation } from './installation.ts';
 
 const [kind, port, argument] = process.argv.slice(2) as [keyof typeof kinds, string, string];
 const address = { host: '127.0.0.1', port: Number(port) };
@@ -61,7 +62,7 @@ async function serve(db: Database): Promise<void> {
     enforceSunset: false,
   };
   const limiter = new LocalLimiter(db, Date.now, log);
-  await buildApp({ config, db, limiter, log, clock: Date.now }).listen(address);
+  await buildApp({ config, db, limiter, log, installation, clock: Date.now }).listen(address);
 }
 
 await kinds[kind]();

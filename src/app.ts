@@ -30,16 +30,20 @@ import { Metrics } from './metrics.ts';
 import { mount } from './mount.ts';
 import { describe } from './openapi/document.ts';
 import { serveDescription } from './openapi/serve.ts';
-import type { Operation } from './operation.ts';
+import type { Installation, Operation } from './operation.ts';
 import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
 import { sharedFor } from './shared.ts';
+import type { Dispatcher } from './webhooks/dispatcher.ts';
 
 export interface Parts {
   config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset'>;
   db: Database;
   limiter: Limiter;
   log: FastifyBaseLogger;
+  installation: Installation;
+  /** What sends to webhooks, for the metrics. */
+  dispatcher?: Pick<Dispatcher, 'counts' | 'lag'> | undefined;
   /** Is told of each change of a workspace. */
   changes?: Changes;
   /** The operations to serve; all by default. */
@@ -79,6 +83,8 @@ export function buildApp({
   db,
   limiter,
   log,
+  installation,
+  dispatcher,
   changes = new Changes(),
   operations = allOperations,
   clock,
@@ -91,7 +97,7 @@ export function buildApp({
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
-  const metrics = new Metrics(db.counts, deprecatedCalls, missingLines, limiter.sharing);
+  const metrics = new Metrics(db.counts, deprecatedCalls, missingLines, limiter.sharing, dispatcher);
   const admission = { identify: identifier(db, limiter), limiter, banRules, metrics };
   const answers = new Answers([
     (facts) => metrics.countAnswer(facts),
@@ -192,6 +198,7 @@ export function buildApp({
       const services = {
         db,
         changes,
+        installation,
         operations,
         baseUrl,
         clock,

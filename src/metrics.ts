@@ -5,6 +5,7 @@ import type { DeprecatedCalls } from './lifecycle.ts';
 import type { Decision } from './limits/decision.ts';
 import type { Sharing } from './limits/limiter.ts';
 import { type Plan, planNames } from './limits/plans.ts';
+import type { Dispatcher } from './webhooks/dispatcher.ts';
 
 const latencyBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
@@ -25,6 +26,9 @@ interface MissingLines {
   unread: number;
 }
 
+/** What the dispatcher of webhooks tells. */
+type Deliveries = Readonly<Pick<Dispatcher, 'counts' | 'lag'>>;
+
 /** What the service counts, for Prometheus. No label holds a key, an id or an address. */
 export class Metrics {
   // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
@@ -35,14 +39,15 @@ export class Metrics {
   readonly #registry = new Registry();
 
   /**
-   * `storage`, `missingLines` and, if limits are shared, `sharing` are called for their counts when the metrics are
-   * requested.
+   * `storage`, `missingLines` and, if there are such, `sharing` of limits and `deliveries` to webhooks are called for their
+   * counts when the metrics are requested.
    */
   constructor(
     storage: Readonly<StorageCounts>,
     deprecated: Pick<DeprecatedCalls, 'uses'>,
     missingLines: () => MissingLines,
     sharing?: Readonly<Sharing>,
+    deliveries?: Deliveries,
   ) {
     collectDefaultMetrics({ register: this.#registry });
     this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
@@ -88,6 +93,36 @@ export class Metrics {
       },
     );
     if (sharing) this.#publishSharing(sharing);
+    if (deliveries) this.#publishDeliveries(deliveries);
+  }
+
+  #publishDeliveries(deliveries: Deliveries): void {
+    this.#publish(
+      'petstore_webhook_attempts_total',
+      'Requests to webhooks: delivered, failed and tried again later, or given up.',
+      ['outcome'],
+      (count) => {
+        const { delivered, failed, givenUp } = deliveries.counts;
+        count({ outcome: 'delivered' }, delivered);
+        count({ outcome: 'failed' }, failed);
+        count({ outcome: 'given_up' }, givenUp);
+      },
+    );
+    this.#publish(
+      'petstore_webhooks_disabled_total',
+      'Webhooks that the service disabled.',
+      ['reason'],
+      (count) => {
+        for (const [reason, n] of Object.entries(deliveries.counts.disabled)) count({ reason }, n);
+      },
+    );
+    this.#publish(
+      'petstore_webhook_lag_events',
+      'Events that the slowest enabled webhook has not been sent yet, whichever instance sends to it.',
+      [],
+      (count) => count({}, deliveries.lag),
+      Gauge,
+    );
   }
 
   #publishSharing(sharing: Readonly<Sharing>): void {

@@ -6,11 +6,11 @@ import type { Changes } from './history/changes.ts';
 import { type Answer, answerWriter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
 import { hasContent } from './http/headers.ts';
-import { idempotencyKeyOf, once, ownKey, withoutTwin } from './http/idempotency.ts';
+import { type Cover, idempotencyKeyOf, once, ownKey, withoutTwin } from './http/idempotency.ts';
 import { assertContentType, inputReader } from './http/input.ts';
 import type { Caller } from './keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
-import { mediaTypesOf, type Operation } from './operation.ts';
+import { type Installation, mediaTypesOf, type Operation } from './operation.ts';
 import { type Page, writeCursor } from './page.ts';
 
 declare module 'fastify' {
@@ -25,6 +25,7 @@ const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 export interface Services {
   db: Database;
   changes: Changes;
+  installation: Installation;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
   /** All operations; one may be the successor of another. */
@@ -43,7 +44,7 @@ type Handle = (sql: Sql | Transaction) => Promise<Answer>;
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
   const { method, path, success } = operation;
   const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
-  const readInput = operationInputReader(operation, services.baseUrl);
+  const readInput = operationInputReader(operation, services);
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
   const mediaTypes = mediaTypesOf(operation);
@@ -89,15 +90,24 @@ function create(handle: Handle, services: Services, request: FastifyRequest): Pr
   const text = idempotencyKeyOf(request);
   if (text === undefined) return change(handle, services, request);
   const { workspaceId, keyId } = request.caller as Caller;
-  const fingerprint = `${request.routeOptions.url} ${hash('sha256', request.body as Buffer)}`;
-  const attempt = { workspaceId, keyId, text, fingerprint, nowMs: services.clock() };
+  const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
+  const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
+  const fingerprint = `${path} ${hash('sha256', body)}`;
+  const cover = request.operation?.hasSecret ? sealing(services.installation) : undefined;
+  const attempt = { workspaceId, keyId, text, fingerprint, nowMs: services.clock(), cover };
   return withoutTwin(services.inFlight, ownKey(attempt), () =>
     services.db.write((sql) => once(sql, attempt, () => handle(sql)), causeOf(services, request)),
   );
 }
 
+/** Keeps answers with secrets so that only this installation can read them. */
+const sealing = ({ key }: Installation): Cover => ({
+  hide: (body, place) => key.seal(body, place),
+  show: (sealed, place) => key.open(sealed, place),
+});
+
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation, baseUrl: string) {
+function operationInputReader(operation: Operation, { baseUrl, installation }: Services) {
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,
@@ -107,9 +117,9 @@ function operationInputReader(operation: Operation, baseUrl: string) {
   });
   return (request: FastifyRequest, preconditions: Preconditions): Parameters<Operation['handle']>[1] => {
     const values = readValues(request);
-    const { workspaceId } = request.caller as Caller;
+    const { workspaceId, plan } = request.caller as Caller;
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, JSON.stringify(current));
-    return { ...values, workspaceId, baseUrl, assertMayChange: assertMayChangeFrom };
+    return { ...values, workspaceId, plan, baseUrl, installation, assertMayChange: assertMayChangeFrom };
   };
 }
 
@@ -133,19 +143,27 @@ function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest
     }
     case 'resource': {
       const body = JSON.stringify(result);
-      return { status, headers: { etag: etagOf(body) }, body };
+      return { status, headers: { etag: tagOf(success, result, body) }, body };
     }
     case 'created': {
       const body = JSON.stringify(result);
       const location = baseUrl + success.locationOf?.(result);
-      return { status, headers: { etag: etagOf(body), location }, body };
+      return { status, headers: { etag: tagOf(success, result, body), location }, body };
     }
+    case 'accepted':
+      return { status, headers: {}, body: JSON.stringify(result) };
   }
 }
+
+/** The entity tag of what a GET answers, which may be less than the body of this answer. */
+const tagOf = ({ representationOf }: Operation['success'], result: unknown, body: string) =>
+  etagOf(representationOf ? JSON.stringify(representationOf(result)) : body);
 
 /** The link to the next page (RFC 8288): the same request with a cursor. */
 function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest, after: number): string {
   const query = new URLSearchParams((request.raw.url as string).split('?')[1]);
   query.set('cursor', writeCursor(operation.id, after));
-  return `<${baseUrl}${operation.path}?${query}>; rel="next"`;
+  const params = request.params as Record<string, string>;
+  const path = operation.path.replace(/{(\w+)}/g, (_, name) => params[name] as string);
+  return `<${baseUrl}${path}?${query}>; rel="next"`;
 }

@@ -2,7 +2,9 @@ import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import type { Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
+import type { Plan } from './limits/plans.ts';
 import { type Page, type PageRequest, pageQuery } from './page.ts';
+import type { InstallationKey } from './secret-key.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Tag = 'Pets' | 'Store';
@@ -30,6 +32,10 @@ interface Shape {
   deprecated?: Deprecation;
   /** Whether the reference offers no way to send a request. */
   hideTryItPanel?: boolean;
+  /** Whether it makes the service send events to the `url` of its body. */
+  sendsEvents?: boolean;
+  /** Whether its answer holds a secret, which the storage must not show. */
+  hasSecret?: boolean;
   /** Path parameters of the code samples, if the operation would refuse the examples of the schemas. */
   sampleParams?: Record<string, number>;
 }
@@ -67,6 +73,9 @@ interface Definition<
 /** What a handler gets of a request: valid values only. */
 export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
   workspaceId: number;
+  /** The plan of the API key. */
+  plan: Plan;
+  installation: Installation;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
   params: Static<TObject<Params>>;
@@ -78,24 +87,43 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   assertMayChange(current: unknown): void;
 }
 
+/** What handlers need of the installation in which they run. */
+export interface Installation {
+  key: InstallationKey;
+  /** What a URL must be to be called as a webhook, for a message ("must be …"). Undefined: it is. */
+  targetProblem(url: string): string | undefined;
+}
+
 /** A header field of one operation's success. */
 export type AddedHeader = 'Last-Event-ID';
 
 /** A successful answer; `Result` is what the handler returns for it. */
 export interface Success<Result> {
-  kind: 'resource' | 'created' | 'page' | 'empty';
-  status: 200 | 201 | 204;
+  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty';
+  status: 200 | 201 | 202 | 204;
   description: string;
   schema?: TSchema;
   /** Header fields that the handler adds, by their names in the description. */
   headers?: readonly AddedHeader[];
   /** The path of a created resource, below the base URL. */
   locationOf?(result: Result): string;
+  /** What a GET answers, if the result holds more. The ETag is that of it. */
+  representationOf?(result: Result): unknown;
 }
 
 /** 200 with one resource and its ETag. */
-export function resource<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
-  return { kind: 'resource', status: 200, description, schema };
+export function resource<S extends TSchema>(
+  schema: S,
+  description: string,
+  representationOf?: (result: Static<S>) => unknown,
+): Success<Static<S>> {
+  return {
+    kind: 'resource',
+    status: 200,
+    description,
+    schema,
+    ...(representationOf && { representationOf }),
+  };
 }
 
 /** 201 with the new resource, its ETag and its Location. */
@@ -103,8 +131,15 @@ export function created<S extends TSchema>(
   schema: S,
   description: string,
   locationOf: (result: Static<S>) => string,
+  representationOf?: (result: Static<S>) => unknown,
 ): Success<Static<S>> {
-  return { kind: 'created', status: 201, description, schema, locationOf };
+  const own = representationOf && { representationOf };
+  return { kind: 'created', status: 201, description, schema, locationOf, ...own };
+}
+
+/** 202 with what is still to be done. */
+export function accepted<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
+  return { kind: 'accepted', status: 202, description, schema };
 }
 
 /** 200 with an array in the order of ids, and a Link if more follow. Adds `limit` and `cursor` to the query. */

@@ -4,6 +4,7 @@ import { inventoryOperations } from './inventory/operations.ts';
 import type { Operation } from './operation.ts';
 import { orderOperations } from './orders/operations.ts';
 import { petOperations } from './pets/operations.ts';
+import { webhookOperations } from './webhooks/operations.ts';
 
 /** All operations of the API, in the order of the reference. */
 export const operations: readonly Operation[] = [
@@ -12,4 +13,5 @@ export const operations: readonly Operation[] = [
   ...orderOperations,
   ...inventoryOperations,
   ...eventOperations,
+  ...webhookOperations,
 ];

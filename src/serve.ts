@@ -6,6 +6,7 @@ import { buildApp } from './app.ts';
 import { type Config, readConfig, unknownVariable } from './config.ts';
 import type { Database } from './db/database.ts';
 import { prepareDemo } from './demo/prepare.ts';
+import { Changes } from './history/changes.ts';
 import { forgetOldEvents } from './history/store.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -13,7 +14,13 @@ import { LocalLimiter } from './limits/local-limiter.ts';
 import { createLogger } from './log/logger.ts';
 import { LogOutput } from './log/output.ts';
 import { referenceUrlWithKey } from './reference-url.ts';
+import { installationKey } from './secret-key.ts';
 import { openStorage } from './storage.ts';
+import { forgetOldDeliveries } from './webhooks/deliveries.ts';
+import { Dispatcher, realTicker } from './webhooks/dispatcher.ts';
+import { systemResolver } from './webhooks/resolve.ts';
+import { send } from './webhooks/send.ts';
+import { targetPolicy, targetProblem } from './webhooks/target.ts';
 
 const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
@@ -25,6 +32,7 @@ const lastWriteMs = 2_000;
 
 /** Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. */
 export async function serve(config: Config): Promise<void> {
+  const key = installationKey(config);
   const db = await openStorage(config, { isService: true });
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
@@ -37,13 +45,25 @@ export async function serve(config: Config): Promise<void> {
     const limiter = await openLimiter(config, db, log);
     const unreadLines = () => output.dropped;
     const served = await withPort(config);
-    const app = buildApp({ config: served, db, limiter, log, clock: Date.now, unreadLines });
-    stopOnSignal(app, limiter, db);
+    const policy = targetPolicy(served);
+    const resolver = systemResolver();
+    const installation = { key, targetProblem: (url: string) => targetProblem(url, policy) };
+    const changes = new Changes();
+    const clock = Date.now;
+    const dispatcher = new Dispatcher({
+      ...{ db, changes, key, log, clock, random: Math.random, ticker: realTicker },
+      send: (outgoing, signal) => send(outgoing, { policy, resolver, signal }),
+    });
+    const parts = { config: served, db, limiter, log, installation, dispatcher, changes, clock, unreadLines };
+    const app = buildApp(parts);
+    stopOnSignal(app, dispatcher, limiter, db);
     await listen(app, served);
+    dispatcher.start();
     if (demoKey) output.write(`${welcome(served, demoKey)}\n`);
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
     const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
     repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, Date.now()), log);
+    repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, Date.now()), log);
     repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), log);
     repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), log);
   } catch (error) {
@@ -97,7 +117,7 @@ function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port
 }
 
 /** Stops taking requests, lets those in flight finish, and closes the storage. */
-function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): void {
+function stopOnSignal(app: FastifyInstance, dispatcher: Dispatcher, limiter: Limiter, db: Database): void {
   let isStopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     if (isStopping) return;
@@ -106,7 +126,7 @@ function stopOnSignal(app: FastifyInstance, limiter: Limiter, db: Database): voi
     // After an answer that was under way its connection stays open for requests that nobody will accept.
     setInterval(() => app.server.closeIdleConnections(), 100).unref();
     setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
-    await app.close();
+    await Promise.all([app.close(), dispatcher.stop()]);
     await limiter.close();
     await db.close();
     app.log.info('stopped');

@@ -113,6 +113,15 @@ test('the description marks what is deprecated, beta, experimental, and not to b
     ['updateInventory', 'experimental'],
     ['listEvents', 'beta'],
     ['getEvent', 'beta'],
+    ['listWebhooks', 'beta'],
+    ['createWebhook', 'beta'],
+    ['getWebhook', 'beta'],
+    ['updateWebhook', 'beta'],
+    ['deleteWebhook', 'beta'],
+    ['pingWebhook', 'beta'],
+    ['rotateWebhookSecret', 'beta'],
+    ['listDeliveries', 'beta'],
+    ['redeliver', 'beta'],
   ]);
 });
 

@@ -124,7 +124,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
   assert.deepEqual(await filledTables(store.db.read, workspaceId), []);
 });
 
-test('a reset leaves what gives access to a workspace: its keys and their limits', async (t) => {
+test('a reset leaves what gives access to a workspace: its keys, their limits, and its webhooks', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await fill(store);
   await store.local.save();
@@ -132,6 +132,8 @@ test('a reset leaves what gives access to a workspace: its keys and their limits
   assert.deepEqual(await filledTables(store.db.read, 1), [
     'sequences',
     'limit_accounts',
+    'webhooks',
+    'deliveries',
     'api_keys',
     'events',
   ]);

@@ -21,6 +21,8 @@ export const tables = [
   { name: 'sequences', holds: 'sequences' },
   { name: 'categories', holds: 'content', givesIds: true },
   { name: 'limit_accounts', holds: 'access' },
+  { name: 'webhooks', holds: 'access', givesIds: true, countedAs: 'webhooks' },
+  { name: 'deliveries', holds: 'access', givesIds: true },
   { name: 'api_keys', holds: 'access', countedAs: 'keys' },
   { name: 'streams', holds: 'access' },
   { name: 'events', holds: 'history', givesIds: true },

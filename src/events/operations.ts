@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { ApiError } from '../errors.ts';
 import { extentOf, findEvent, readEvents } from '../history/store.ts';
+import { KnownEventType } from '../history/types.ts';
 import { operation, page, resource } from '../operation.ts';
 import { assertPosition } from './position.ts';
-import { Event, Events, eventId, KnownEventType } from './schema.ts';
+import { Event, Events, eventId } from './schema.ts';
 
 /** How many events one page looks through, so that a filter on rare types costs no more than others. */
 const maxLookedAt = 1_000;

@@ -5,16 +5,9 @@ import { InventoryItem } from '../inventory/schema.ts';
 import { Order } from '../orders/schema.ts';
 import { Pet } from '../pets/schema.ts';
 import { DateTime, Id, patchOf } from '../schema.ts';
+import { Webhook } from '../webhooks/schema.ts';
 
 export const eventId = Id('The id of the event.');
-
-/** An event type where a caller names one. */
-export const KnownEventType = Type.Enum([...eventTypes], {
-  type: 'string',
-  title: 'EventType',
-  description: 'What an event tells. More types may be added.',
-  examples: ['pet.updated'],
-});
 
 /** What an event about a resource carries. */
 interface Subject {
@@ -71,6 +64,7 @@ const meanings: Record<EventType, [data: TObject, meaning: string, previous?: TO
     Nothing,
     'Many rows were added at once, without an event for each. Read the lists anew.',
   ],
+  'webhook.disabled': [Webhook, 'The service disabled a webhook. `disabledReason` says why.'],
 };
 
 const variants = eventTypes.map((type) => {

@@ -16,6 +16,7 @@ interface Keywords {
   maxLength?: number;
   minItems?: number;
   maxItems?: number;
+  uniqueItems?: boolean;
 }
 
 /** The words for a kind of schema, and the keywords that they cover. */
@@ -36,7 +37,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   integer: { tells: ['type', 'format', 'minimum', 'maximum'], words: integer },
   number: { tells: ['type', 'format', 'minimum', 'maximum'], words: number },
   string: { tells: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
-  array: { tells: ['type', 'items', 'minItems', 'maxItems'], words: array },
+  array: { tells: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
 };
 
 /** Formats of text that are checked, each in words with an example. */
@@ -101,8 +102,9 @@ function string({ format, minLength, maxLength, pattern }: Keywords): string {
   return `${form}${length && ` of ${length}`}${condition ? `, ${condition}` : ''}`;
 }
 
-function array({ items, minItems, maxItems }: Keywords): string {
-  return `${amount(minItems, maxItems, 'value') || 'a list of values'}, each ${expectation(items)}`;
+function array({ items, minItems, maxItems, uniqueItems }: Keywords): string {
+  const values = amount(minItems, maxItems, uniqueItems ? 'different value' : 'value') || 'a list of values';
+  return `${values}, each ${expectation(items)}`;
 }
 
 /** Bounds of a number, to follow its kind in a message. */

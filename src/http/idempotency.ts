@@ -18,6 +18,14 @@ export interface Attempt {
   text: string;
   fingerprint: string;
   nowMs: number;
+  /** How the answer is kept, if not as it is. */
+  cover: Cover | undefined;
+}
+
+/** Hides what is kept, and shows it again at the same place: undefined if that is no longer possible. */
+export interface Cover {
+  hide(text: string, place: string): string;
+  show(hidden: string, place: string): string | undefined;
 }
 
 /** The name under which an Idempotency-Key is stored. Header fields hold no line break, so the two parts cannot be confused. */
@@ -46,9 +54,11 @@ export async function once(sql: Sql, attempt: Attempt, run: () => Promise<Answer
     returning key`;
   if (!claimed) return replay(sql, attempt);
   const answer = await run();
+  const body =
+    answer.body === undefined ? null : (attempt.cover?.hide(answer.body, placeOf(attempt)) ?? answer.body);
   await sql`
     update idempotency_keys
-    set status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body ?? null}
+    set status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${body}
     where workspace_id = ${workspaceId} and key = ${key}`;
   return answer;
 }
@@ -65,13 +75,19 @@ async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
       `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
     );
   }
-  const [status, headers, body] = first;
+  const [status, headers, kept] = first;
+  const body = attempt.cover ? attempt.cover.show(String(kept), placeOf(attempt)) : String(kept);
+  if (body === undefined) {
+    throw new ApiError('conflict', 'The first answer to this Idempotency-Key can no longer be read.');
+  }
   return {
     status: Number(status),
     headers: { ...JSON.parse(String(headers)), 'idempotency-replayed': 'true' },
-    body: String(body),
+    body,
   };
 }
+
+const placeOf = (attempt: Attempt) => `${attempt.workspaceId} ${ownKey(attempt)}`;
 
 /** Runs `work` unless a request under the same key is being answered by this instance: then `conflict`. */
 export async function withoutTwin<T>(inFlight: Set<string>, key: string, work: () => Promise<T>): Promise<T> {

@@ -15,3 +15,9 @@ export const plans = {
 export type Plan = keyof typeof plans;
 
 export const planNames = Object.keys(plans) as Plan[];
+
+/** How many webhooks a workspace may have, by the plan of the key that adds one. */
+export const maxWebhooks = { free: 2, pro: 10, business: 50, enterprise: 100 } as const satisfies Record<
+  Plan,
+  number
+>;

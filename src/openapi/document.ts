@@ -5,6 +5,7 @@ import { successorOf } from '../lifecycle.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
 import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
+import { describeCallbacks, describeWebhooks } from './callbacks.ts';
 import { guides } from './guides.ts';
 import { answerHeaders, errorHeaders, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
 import { codeSamples } from './samples.ts';
@@ -57,6 +58,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
       { name: 'API', tags: namesOf(tags) },
     ],
     paths,
+    ...(operations.some(({ sendsEvents }) => sendsEvents) && { 'x-webhooks': describeWebhooks(schemas) }),
     components: {
       schemas: schemas.components,
       parameters,
@@ -110,6 +112,7 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     ],
     ...(body && { requestBody: describeBody(operation, body, context.schemas) }),
     responses: describeResponses(operation, context.schemas),
+    ...(operation.sendsEvents && { callbacks: describeCallbacks(context.schemas) }),
     'x-codeSamples': codeSamples(operation, context.baseUrl),
   };
 }

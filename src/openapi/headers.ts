@@ -133,7 +133,8 @@ const ofDeprecated: Fields = { Deprecation: 'Deprecation', Sunset: 'Sunset', Lin
 
 const ofSuccess: Record<Operation['success']['kind'], Fields> = {
   resource: { ETag: 'ETag' },
-  created: { ETag: 'ETag', Location: 'Location', 'Idempotency-Replayed': 'IdempotencyReplayed' },
+  created: { ETag: 'ETag', Location: 'Location' },
+  accepted: {},
   page: { Link: 'Link' },
   empty: {},
 };
@@ -148,10 +149,11 @@ const ofError: Record<number, Fields> = {
 
 /** The header fields of an operation's success. */
 export function successHeaders(operation: Operation): Fields {
-  const { success, deprecated } = operation;
+  const { success, deprecated, method } = operation;
   return {
     ...onEveryAnswer,
     ...ofSuccess[success.kind],
+    ...(method === 'POST' && { 'Idempotency-Replayed': 'IdempotencyReplayed' }),
     ...Object.fromEntries((success.headers ?? []).map((name) => [name, name.replaceAll('-', '')])),
     ...(deprecated && ofDeprecated),
     ...(isDeprecatedPage(operation) && { Link: 'LifecyclePageLink' }),
@@ -168,7 +170,7 @@ export function requestHeadersOf({ method, success }: Operation): (keyof typeof 
   const isChange = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
   return [
     ...(isChange ? (['If-Match'] as const) : []),
-    ...(isChange || success.kind === 'resource' ? (['If-None-Match'] as const) : []),
+    ...(isChange || (method === 'GET' && success.kind === 'resource') ? (['If-None-Match'] as const) : []),
     ...(method === 'POST' ? (['Idempotency-Key'] as const) : []),
     'X-Request-Id',
   ];

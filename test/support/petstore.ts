@@ -5,6 +5,7 @@ import { buildApp } from '../../src/app.ts';
 import type { LogLevel } from '../../src/config.ts';
 import type { Database, Transaction } from '../../src/db/database.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
+import { Changes } from '../../src/history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
 import { createKey } from '../../src/keys/store.ts';
 import { defaultBanRules } from '../../src/limits/decision.ts';
@@ -13,7 +14,9 @@ import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import type { Plan, Quota } from '../../src/limits/plans.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/limits/shared-limiter.ts';
 import { createLogger } from '../../src/log/logger.ts';
-import type { Operation } from '../../src/operation.ts';
+import type { Installation, Operation } from '../../src/operation.ts';
+import { InstallationKey } from '../../src/secret-key.ts';
+import { type TargetPolicy, targetProblem } from '../../src/webhooks/target.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
 import { contentOf } from './content.ts';
 import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
@@ -47,6 +50,13 @@ export interface Options {
   valkey?: ShareOptions;
 }
 
+/** Receivers of tests are on this machine. */
+export const testPolicy: TargetPolicy = {
+  allowLoopback: true,
+  ownHosts: ['petstore.example.com'],
+  ownPorts: [8080],
+};
+
 const valkeyOfRun = process.env.PETSTORE_TEST_VALKEY_URL;
 /** Much, since a test's machine may be busy. */
 const patienceMs = 5_000;
@@ -70,6 +80,11 @@ export class Petstore {
   /** When limits are shared, if they are to be. */
   readonly ready: Promise<void>;
   readonly log: string[] = [];
+  readonly changes = new Changes();
+  readonly installation: Installation = {
+    key: new InstallationKey('a key of an installation for tests'),
+    targetProblem: (url) => targetProblem(url, testPolicy),
+  };
   nowMs = Date.parse('2026-06-01T12:00:00Z');
   /** The clock that never goes back: the real one, unless a test is about the time between its requests. */
   stopwatch = () => performance.now();
@@ -97,7 +112,10 @@ export class Petstore {
     const { limiter } = this;
     const { operations } = options;
     const timeLimits = { ...defaultTimeLimits, ...options.timeLimits };
-    this.app = buildApp({ config, db, limiter, log, operations, clock, stopwatch, timeLimits });
+    const { installation, changes } = this;
+    this.app = buildApp({
+      ...{ config, db, limiter, log, installation, changes, operations, clock, stopwatch, timeLimits },
+    });
   }
 
   /** Runs `work` in a transaction that records what it changes. */

@@ -39,7 +39,7 @@ export const resources: Resource[] = kinds.flatMap((kind) => {
   };
 });
 
-/** Makes one of each resource of which a workspace has none, as the examples say. */
+/** Makes one of each resource of which a workspace has none, as the examples say, and a delivery. Nothing is sent. */
 export async function fill(store: Petstore, key = store.key): Promise<void> {
   for (const { path, example } of resources) {
     if ((await store.call('GET', path, { key })).body.length > 0) continue;
@@ -47,4 +47,6 @@ export async function fill(store: Petstore, key = store.key): Promise<void> {
     const answer = await store.call('POST', path, { key, body: example, headers });
     assert.equal(answer.status, 201, answer.text);
   }
+  if ((await store.call('GET', '/store/webhooks/1/deliveries', { key })).body.length > 0) return;
+  assert.equal((await store.call('POST', '/store/webhooks/1/ping', { key })).status, 202);
 }

@@ -24,6 +24,8 @@ export function environment(env: Environment) {
     VALKEY_URL,
     VALKEY_TIMEOUT_MS: '5000',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    // Instances that share a database need it; others keep theirs in the folder.
+    ...((databaseUrl || env.DATABASE_URL) && { PETSTORE_SECRET_KEY: 'a key of an installation for tests' }),
     ...env,
   };
 }

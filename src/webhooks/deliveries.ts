@@ -1,0 +1,92 @@
+import type { Database, Transaction } from '../db/database.ts';
+import { fragment, type Row, type Sql } from '../db/sql.ts';
+import { ApiError } from '../errors.ts';
+import { forgetOldRows, type Retention } from '../history/store.ts';
+import { type Page, type PageRequest, toPage } from '../page.ts';
+import type { InstallationKey } from '../secret-key.ts';
+import { allocateIds } from '../workspaces/store.ts';
+import type { Delivery, DeliveryState } from './schema.ts';
+import { getWebhook, lockWebhook, toTime } from './store.ts';
+
+/** The time of an attempt that is due before all others. */
+export const atOnce = 0;
+
+const columns = fragment`id, webhook_id, message_id, event_id, type, state, attempts, next_attempt_at_ms, created_at_ms`;
+
+/** The deliveries of a webhook, the newest first. A page begins below the id `after`. */
+export async function listDeliveries(
+  sql: Sql,
+  workspaceId: number,
+  webhookId: number,
+  state: DeliveryState | undefined,
+  page: PageRequest,
+): Promise<Page<Delivery>> {
+  await getWebhook(sql, workspaceId, webhookId);
+  const rows = await sql`
+    select ${columns} from deliveries
+    where workspace_id = ${workspaceId} and webhook_id = ${webhookId}
+      ${state ? fragment`and state = ${state}` : fragment``}
+      ${page.after > 0 ? fragment`and id < ${page.after}` : fragment``}
+    order by id desc limit ${page.limit + 1}`;
+  return toPage(rows, page.limit, toDelivery);
+}
+
+/** Leaves a ping to the dispatcher. Throws `conflict` if the webhook is disabled. */
+export async function createPing(
+  sql: Transaction,
+  workspaceId: number,
+  webhookId: number,
+  key: InstallationKey,
+): Promise<Delivery> {
+  const id = await allocateIds(sql, workspaceId, 'deliveries');
+  await assertEnabled(sql, workspaceId, webhookId);
+  const [row] = await sql`
+    insert into deliveries (workspace_id, id, webhook_id, message_id, type, state, attempts, failures,
+      next_attempt_at_ms, created_at_ms)
+    values (${workspaceId}, ${id}, ${webhookId}, ${key.messageId('ping', workspaceId, id)}, 'ping', 'pending', '[]', 0,
+      ${atOnce}, ${sql.cause.atMs})
+    returning ${columns}`;
+  return toDelivery(row as Row);
+}
+
+/**
+ * Leaves a delivery to the dispatcher once more, with a new series of attempts if the first of it fails. Throws `conflict` if
+ * the webhook is disabled.
+ */
+export async function redeliver(
+  sql: Transaction,
+  workspaceId: number,
+  webhookId: number,
+  id: number,
+): Promise<Delivery> {
+  await assertEnabled(sql, workspaceId, webhookId);
+  const [row] = await sql`
+    update deliveries set state = 'pending', failures = 0, next_attempt_at_ms = ${atOnce}
+    where workspace_id = ${workspaceId} and id = ${id} and webhook_id = ${webhookId} returning ${columns}`;
+  if (!row) throw new ApiError('not_found', 'The webhook has no delivery with this deliveryId.');
+  return toDelivery(row);
+}
+
+async function assertEnabled(sql: Sql, workspaceId: number, webhookId: number): Promise<void> {
+  const { enabled } = await lockWebhook(sql, workspaceId, webhookId);
+  if (!enabled) throw new ApiError('conflict', 'The webhook is disabled. Enable it first.');
+}
+
+/** Removes the deliveries that are no longer kept, in short transactions. */
+export const forgetOldDeliveries = (db: Database, retention: Retention, nowMs: number): Promise<void> =>
+  forgetOldRows(db, 'deliveries', retention, nowMs);
+
+function toDelivery(row: Row): Delivery {
+  const [id, webhookId, messageId, eventId, type, state, attempts, nextAttemptAtMs, createdAtMs] = row;
+  return {
+    id: Number(id),
+    webhookId: Number(webhookId),
+    messageId: String(messageId),
+    ...(eventId !== null && { eventId: Number(eventId) }),
+    type: String(type),
+    state: state as DeliveryState,
+    attempts: JSON.parse(String(attempts)),
+    ...(Number(nextAttemptAtMs) > atOnce && { nextAttemptAt: toTime(nextAttemptAtMs) }),
+    createdAt: toTime(createdAtMs),
+  };
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StorageUnavailableError } from '../errors.ts';
+import type { Changes } from '../history/changes.ts';
+import { Endpoint, leaseMs } from './endpoint.ts';
+import type { DeliveryCounts, Sending } from './sending.ts';
+import { Slots } from './slots.ts';
+import { findWork, overview, takeLease, type WebhookRef } from './work.ts';
+
+const tickMs = 250;
+/** The storage is asked whether there are webhooks at every so many ticks. */
+const ticksPerOverview = 4;
+/** After a question the next one waits for so long, however much is written. */
+const breathMs = 20;
+/** What is under way at a stop gets so long to end by itself. */
+const graceMs = 2_000;
+const attemptsAtOnce = 64;
+/** How many webhooks an instance works on; those behind wait for their turn, or go to other instances. */
+const maxHeld = 256;
+
+/** Calls `work` again and again, and returns a function that ends it. */
+export type Ticker = (work: () => void, everyMs: number) => () => void;
+
+export const realTicker: Ticker = (work, everyMs) => {
+  const timer = setInterval(work, everyMs).unref();
+  return () => clearInterval(timer);
+};
+
+interface Parts extends Omit<Sending, 'owner' | 'slots' | 'counts'> {
+  changes: Changes;
+  ticker: Ticker;
+}
+
+/**
+ * Sends events to webhooks, beside other instances that do the same. Each webhook is worked on by one of them at a time,
+ * which holds it by a lease.
+ */
+export class Dispatcher {
+  /** By how many events the slowest enabled webhook is behind, as it was a second ago. */
+  lag = 0;
+  readonly counts: DeliveryCounts = {
+    ...{ delivered: 0, failed: 0, givenUp: 0 },
+    disabled: { gone: 0, failing: 0 },
+  };
+  readonly #parts: Parts;
+  readonly #sending: Sending;
+  readonly #held = new Map<string, Endpoint>();
+  #endings: (() => void)[] = [];
+  #ticks = 0;
+  #isOverviewDue = false;
+  #hasWebhooks = false;
+  #isAskedAgain = false;
+  #asking: Promise<void> | undefined;
+  #isStopping = false;
+  #isAway = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#sending = { ...parts, owner: randomUUID(), slots: new Slots(attemptsAtOnce), counts: this.counts };
+  }
+
+  start(): void {
+    const { ticker, changes } = this.#parts;
+    this.#endings = [
+      ticker(() => this.#tick(), tickMs),
+      changes.subscribe(() => {
+        if (this.#hasWebhooks) this.#ask();
+      }),
+    ];
+  }
+
+  /** Begins nothing more, lets what is under way end, breaks off what takes long, and leaves all webhooks to others. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const end of this.#endings) end();
+    await this.#asking;
+    const held = [...this.#held.values()];
+    for (const endpoint of held) endpoint.stop();
+    const ended = Promise.all(held.map((endpoint) => endpoint.ended));
+    const timer = setTimeout(() => {
+      for (const endpoint of held) endpoint.abort();
+    }, graceMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  #tick(): void {
+    const nowMs = this.#parts.clock();
+    for (const endpoint of this.#held.values()) void endpoint.renewWhenDue(nowMs);
+    if (this.#ticks++ % ticksPerOverview === 0) this.#isOverviewDue = true;
+    if (this.#isOverviewDue || this.#hasWebhooks) this.#ask();
+  }
+
+  /** Asks the storage what there is to do, now or as soon as the question under way is answered. */
+  #ask(): void {
+    this.#isAskedAgain = true;
+    this.#asking ??= this.#askOn().finally(() => {
+      this.#asking = undefined;
+    });
+  }
+
+  async #askOn(): Promise<void> {
+    while (this.#isAskedAgain && !this.#isStopping) {
+      this.#isAskedAgain = false;
+      await this.#attempt(async () => {
+        if (this.#isOverviewDue) await this.#look();
+        if (this.#hasWebhooks) await this.#takeUp();
+      });
+      await sleep(breathMs);
+    }
+  }
+
+  /** While the storage is away, the next tick tries again. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    const { log } = this.#parts;
+    try {
+      await work();
+      this.#isAway = false;
+    } catch (err) {
+      if (!(err instanceof StorageUnavailableError)) log.error({ err }, 'looking for what to send failed');
+      else if (!this.#isAway) log.warn({ err }, 'nothing is sent to webhooks while the storage is away');
+      this.#isAway = err instanceof StorageUnavailableError;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { enabled, lag } = await overview(this.#parts.db.read);
+    this.#isOverviewDue = false;
+    this.#hasWebhooks = enabled > 0;
+    this.lag = lag;
+  }
+
+  async #takeUp(): Promise<void> {
+    const { db, clock } = this.#parts;
+    const nowMs = clock();
+    for (const [name, endpoint] of this.#held)
+      if (endpoint.isOver && !endpoint.isResting(nowMs)) this.#held.delete(name);
+    const work = await findWork(db.read, this.#sending.owner, nowMs, 2 * maxHeld);
+    for (const webhook of work) this.#held.get(nameOf(webhook))?.advance();
+    const others = work.filter((webhook) => !this.#held.has(nameOf(webhook)));
+    await Promise.all(others.slice(0, maxHeld - this.#held.size).map((webhook) => this.#take(webhook)));
+  }
+
+  async #take(webhook: WebhookRef): Promise<void> {
+    const { db, clock } = this.#parts;
+    const nowMs = clock();
+    const lease = { owner: this.#sending.owner, untilMs: nowMs + leaseMs };
+    const settings = await db.write((sql) => takeLease(sql, webhook, lease, nowMs));
+    if (!settings) return;
+    const endpoint = new Endpoint(webhook, settings, lease.untilMs, this.#sending);
+    this.#held.set(nameOf(webhook), endpoint);
+    endpoint.advance();
+  }
+}
+
+const nameOf = ({ workspaceId, id }: WebhookRef) => `${workspaceId}/${id}`;

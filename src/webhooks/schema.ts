@@ -1,0 +1,194 @@
+import Type from 'typebox';
+import { KnownEventType } from '../history/types.ts';
+import { DateTime, Id, patchOf, Text } from '../schema.ts';
+import { maxUrlLength } from './target.ts';
+
+export const webhookId = Id('The id of the webhook.');
+export const deliveryId = Id('The id of the delivery.');
+
+const url = Text(
+  maxUrlLength,
+  'Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too.',
+  'https://example.com/petstore-events',
+);
+
+const fields = {
+  url,
+  types: Type.Optional(
+    Type.Array(KnownEventType, {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'Only events of these types are sent. Absent: all, also types that are added later.',
+      examples: [['pet.created', 'pet.updated']],
+    }),
+  ),
+  description: Type.Optional(Text(2_000, 'What the webhook is for.', 'Tells the website of new pets.')),
+};
+
+const enabled = Type.Boolean({
+  description:
+    'Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept.',
+  examples: [true],
+});
+
+export const NewWebhook = Type.Object(fields, { title: 'NewWebhook', description: 'A webhook to add.' });
+export type NewWebhook = Type.Static<typeof NewWebhook>;
+
+export const WebhookPatch = Type.Object(patchOf({ ...fields, enabled }), {
+  title: 'WebhookPatch',
+  examples: [{ types: ['order.placed', 'order.completed', 'order.cancelled'] }],
+  description: 'Fields of a webhook to change. `types` of null stands for all types.',
+});
+
+const disabledReasons = ['gone', 'failing'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
+const ownFields = {
+  id: Id('Unique identifier assigned on creation.'),
+  ...fields,
+  enabled,
+  disabledReason: Type.Optional(
+    Type.Enum([...disabledReasons], {
+      type: 'string',
+      description:
+        'Why the service disabled it: the receiver answered 410 (`gone`), or nothing but failures came of it for five days (`failing`). Absent while it is enabled, and where a request disabled it.',
+      examples: ['failing'],
+    }),
+  ),
+  createdAt: DateTime('When it was added, in UTC.', '2026-11-21T09:30:00.000Z'),
+  previousSecretValidUntil: Type.Optional(
+    DateTime(
+      'Until when the secret before the present one signs, too. Absent if the secret was never rotated.',
+      '2026-11-22T09:30:00.000Z',
+    ),
+  ),
+};
+
+const example = {
+  id: 1,
+  url: 'https://example.com/petstore-events',
+  types: ['pet.created', 'pet.updated'],
+  description: 'Tells the website of new pets.',
+  enabled: true,
+  createdAt: '2026-11-21T09:30:00.000Z',
+};
+
+export const Webhook = Type.Object(ownFields, {
+  title: 'Webhook',
+  description: 'An address to which the events of the workspace are sent.',
+  examples: [example],
+});
+export type Webhook = Type.Static<typeof Webhook>;
+
+export const Webhooks = Type.Array(Webhook, {
+  title: 'Webhooks',
+  description: 'Webhooks in the order of their ids.',
+});
+
+export const WebhookWithSecret = Type.Object(
+  {
+    ...ownFields,
+    secret: Type.String({
+      description:
+        'The secret that signs what is sent (Standard Webhooks). Keep it: no other answer shows it again.',
+      examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM='],
+    }),
+  },
+  {
+    title: 'WebhookWithSecret',
+    description: 'A webhook with its secret.',
+    examples: [{ ...example, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=' }],
+  },
+);
+export type WebhookWithSecret = Type.Static<typeof WebhookWithSecret>;
+
+export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
+  type: 'string',
+  title: 'DeliveryState',
+  description:
+    'Whether it will be sent (again), has arrived, or was given up. While the webhook is disabled, `pending` ones wait.',
+  examples: ['delivered'],
+});
+export type DeliveryState = Type.Static<typeof DeliveryState>;
+
+const Attempt = Type.Object(
+  {
+    at: DateTime('When it began, in UTC.', '2026-11-21T09:30:00.000Z'),
+    status: Type.Optional(
+      Type.Integer({
+        format: 'int32',
+        description: 'The status of the answer. Absent if there was none.',
+        examples: [200],
+      }),
+    ),
+    durationMs: Type.Integer({
+      format: 'int64',
+      description: 'How long it took, in milliseconds.',
+      examples: [48],
+    }),
+    error: Type.Optional(
+      Type.String({ description: 'Why it failed. Absent if it did not.', examples: ['Answered 500.'] }),
+    ),
+  },
+  {
+    title: 'DeliveryAttempt',
+    description: 'One request to the URL of a webhook, and what became of it.',
+    examples: [{ at: '2026-11-21T09:30:00.000Z', status: 200, durationMs: 48 }],
+  },
+);
+export type Attempt = Type.Static<typeof Attempt>;
+
+export const Delivery = Type.Object(
+  {
+    id: Id('Unique identifier.'),
+    webhookId: Id('The webhook that it is for.'),
+    messageId: Type.String({
+      description: '`webhook-id` of its requests, which stays the same when it is sent again.',
+      examples: ['evt_3kq0x9v7m2n5b8c1z4l6j0h2g'],
+    }),
+    eventId: Type.Optional(Id('The event that is sent. Absent for a `ping`.')),
+    type: Type.String({ description: 'The type of the event, or `ping`.', examples: ['pet.created'] }),
+    state: DeliveryState,
+    attempts: Type.Array(Attempt, { description: 'The attempts until now, the last twenty at most.' }),
+    nextAttemptAt: Type.Optional(
+      DateTime(
+        'When the next attempt is due, in UTC. Absent if there is none, or if it is due at once.',
+        '2026-11-21T09:30:05.000Z',
+      ),
+    ),
+    createdAt: DateTime('When it was first sent or asked for, in UTC.', '2026-11-21T09:30:00.000Z'),
+  },
+  {
+    title: 'Delivery',
+    description: 'An event, or a `ping`, on its way to a webhook.',
+    examples: [
+      {
+        id: 1,
+        webhookId: 1,
+        messageId: 'evt_3kq0x9v7m2n5b8c1z4l6j0h2g',
+        eventId: 1,
+        type: 'pet.created',
+        state: 'delivered',
+        attempts: [{ at: '2026-11-21T09:30:00.000Z', status: 200, durationMs: 48 }],
+        createdAt: '2026-11-21T09:30:00.000Z',
+      },
+    ],
+  },
+);
+export type Delivery = Type.Static<typeof Delivery>;
+
+export const Deliveries = Type.Array(Delivery, {
+  title: 'Deliveries',
+  description: 'Deliveries, the newest first.',
+});
+
+/** What `pingWebhook` sends. */
+export const Ping = Type.Object(
+  {
+    type: Type.Literal('ping', { description: 'Tells it from events.', examples: ['ping'] }),
+    timestamp: DateTime('When it was asked for, in UTC.', '2026-11-21T09:30:00.000Z'),
+    data: Type.Object({ webhookId: Id('The webhook that it is for.') }, { description: 'Whom it concerns.' }),
+  },
+  { title: 'Ping', description: 'A message that tells of no event, to try a webhook.' },
+);
+export type Ping = Type.Static<typeof Ping>;

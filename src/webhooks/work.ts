@@ -1,0 +1,220 @@
+import type { Transaction } from '../db/database.ts';
+import { fragment, type Row, type Sql } from '../db/sql.ts';
+import type { StoredEvent } from '../history/store.ts';
+import type { EventType } from '../history/types.ts';
+import { allocateIds } from '../workspaces/store.ts';
+import type { Result } from './result.ts';
+import { disableWebhook, toTypes } from './store.ts';
+
+/** So many attempts of a delivery are kept: those of two series and more. */
+const maxAttemptsKept = 20;
+
+/** Which webhook it is. */
+export interface WebhookRef {
+  workspaceId: number;
+  id: number;
+}
+
+/** What has to be known of a webhook to send to it. */
+export interface Settings {
+  url: string;
+  types: EventType[] | undefined;
+  enabled: boolean;
+  salt: string;
+  previousSalt: string | undefined;
+  previousUntilMs: number;
+  /** The id of the last event that was sent or left out. */
+  position: number;
+  /** Since when nothing but failures came of it. */
+  failingSinceMs: number | undefined;
+}
+
+/** Who works on a webhook, and until when nobody else may. */
+export interface Lease {
+  owner: string;
+  untilMs: number;
+}
+
+/** Another instance has taken over, or the webhook is gone. */
+export class LeaseLostError extends Error {}
+
+const settings = fragment`url, types, enabled, salt, previous_salt, previous_until_ms, position, failing_since_ms`;
+
+/** How many webhooks are enabled, and by how many events the slowest is behind. */
+export async function overview(sql: Sql): Promise<{ enabled: number; lag: number }> {
+  const [row] = await sql`
+    select count(*), coalesce(max(s.last_id - w.position), 0) from webhooks w
+    left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events' where w.enabled = 1`;
+  return { enabled: Number(row?.[0]), lag: Number(row?.[1]) };
+}
+
+/** Webhooks for which there is something to send, and on which nobody works, or `owner`. */
+export async function findWork(sql: Sql, owner: string, nowMs: number, limit: number): Promise<WebhookRef[]> {
+  const rows = await sql`
+    select w.workspace_id, w.id from webhooks w
+    left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events'
+    where w.enabled = 1 and (w.lease_until_ms <= ${nowMs} or w.lease_owner = ${owner})
+      and (s.last_id > w.position or exists (
+        select 1 from deliveries d
+        where d.workspace_id = w.workspace_id and d.webhook_id = w.id and d.next_attempt_at_ms <= ${nowMs}))
+    limit ${limit}`;
+  return rows.map(([workspaceId, id]) => ({ workspaceId: Number(workspaceId), id: Number(id) }));
+}
+
+/** Takes an enabled webhook on which nobody else works. */
+export async function takeLease(
+  sql: Sql,
+  { workspaceId, id }: WebhookRef,
+  { owner, untilMs }: Lease,
+  nowMs: number,
+): Promise<Settings | undefined> {
+  const [row] = await sql`
+    update webhooks set lease_owner = ${owner}, lease_until_ms = ${untilMs}
+    where workspace_id = ${workspaceId} and id = ${id} and enabled = 1
+      and (lease_until_ms <= ${nowMs} or lease_owner = ${owner})
+    returning ${settings}`;
+  return row && toSettings(row);
+}
+
+/** Holds a webhook for longer, up to which events were left out until now. Throws LeaseLostError. */
+export async function renewLease(
+  sql: Sql,
+  { workspaceId, id }: WebhookRef,
+  { owner, untilMs }: Lease,
+  position: number,
+): Promise<Settings> {
+  const [row] = await sql`
+    update webhooks set lease_until_ms = ${untilMs},
+      position = case when position < ${position} then ${position} else position end
+    where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner} returning ${settings}`;
+  return toSettings(row ?? lost());
+}
+
+/** Leaves a webhook to others at once. */
+export async function releaseLease(
+  sql: Sql,
+  { workspaceId, id }: WebhookRef,
+  owner: string,
+  position: number,
+): Promise<void> {
+  await sql`
+    update webhooks set lease_owner = null, lease_until_ms = 0,
+      position = case when position < ${position} then ${position} else position end
+    where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner}`;
+}
+
+/** A delivery that is due. */
+export interface Due {
+  id: number;
+  messageId: string;
+  eventId: number | undefined;
+  /** JSON. */
+  attempts: string;
+  /** How many attempts of the present series have failed. */
+  failures: number;
+  createdAtMs: number;
+}
+
+/** Deliveries of a webhook that are due, those first that are due for longest. */
+export async function findDue(
+  sql: Sql,
+  { workspaceId, id }: WebhookRef,
+  nowMs: number,
+  limit: number,
+): Promise<Due[]> {
+  const rows = await sql`
+    select id, message_id, event_id, attempts, failures, created_at_ms from deliveries
+    where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at_ms <= ${nowMs}
+    order by next_attempt_at_ms, id limit ${limit}`;
+  return rows.map(([id, messageId, eventId, attempts, failures, createdAtMs]) => ({
+    id: Number(id),
+    messageId: String(messageId),
+    eventId: eventId === null ? undefined : Number(eventId),
+    attempts: String(attempts),
+    failures: Number(failures),
+    createdAtMs: Number(createdAtMs),
+  }));
+}
+
+/**
+ * Writes the first attempt at an event, and moves the position of the webhook behind it. Throws LeaseLostError, and writes
+ * nothing, if `owner` no longer holds the webhook.
+ */
+export async function recordFirst(
+  sql: Transaction,
+  webhook: WebhookRef,
+  owner: string,
+  event: StoredEvent & { messageId: string },
+  result: Result,
+): Promise<Settings> {
+  const { workspaceId } = webhook;
+  const id = await allocateIds(sql, workspaceId, 'deliveries');
+  const [row] = await sql`
+    update webhooks set position = ${event.id}, ${failingSince(sql, result)}
+    where workspace_id = ${workspaceId} and id = ${webhook.id} and lease_owner = ${owner} and position < ${event.id}
+    returning ${settings}`;
+  const after = toSettings(row ?? lost());
+  await sql`
+    insert into deliveries (workspace_id, id, webhook_id, message_id, event_id, type, state, attempts, failures,
+      next_attempt_at_ms, created_at_ms)
+    values (${workspaceId}, ${id}, ${webhook.id}, ${event.messageId}, ${event.id}, ${event.type}, ${result.state},
+      ${JSON.stringify([result.attempt])}, ${result.failures}, ${result.nextAttemptAtMs ?? null},
+      ${Date.parse(result.attempt.at)})`;
+  return settle(sql, webhook, after, result);
+}
+
+/** Writes a later attempt at a delivery. Throws LeaseLostError, and writes nothing, if `owner` no longer holds the webhook. */
+export async function recordAgain(
+  sql: Transaction,
+  webhook: WebhookRef,
+  owner: string,
+  due: Due,
+  result: Result,
+): Promise<Settings> {
+  const { workspaceId } = webhook;
+  const [row] = await sql`
+    update webhooks set ${failingSince(sql, result)}
+    where workspace_id = ${workspaceId} and id = ${webhook.id} and lease_owner = ${owner} returning ${settings}`;
+  const after = toSettings(row ?? lost());
+  const attempts = [...JSON.parse(due.attempts), result.attempt].slice(-maxAttemptsKept);
+  // A transaction that was committed although its answer was lost finds the attempt written.
+  await sql`
+    update deliveries set state = ${result.state}, attempts = ${JSON.stringify(attempts)},
+      failures = ${result.failures}, next_attempt_at_ms = ${result.nextAttemptAtMs ?? null}
+    where workspace_id = ${workspaceId} and id = ${due.id} and attempts = ${due.attempts}`;
+  return settle(sql, webhook, after, result);
+}
+
+async function settle(
+  sql: Transaction,
+  { workspaceId, id }: WebhookRef,
+  after: Settings,
+  { disable }: Result,
+): Promise<Settings> {
+  if (disable) await disableWebhook(sql, workspaceId, id, disable);
+  return disable ? { ...after, enabled: false } : after;
+}
+
+function failingSince({ cause }: Transaction, { receiver }: Result) {
+  if (receiver === 'well') return fragment`failing_since_ms = null`;
+  if (receiver === undefined) return fragment`failing_since_ms = failing_since_ms`;
+  return fragment`failing_since_ms = coalesce(failing_since_ms, ${cause.atMs})`;
+}
+
+function lost(): never {
+  throw new LeaseLostError();
+}
+
+function toSettings(row: Row): Settings {
+  const [url, types, enabled, salt, previousSalt, previousUntilMs, position, failingSinceMs] = row;
+  return {
+    url: String(url),
+    types: toTypes(types),
+    enabled: enabled === 1,
+    salt: String(salt),
+    previousSalt: previousSalt === null ? undefined : String(previousSalt),
+    previousUntilMs: Number(previousUntilMs),
+    position: Number(position),
+    failingSinceMs: failingSinceMs === null ? undefined : Number(failingSinceMs),
+  };
+}
