@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { KnownEventType } from '../history/types.ts';
+import { eventTypes, KnownEventType } from '../history/types.ts';
 import { DateTime, Id, patchOf, Text } from '../schema.ts';
 import { maxUrlLength } from './target.ts';
 
@@ -17,6 +17,7 @@ const fields = {
   types: Type.Optional(
     Type.Array(KnownEventType, {
       minItems: 1,
+      maxItems: eventTypes.length,
       uniqueItems: true,
       description: 'Only events of these types are sent. Absent: all, also types that are added later.',
       examples: [['pet.created', 'pet.updated']],

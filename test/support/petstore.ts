@@ -16,6 +16,7 @@ import { SharedLimiter, type ShareOptions } from '../../src/limits/shared-limite
 import { createLogger } from '../../src/log/logger.ts';
 import type { Installation, Operation } from '../../src/operation.ts';
 import { InstallationKey } from '../../src/secret-key.ts';
+import type { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { type TargetPolicy, targetProblem } from '../../src/webhooks/target.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
 import { contentOf } from './content.ts';
@@ -81,6 +82,8 @@ export class Petstore {
   readonly ready: Promise<void>;
   readonly log: string[] = [];
   readonly changes = new Changes();
+  /** What sends to webhooks; nothing unless a test starts it. Metrics are those of the first. */
+  readonly dispatchers: Dispatcher[] = [];
   readonly installation: Installation = {
     key: new InstallationKey('a key of an installation for tests'),
     targetProblem: (url) => targetProblem(url, testPolicy),
@@ -112,9 +115,20 @@ export class Petstore {
     const { limiter } = this;
     const { operations } = options;
     const timeLimits = { ...defaultTimeLimits, ...options.timeLimits };
-    const { installation, changes } = this;
+    const { installation, changes, dispatchers } = this;
+    const dispatcher = {
+      get counts() {
+        return (
+          dispatchers[0]?.counts ?? { delivered: 0, failed: 0, givenUp: 0, disabled: { gone: 0, failing: 0 } }
+        );
+      },
+      get lag() {
+        return dispatchers[0]?.lag ?? 0;
+      },
+    };
     this.app = buildApp({
-      ...{ config, db, limiter, log, installation, changes, operations, clock, stopwatch, timeLimits },
+      ...{ config, db, limiter, log, installation, dispatcher, changes, operations, clock, stopwatch },
+      timeLimits,
     });
   }
 
@@ -181,7 +195,7 @@ export class Petstore {
   }
 
   async close(): Promise<void> {
-    await this.app.close();
+    await Promise.all([this.app.close(), ...this.dispatchers.map((dispatcher) => dispatcher.stop())]);
     await this.limiter.close();
     await this.db.close();
   }

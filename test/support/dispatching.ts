@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Changes } from '../../src/history/changes.ts';
+import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
+import { type Outcome, type Outgoing, send } from '../../src/webhooks/send.ts';
+import { signedHeaders } from '../../src/webhooks/signature.ts';
+import { type Petstore, testPolicy } from './petstore.ts';
+
+const patienceMs = 20_000;
+
+/** Waits until this is so. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + patienceMs;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < endMs, `it did not come about: ${isSo}`);
+    await sleep(10);
+  }
+}
+
+export interface Message {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A receiver of webhooks on loopback. It answers 200 until `behave` is set; each request is in `messages` by then. */
+export async function startReceiver(t: TestContext) {
+  const messages: Message[] = [];
+  const receiver = {
+    url: '',
+    messages,
+    behave: (_request: IncomingMessage, response: ServerResponse): void => {
+      response.end();
+    },
+    /** The headers as they would be now, once they were found to be those of these secrets then. */
+    signedNow({ ...headers }: IncomingHttpHeaders, body: string, secrets: string[]): Record<string, string> {
+      const id = String(headers['webhook-id']);
+      const at = (atMs: number) => signedHeaders({ id, atMs, body }, secrets);
+      const then = at(Number(headers['webhook-timestamp']) * 1_000);
+      for (const [name, value] of Object.entries(then)) assert.equal(headers[name], value);
+      return at(Date.now());
+    },
+  };
+  const server = createServer(async (request, response) => {
+    request.on('error', () => {});
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>).catch(() => []);
+    messages.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+    receiver.behave(request, response);
+  });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return receiver;
+}
+
+interface Options {
+  send?: (outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
+  random?: () => number;
+  timeoutMs?: number;
+  /** Whether it goes silent once it sends: then it renews nothing and looks for nothing. */
+  fallsSilent?: boolean;
+}
+
+const noResolver = { resolve4: async () => [], resolve6: async () => [] };
+
+/** A dispatcher over the database of a store, by its clock, which looks for work often. It stops with the store. */
+export function startDispatcher(store: Petstore, options: Options = {}) {
+  const { random = Math.random, timeoutMs = 15_000, fallsSilent = false } = options;
+  const clock = () => store.nowMs;
+  const ticker: Ticker = (work) =>
+    realTicker(() => {
+      if (!fallsSilent || running.sent === 0) work();
+    }, 10);
+  const running = {
+    /** How often it has sent. */
+    sent: 0,
+    stop: () => dispatcher.stop(),
+  };
+  const dispatcher = new Dispatcher({
+    ...{ db: store.db, key: store.installation.key },
+    changes: fallsSilent ? new Changes() : store.changes,
+    ...{ log: store.app.log, clock, random, ticker },
+    send: (outgoing, signal) => {
+      running.sent++;
+      return (
+        options.send?.(outgoing, signal) ??
+        send(outgoing, { policy: testPolicy, resolver: noResolver, timeoutMs, signal, clock })
+      );
+    },
+  });
+  dispatcher.start();
+  store.dispatchers.push(dispatcher);
+  return Object.assign(running, { dispatcher });
+}
