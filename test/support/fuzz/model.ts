@@ -27,6 +27,30 @@ interface Order extends Row {
   complete: boolean;
 }
 
+interface Webhook extends Row {
+  url: string;
+  enabled: boolean;
+  createdAt: string;
+  previousSecretValidUntil?: string;
+}
+
+interface Delivery extends Row {
+  webhookId: number;
+  type: string;
+  state: string;
+  attempts: [];
+  createdAt: string;
+}
+
+/** URLs to which webhooks may be sent; no other that is asked for may. */
+export const goodUrls = [
+  'https://example.com/hooks',
+  'https://example.org:8443/?token=a%20b',
+  'http://127.0.0.1:9/',
+];
+
+const rotationMs = 86_400_000;
+
 /** A request that the description allows, as values. */
 export interface Call {
   operationId: string;
@@ -50,6 +74,8 @@ export interface Expected {
   next?: number;
   /** The header of that name. */
   lastEventId?: string;
+  /** What the body, or each item of it, has besides, and nobody can know. */
+  unknown?: string;
 }
 
 class Refusal extends Error {
@@ -75,6 +101,9 @@ export class Model {
   readonly pets = this.rows.pets as Map<number, Pet>;
   readonly orders = this.rows.orders as Map<number, Order>;
   readonly stock = new Map<number, number>();
+  readonly webhooks = this.rows.webhooks as Map<number, Webhook>;
+  /** Nothing is sent, so all are pings that are pending. */
+  readonly deliveries = new Map<number, Delivery>();
   readonly history = new HistoryModel();
   /** What each entity tag stands for, and the tag that an address had last. */
   readonly textByTag = new Map<string, string>();
@@ -82,19 +111,18 @@ export class Model {
   /** Cursors from answers. */
   readonly cursors = new Map<string, { operationId: string; after: number }>();
   readonly #lastIds: Partial<Record<Kind, number>> = {};
+  /** The time of the present request. */
+  #now = '';
 
   /** The model of a workspace as it is stored now. */
   static async of(sql: Sql, workspaceId: number): Promise<Model> {
     const model = new Model();
     for (const { kind, properties } of resources) {
       const names = Object.keys(properties);
-      const columns = names.map((name) =>
-        identifier(name.replace(/[A-Z]/g, (big) => `_${big.toLowerCase()}`)),
-      );
+      const columns = names.map((name) => identifier(columnOf(name)));
       for (const values of await sql`
         select ${join(columns, ', ')} from ${identifier(kind)} where workspace_id = ${workspaceId} order by id`) {
-        const isBoolean = (name: string) => resolve(properties[name] as never).type === 'boolean';
-        const all = names.map((name, i) => [name, isBoolean(name) ? values[i] === 1 : values[i]]);
+        const all = names.map((name, i) => [name, shownAs(resolve(properties[name] as never), values[i])]);
         model.#keep(kind, Object.fromEntries(all.filter(([, value]) => value !== null)));
       }
     }
@@ -106,7 +134,7 @@ export class Model {
   /** What the lists show. */
   get lists(): Lists {
     const lists: Lists = new Map();
-    for (const { kind, path } of resources)
+    for (const { kind, path } of resources.filter(({ kind }) => kind !== 'webhooks'))
       for (const [id, row] of this.rows[kind]) lists.set(`${path}/${id}`, { ...row });
     for (const petId of this.pets.keys()) lists.set(`/inventory/${petId}`, this.#item(petId));
     return lists;
@@ -114,6 +142,7 @@ export class Model {
 
   /** What the operation must answer now; applies what it changes, and tells that in the history. */
   answer(call: Call, cause: Pick<Event, 'timestamp' | 'requestId'>): Expected {
+    this.#now = cause.timestamp;
     const before = call.method === 'GET' ? undefined : this.lists;
     const expected = this.#answer(call);
     if (before && expected.status < 300)
@@ -242,6 +271,63 @@ export class Model {
       const { eventId } = call.params;
       return this.#read(call, this.history.kept.find(({ id }) => id === eventId) ?? refuse('not_found'));
     },
+    createWebhook: ({ body }) => {
+      assertUrl(body.url);
+      const webhook = { id: this.#nextId('webhooks'), ...body, enabled: true, createdAt: this.#now };
+      this.#keep('webhooks', webhook);
+      return { ...created(webhook, `/store/webhooks/${webhook.id}`), unknown: 'secret' };
+    },
+    updateWebhook: (call) => {
+      if ('url' in call.body) assertUrl(call.body.url);
+      const webhook = patched(this.#changeable(call, this.webhooks, 'webhookId'), call.body);
+      this.webhooks.set(webhook.id, webhook);
+      return { status: 200, body: webhook };
+    },
+    rotateWebhookSecret: ({ params }) => {
+      const previousSecretValidUntil = new Date(Date.parse(this.#now) + rotationMs).toISOString();
+      const webhook = { ...found(this.webhooks, params.webhookId), previousSecretValidUntil };
+      this.webhooks.set(webhook.id, webhook);
+      return { status: 200, body: webhook, unknown: 'secret' };
+    },
+    pingWebhook: ({ params }) => {
+      const { id: webhookId } = this.#enabled(params.webhookId);
+      const id = this.#nextId('deliveries');
+      const ping = {
+        id,
+        webhookId,
+        type: 'ping',
+        state: 'pending',
+        attempts: [] as [],
+        createdAt: this.#now,
+      };
+      this.deliveries.set(id, ping);
+      this.#lastIds.deliveries = id;
+      return { status: 202, body: ping, unknown: 'messageId' };
+    },
+    listDeliveries: ({ params, query }) => {
+      const { id } = found(this.webhooks, params.webhookId);
+      const { limit = 20, state = 'pending' } = query;
+      const below = this.cursors.get(query.cursor)?.after ?? Number.POSITIVE_INFINITY;
+      const following = [...this.deliveries.values()]
+        .filter((delivery) => delivery.webhookId === id && delivery.id < below && delivery.state === state)
+        .reverse();
+      const items = following.slice(0, limit);
+      const next = following.length > limit ? { next: (items.at(-1) as Row).id } : {};
+      return { status: 200, body: items, unknown: 'messageId', ...next };
+    },
+    redeliver: ({ params }) => {
+      const { id } = this.#enabled(params.webhookId);
+      const delivery = found(this.deliveries, params.deliveryId);
+      if (delivery.webhookId !== id) throw new Refusal('not_found');
+      return { status: 202, body: delivery, unknown: 'messageId' };
+    },
+    deleteWebhook: (call) => {
+      const { id } = this.#changeable(call, this.webhooks, 'webhookId');
+      this.webhooks.delete(id);
+      for (const delivery of this.deliveries.values())
+        if (delivery.webhookId === id) this.deliveries.delete(delivery.id);
+      return { status: 204 };
+    },
     getInventory: (call) => this.#read(call, this.#item(call.params.petId)),
     updateInventory: (call) => {
       const { petId } = this.#item(call.params.petId);
@@ -251,6 +337,12 @@ export class Model {
       return { status: 200, body: this.#item(petId) };
     },
   };
+
+  #enabled(id: number | undefined): Webhook {
+    const webhook = found(this.webhooks, id);
+    if (!webhook.enabled) throw new Refusal('conflict');
+    return webhook;
+  }
 
   #changePet(call: Call, fields: Partial<Pet>): Expected {
     const { id } = this.#changeable(call, this.pets, 'petId');
@@ -353,6 +445,24 @@ function found<Row>(rows: Map<number, Row>, id: number | undefined): Row {
 
 function refuse(code: ErrorCode): never {
   throw new Refusal(code);
+}
+
+function assertUrl(url: string): void {
+  if (!goodUrls.includes(url)) throw new Refusal('invalid_request');
+}
+
+/** The column of a field. Times end in their unit. */
+function columnOf(name: string): string {
+  const time = { createdAt: 'created_at_ms', previousSecretValidUntil: 'previous_until_ms' }[name];
+  return time ?? name.replace(/[A-Z]/g, (big) => `_${big.toLowerCase()}`);
+}
+
+/** A stored value as answers show it. */
+function shownAs({ type, format }: ReturnType<typeof resolve>, value: unknown): unknown {
+  if (value === null) return null;
+  if (type === 'boolean') return value === 1;
+  if (type === 'array') return JSON.parse(String(value));
+  return format === 'date-time' && typeof value === 'number' ? new Date(value).toISOString() : value;
 }
 
 const created = (body: object, path: string): Expected => ({ status: 201, body, location: baseUrl + path });

@@ -154,6 +154,8 @@ function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: str
     }
     case 'events':
       return pick(model.history.events)?.id ?? 1;
+    case 'deliveries':
+      return pick(model.deliveries.keys()) ?? 1;
     default:
       return pick(model.rows[kind as Kind].keys()) ?? 1;
   }

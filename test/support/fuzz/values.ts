@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { resolve } from '../description.ts';
 import { resources } from '../resources.ts';
+import { goodUrls } from './model.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
@@ -41,6 +42,7 @@ const kindOfId: Record<string, string> = {
   id: 'pets',
   eventId: 'events',
   after: 'events',
+  deliveryId: 'deliveries',
 };
 
 /** Values that a schema of the description allows. Identifiers mostly name rows that exist. */
@@ -57,6 +59,8 @@ export function validValue(reference: Json, name = ''): Arbitrary<unknown> {
     case 'integer':
       return schema.format === 'int64' ? validId(name) : validCount(schema);
     case 'string':
+      if (name === 'url')
+        return fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...goodUrls) }, validText(schema));
       return schema.format === 'date-time' ? dateTime : validText(schema);
     case 'array': {
       const item = validValue(schema.items as Json, name);
