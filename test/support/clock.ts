@@ -19,6 +19,11 @@ export async function clockWithLeft(leftMs: number): Promise<OwnClock> {
     return { env: {}, now: Date.now };
   }
   const aheadMs = minuteMs - leftMs - (Date.now() % minuteMs);
+  return clockAhead(aheadMs);
+}
+
+/** A clock for processes of a test that is ahead of the real one. */
+export function clockAhead(aheadMs: number): OwnClock {
   const code = `const real = Date.now; Date.now = () => real() + ${aheadMs};`;
   return {
     env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` },

@@ -13,8 +13,8 @@ import { type Petstore, testPolicy } from './petstore.ts';
 const patienceMs = 20_000;
 
 /** Waits until this is so. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + patienceMs;
+export async function until(isSo: () => boolean | Promise<boolean>, withinMs = patienceMs): Promise<void> {
+  const endMs = performance.now() + withinMs;
   while (!(await isSo())) {
     assert.ok(performance.now() < endMs, `it did not come about: ${isSo}`);
     await sleep(10);
