@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageUnavailableError } from '../errors.ts';
-import type { Changes } from '../history/changes.ts';
 import { Endpoint, leaseMs } from './endpoint.ts';
 import type { DeliveryCounts, Sending } from './sending.ts';
 import { Slots } from './slots.ts';
@@ -27,7 +26,6 @@ export const realTicker: Ticker = (work, everyMs) => {
 };
 
 interface Parts extends Omit<Sending, 'owner' | 'slots' | 'counts'> {
-  changes: Changes;
   ticker: Ticker;
 }
 

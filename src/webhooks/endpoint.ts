@@ -244,11 +244,12 @@ export class Endpoint {
   }
 
   #tell({ state, disable }: Result, wasEnabled: boolean): void {
-    const { counts, log } = this.#sending;
+    const { counts, changes, log } = this.#sending;
     counts[state === 'delivered' ? 'delivered' : state === 'pending' ? 'failed' : 'givenUp']++;
     if (!disable || !wasEnabled) return;
     counts.disabled[disable]++;
     const { workspaceId, id: webhookId } = this.#webhook;
+    changes.tell(workspaceId);
     // Path and query of a URL may hold a secret.
     const { host } = new URL(this.#settings.url);
     log.info({ workspaceId, webhookId, host, reason: disable }, 'a webhook was disabled');

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/database.ts';
+import type { Changes } from '../history/changes.ts';
 import type { InstallationKey } from '../secret-key.ts';
 import type { DisabledReason } from './schema.ts';
 import type { Outcome, Outgoing } from './send.ts';
@@ -18,6 +19,8 @@ export interface DeliveryCounts {
 /** What all webhooks of an instance share. */
 export interface Sending {
   db: Database;
+  /** Is told of a webhook that was disabled, which is an event. */
+  changes: Changes;
   key: InstallationKey;
   /** Sends once; never rejects because of the receiver. */
   send(outgoing: Outgoing, signal: AbortSignal): Promise<Outcome>;
