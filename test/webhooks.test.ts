@@ -246,6 +246,6 @@ test('the description tells receivers what comes, as callbacks and as x-webhooks
     post.parameters.map(({ name }: { name: string }) => name),
     ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   );
-  assert.deepEqual(description['x-webhooks'].event.post, post);
+  assert.deepEqual(description['x-webhooks'].event.post, { operationId: 'receiveEvent', ...post });
   assert.deepEqual(Object.keys(description['x-webhooks']), ['event', 'ping']);
 });

@@ -5,13 +5,15 @@ import type { JsonObject, Schemas } from './schemas.ts';
 import { exampleOf } from './schemas.ts';
 
 /** What the service sends by itself, by the name of its kind. */
-const messages: Record<string, { summary: string; description: string; body: TSchema }> = {
+const messages: Record<string, { id: string; summary: string; description: string; body: TSchema }> = {
   event: {
+    id: 'receiveEvent',
     summary: 'An event',
     description: 'Sent for each event of the workspace that the `types` of the webhook let through.',
     body: Event,
   },
   ping: {
+    id: 'receivePing',
     summary: 'A ping',
     description: 'Sent when `pingWebhook` asks for it, to see whether messages arrive.',
     body: Ping,
@@ -37,7 +39,7 @@ export const describeCallbacks = (schemas: Schemas): JsonObject =>
 
 /** The same messages for viewers that show webhooks of OpenAPI 3.1 by this name. */
 export const describeWebhooks = (schemas: Schemas): JsonObject =>
-  mapMessages((message) => ({ post: describeMessage(message, schemas) }));
+  mapMessages((message) => ({ post: { operationId: message.id, ...describeMessage(message, schemas) } }));
 
 type Message = (typeof messages)[string];
 
