@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
+import { StorageUnavailableError } from '../src/errors.ts';
 import { forgetOldEvents } from '../src/history/store.ts';
 import { retryDelaysMs } from '../src/webhooks/schedule.ts';
 import { clearWorkspace } from '../src/workspaces/store.ts';
@@ -318,6 +319,35 @@ test('an attempt that is about to end is waited for at a stop, so that it is not
   await until(async () => (await deliveriesOf(store)).length === 3);
   const ids = receiver.messages.map(({ body }) => JSON.parse(body).id);
   assert.deepEqual(ids, [1, 2, 3]);
+});
+
+test('while the storage is away nothing is lost, and what was sent is not sent again', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  let isAway = false;
+  const { db } = store;
+  const failing = <Statement extends unknown[], Result>(run: (...statement: Statement) => Promise<Result>) =>
+    (async (...statement: Statement) => {
+      if (isAway) throw new StorageUnavailableError('It is away.');
+      return run(...statement);
+    }) as never;
+  receiver.behave = (_request, response) => {
+    isAway = true;
+    response.end();
+  };
+  await addWebhook(store, receiver.url);
+  startDispatcher(store, { db: { ...db, read: failing(db.read), write: failing(db.write.bind(db)) } });
+  await addCategory(store);
+  await until(() => store.log.join().includes('nothing is sent to webhooks while the storage is away'));
+  await addCategory(store);
+  assert.deepEqual(await deliveriesOf(store), []);
+  receiver.behave = answer(200);
+  isAway = false;
+  await until(async () => (await deliveriesOf(store)).length === 2);
+  assert.deepEqual(
+    receiver.messages.map(({ body }) => JSON.parse(body).id),
+    [1, 2],
+  );
 });
 
 test('two dispatchers on one database send every event once, in order', async (t) => {

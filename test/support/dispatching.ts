@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/history/changes.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
 import { type Outcome, type Outgoing, send } from '../../src/webhooks/send.ts';
@@ -60,6 +61,7 @@ export async function startReceiver(t: TestContext) {
 }
 
 interface Options {
+  db?: Database;
   send?: (outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
   random?: () => number;
   timeoutMs?: number;
@@ -83,7 +85,7 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
     stop: () => dispatcher.stop(),
   };
   const dispatcher = new Dispatcher({
-    ...{ db: store.db, key: store.installation.key },
+    ...{ db: options.db ?? store.db, key: store.installation.key },
     changes: fallsSilent ? new Changes() : store.changes,
     ...{ log: store.app.log, clock, random, ticker },
     send: (outgoing, signal) => {
