@@ -42,13 +42,27 @@ export class Answers extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
+    this.#tellOf(request, reply, request.ip, error);
+  }
+
+  /** For an answer that its reader has left: a connection that is closed does not tell its address any more. */
+  left(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
+    this.#tellOf(request, reply, address);
+  }
+
+  #tellOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    address: string | undefined,
+    error?: Error | null,
+  ): void {
     this.tell({
       requestId: request.id,
       method: request.method,
       url: request.url,
       operation: request.operation,
       caller: request.caller,
-      address: request.ip,
+      address,
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
       error,

@@ -11,6 +11,7 @@ import { maxBodyBytes, maxHeaderBytes } from './bounds.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { ApiError, isBodyError, toApiError } from './errors.ts';
+import { type StreamParts, Streams } from './events/streams.ts';
 import { Changes } from './history/changes.ts';
 import { headersOf } from './http/answer.ts';
 import { Arrivals } from './http/arrivals.ts';
@@ -97,13 +98,23 @@ export function buildApp({
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
-  const metrics = new Metrics(db.counts, deprecatedCalls, missingLines, limiter.sharing, dispatcher);
+  const openStreams = () => streams.count;
+  const metrics = new Metrics(
+    db.counts,
+    deprecatedCalls,
+    missingLines,
+    openStreams,
+    limiter.sharing,
+    dispatcher,
+  );
   const admission = { identify: identifier(db, limiter), limiter, banRules, metrics };
   const answers = new Answers([
     (facts) => metrics.countAnswer(facts),
     (facts) => deprecatedCalls.note(facts),
     (facts) => requestLog.answered(facts),
   ]);
+  const left: StreamParts['left'] = (...told) => answers.left(...told);
+  const streams = new Streams({ db, changes, limiter, log, clock, stopwatch, left });
 
   const app = fastify({
     loggerInstance: log,
@@ -150,6 +161,7 @@ export function buildApp({
   app.addHook('preClose', async () => {
     for (const socket of handedOver) socket.destroy();
   });
+  app.addHook('preClose', () => streams.close());
 
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
@@ -199,6 +211,7 @@ export function buildApp({
         db,
         changes,
         installation,
+        streams,
         operations,
         baseUrl,
         clock,

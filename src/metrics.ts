@@ -39,13 +39,14 @@ export class Metrics {
   readonly #registry = new Registry();
 
   /**
-   * `storage`, `missingLines` and, if there are such, `sharing` of limits and `deliveries` to webhooks are called for their
-   * counts when the metrics are requested.
+   * `storage`, `missingLines`, `openStreams` and, if there are such, `sharing` of limits and `deliveries` to webhooks are called
+   * for their counts when the metrics are requested.
    */
   constructor(
     storage: Readonly<StorageCounts>,
     deprecated: Pick<DeprecatedCalls, 'uses'>,
     missingLines: () => MissingLines,
+    openStreams: () => number,
     sharing?: Readonly<Sharing>,
     deliveries?: Deliveries,
   ) {
@@ -91,6 +92,14 @@ export class Metrics {
       (count) => {
         for (const [reason, n] of Object.entries(missingLines())) count({ reason }, n);
       },
+    );
+    this.#publish('petstore_events_total', 'Events written.', [], (count) => count({}, storage.records));
+    this.#publish(
+      'petstore_open_streams',
+      'Streams open now.',
+      [],
+      (count) => count({}, openStreams()),
+      Gauge,
     );
     if (sharing) this.#publishSharing(sharing);
     if (deliveries) this.#publishDeliveries(deliveries);
@@ -159,7 +168,8 @@ export class Metrics {
     }
     const { byStatus, byLatency } = traffic;
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-    if (durationMs === undefined) return;
+    // How long a stream lasted says nothing about how fast it was answered.
+    if (durationMs === undefined || (operation?.success.kind === 'stream' && status === 200)) return;
     const seconds = durationMs / 1000;
     traffic.seconds += seconds;
     let bucket = 0;

@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Cause, Database, Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
+import type { Streams } from './events/streams.ts';
 import type { Changes } from './history/changes.ts';
-import { type Answer, answerWriter } from './http/answer.ts';
+import { type Answer, answerWriter, type RouteHeaders, streamStarter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
 import { hasContent } from './http/headers.ts';
 import { type Cover, idempotencyKeyOf, once, ownKey, withoutTwin } from './http/idempotency.ts';
 import { assertContentType, inputReader } from './http/input.ts';
+import { lastEventIdOf } from './http/last-event-id.ts';
 import type { Caller } from './keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
-import { type Installation, mediaTypesOf, type Operation } from './operation.ts';
+import { type Installation, mediaTypesOf, type Operation, type StreamStart } from './operation.ts';
 import { type Page, writeCursor } from './page.ts';
 
 declare module 'fastify' {
@@ -26,6 +28,7 @@ export interface Services {
   db: Database;
   changes: Changes;
   installation: Installation;
+  streams: Streams;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
   /** All operations; one may be the successor of another. */
@@ -44,12 +47,8 @@ type Handle = (sql: Sql | Transaction) => Promise<Answer>;
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
   const { method, path, success } = operation;
   const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
-  const readInput = operationInputReader(operation, services);
-  const write = answerWriter(lifecycle);
-  const perform = method === 'GET' ? read : method === 'POST' ? create : change;
   const mediaTypes = mediaTypesOf(operation);
   const isEnding = services.enforceSunset && operation.deprecated !== undefined;
-  const isConditional = success.kind !== 'page' && method !== 'POST';
 
   app.route({
     method,
@@ -63,19 +62,50 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
         done();
       },
     }),
-    handler: async (request, reply) => {
-      const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
-      const input = readInput(request, preconditions);
-      const handle: Handle = async (sql) =>
-        toAnswer(operation, services.baseUrl, request, await operation.handle(sql, input));
-      const answer = await perform(handle, services, request);
-      if (method !== 'GET') services.changes.tell(input.workspaceId);
-      const { headers } = answer;
-      const { ifNoneMatch } = preconditions;
-      const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
-      write(request, reply, isUnchanged ? { status: 304, headers } : answer);
-    },
+    handler: (success.kind === 'stream' ? streamHandler : answerHandler)(operation, services, lifecycle),
   });
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+function answerHandler(
+  operation: Operation,
+  services: Services,
+  lifecycle: RouteHeaders | undefined,
+): Handler {
+  const { method, success } = operation;
+  const readInput = operationInputReader(operation, services);
+  const write = answerWriter(lifecycle);
+  const perform = method === 'GET' ? read : method === 'POST' ? create : change;
+  const isConditional = success.kind !== 'page' && method !== 'POST';
+  return async (request, reply) => {
+    const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
+    const input = readInput(request, preconditions);
+    const handle: Handle = async (sql) =>
+      toAnswer(operation, services.baseUrl, request, await operation.handle(sql, input));
+    const answer = await perform(handle, services, request);
+    if (method !== 'GET') services.changes.tell(input.workspaceId);
+    const { headers } = answer;
+    const { ifNoneMatch } = preconditions;
+    const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
+    write(request, reply, isUnchanged ? { status: 304, headers } : answer);
+  };
+}
+
+/** The handler says where the stream begins. */
+function streamHandler(
+  operation: Operation,
+  services: Services,
+  lifecycle: RouteHeaders | undefined,
+): Handler {
+  const readInput = operationInputReader(operation, services);
+  const writeHead = streamStarter(lifecycle);
+  return async (request, reply) => {
+    const input = { ...readInput(request, none), lastEventId: lastEventIdOf(request) };
+    const start = (await operation.handle(services.db.read, input)) as StreamStart;
+    const begin = () => writeHead(request, reply, { 'last-event-id': String(start.after) });
+    await services.streams.serve(request, reply, start, begin);
+  };
 }
 
 const read = (handle: Handle, { db }: Services) => handle(db.read);
@@ -119,11 +149,15 @@ function operationInputReader(operation: Operation, { baseUrl, installation }: S
     const values = readValues(request);
     const { workspaceId, plan } = request.caller as Caller;
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, JSON.stringify(current));
-    return { ...values, workspaceId, plan, baseUrl, installation, assertMayChange: assertMayChangeFrom };
+    return {
+      ...values,
+      ...{ workspaceId, plan, baseUrl, installation, lastEventId: undefined },
+      assertMayChange: assertMayChangeFrom,
+    };
   };
 }
 
-/** The answer for the kind of success. */
+/** The answer for the kind of success, if it is not a stream. */
 function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest, result: unknown): Answer {
   const { success } = operation;
   const { status } = success;
@@ -145,13 +179,13 @@ function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest
       const body = JSON.stringify(result);
       return { status, headers: { etag: tagOf(success, result, body) }, body };
     }
-    case 'created': {
+    case 'accepted':
+      return { status, headers: {}, body: JSON.stringify(result) };
+    default: {
       const body = JSON.stringify(result);
       const location = baseUrl + success.locationOf?.(result);
       return { status, headers: { etag: tagOf(success, result, body), location }, body };
     }
-    case 'accepted':
-      return { status, headers: {}, body: JSON.stringify(result) };
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import type { Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
+import type { EventType } from './history/types.ts';
 import type { Plan } from './limits/plans.ts';
 import { type Page, type PageRequest, pageQuery } from './page.ts';
 import type { InstallationKey } from './secret-key.ts';
@@ -83,6 +84,8 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   body: Static<TObject<Body>>;
   /** The requested part of a list. */
   page: PageRequest;
+  /** The event that `Last-Event-ID` names, if the operation answers with a stream. */
+  lastEventId: number | undefined;
   /** Throws `precondition_failed` if If-Match or If-None-Match does not allow a change to `current`. */
   assertMayChange(current: unknown): void;
 }
@@ -99,7 +102,7 @@ export type AddedHeader = 'Last-Event-ID';
 
 /** A successful answer; `Result` is what the handler returns for it. */
 export interface Success<Result> {
-  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty';
+  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty' | 'stream';
   status: 200 | 201 | 202 | 204;
   description: string;
   schema?: TSchema;
@@ -154,6 +157,18 @@ export function page<Item>(
 /** 204 without a body. */
 export function empty(description: string): Success<void> {
   return { kind: 'empty', status: 204, description };
+}
+
+/** Which events a stream sends: those after an id, of some types or of all. */
+export interface StreamStart {
+  after: number;
+  types: readonly EventType[] | undefined;
+}
+
+/** 200 with events as they happen (`text/event-stream`). Takes `Last-Event-ID`. */
+export function stream(description: string, example: string): Success<StreamStart> {
+  const schema = Type.String({ description: 'Server-sent events.', examples: [example] });
+  return { kind: 'stream', status: 200, description, schema, headers: ['Last-Event-ID'] };
 }
 
 export function operation<

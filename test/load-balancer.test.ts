@@ -6,6 +6,7 @@ import { errorCodes } from '../src/errors.ts';
 import { needsNginx, startNginx } from './support/nginx.ts';
 import { type Options, type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
+import { openStream } from './support/streams.ts';
 import { until } from './support/valkey.ts';
 
 /** How many requests one address may have under way. */
@@ -164,6 +165,47 @@ describe('the load balancer', { ...needsNginx, concurrency: true }, () => {
     last.destroy();
     await until(async () => (await ask('127.0.0.1')).startsWith('HTTP/1.1 200 '));
     for (const socket of waiting) socket.destroy();
+  });
+
+  test('passes the events of a stream on at once, and leaves it open while nothing happens', async (t) => {
+    // Shorter than the test takes. Comments come at the pace of the clock that is moved here.
+    const quick = {
+      'proxy_read_timeout 30s;': 'proxy_read_timeout 2s;',
+      'send_timeout 10s;': 'send_timeout 1s;',
+    };
+    const { store, port } = await start(t, quick);
+    const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
+    const add = () => store.call('POST', '/categories', { body: { name: 'Dragons' } });
+    const places: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      await add();
+      await until(() => reader.events.length === i + 1);
+      places.push(reader.place as number);
+      // A comment comes within each time that is promised.
+      store.aheadMs += 15_000;
+      await until(() => reader.comments === i + 1);
+      await sleep(700);
+    }
+    assert.deepEqual(places, [2, 3, 4]);
+    assert.equal(reader.ended, 'no');
+    await store.app.close();
+    await reader.untilEnded();
+    assert.equal(reader.ended, 'whole');
+  });
+
+  test('counts streams of an address apart from its other requests', async (t) => {
+    const { store, port } = await start(t, { 'limit_conn addresses 100;': 'limit_conn addresses 2;' });
+    const origin = `http://127.0.0.1:${port}`;
+    for (let i = 0; i < 5; i++) assert.equal((await openStream(t, origin, { key: store.key })).status, 200);
+    assert.equal((await fetch(`${origin}/v1/pets/1`, { headers: { 'x-api-key': store.key } })).status, 200);
+    assert.match(await store.metrics(), /^petstore_open_streams 5$/m);
+  });
+
+  test('ends a stream at the service when its reader is gone', async (t) => {
+    const { store, port } = await start(t);
+    const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
+    reader.cut();
+    await until(async () => (await store.db.read`select id from streams`).length === 0);
   });
 
   test('answers in the form of the service where it answers by itself', async (t) => {

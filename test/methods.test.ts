@@ -60,6 +60,7 @@ test('a browser may ask from any origin without the key, and may read every head
     'if-match',
     'if-none-match',
     'idempotency-key',
+    'last-event-id',
     'x-request-id',
   ]) {
     assert.ok(allowed.includes(name), name);

@@ -113,6 +113,7 @@ test('the description marks what is deprecated, beta, experimental, and not to b
     ['updateInventory', 'experimental'],
     ['listEvents', 'beta'],
     ['getEvent', 'beta'],
+    ['streamEvents', 'beta'],
     ['listWebhooks', 'beta'],
     ['createWebhook', 'beta'],
     ['getWebhook', 'beta'],

@@ -9,6 +9,8 @@ import { contentOf, filledTables } from './support/content.ts';
 import { startPetstore } from './support/petstore.ts';
 import { fill } from './support/resources.ts';
 import { petstore } from './support/service.ts';
+import { openStream } from './support/streams.ts';
+import { until } from './support/valkey.ts';
 
 test('two workspaces with the same ids never see each other, on any operation', async (t) => {
   const store = await startPetstore(t);
@@ -55,6 +57,10 @@ test('two workspaces with the same ids never see each other, on any operation', 
   assert.equal((await call('listCategories', '/categories'))[0].name, 'Wolves');
   assert.equal((await call('listOrders', '/store/orders?limit=100')).length, 9);
   assert.equal((await call('listInventory', '/inventory?limit=100')).length, 21);
+  used.add('streamEvents');
+  const reader = await openStream(t, await store.listen(), { key, query: '?after=0' });
+  await until(() => reader.text.includes('"Wolves"'));
+  assert.ok(reader.text.includes('"Theirs"') && !reader.text.includes('"Mine"'));
   for (const operation of operations.filter(({ id }) => !used.has(id))) {
     const { url, body } = sampleRequest(operation, '');
     await call(operation.id, url, body);

@@ -2,12 +2,20 @@ import Type from 'typebox';
 import { ApiError } from '../errors.ts';
 import { extentOf, findEvent, readEvents } from '../history/store.ts';
 import { KnownEventType } from '../history/types.ts';
-import { operation, page, resource } from '../operation.ts';
+import { operation, page, resource, stream } from '../operation.ts';
 import { assertPosition } from './position.ts';
 import { Event, Events, eventId } from './schema.ts';
 
 /** How many events one page looks through, so that a filter on rare types costs no more than others. */
 const maxLookedAt = 1_000;
+
+const exampleStream = `retry: 2500
+
+id: 41
+event: category.created
+data: {"id":41,"type":"category.created","timestamp":"2026-01-31T12:00:00.000Z","requestId":"walk-1","data":{"id":8,"name":"Dragons"}}
+
+`;
 
 export const eventOperations = [
   operation({
@@ -72,6 +80,45 @@ export const eventOperations = [
       if (!event)
         throw new ApiError('not_found', 'There is no event with this eventId, or it is no longer kept.');
       return JSON.parse(event.json) as Event;
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/store/events/stream',
+    id: 'streamEvents',
+    tag: 'Store',
+    summary: 'Follow events',
+    description:
+      'Sends events as they happen, each with its `id`, its type as `event`, and the event as JSON in one line of `data`. Begins after the event that `Last-Event-ID` or `after` names, and without either with what happens from now on. A stream ends after about 15 minutes, when its key opens more than its plan allows, and whenever the service has to; go on after the last `id` then, and nothing is lost or repeated.',
+    stability: 'beta',
+    query: {
+      after: Type.Optional(
+        Type.Integer({
+          format: 'int64',
+          minimum: 0,
+          description:
+            'Only events with higher ids; 0 for all that are kept. `Last-Event-ID` goes before it.',
+          examples: [0],
+        }),
+      ),
+      type: Type.Optional(
+        Type.Array(KnownEventType, {
+          maxItems: 100,
+          description:
+            'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. Where others are left out, a line with an `id` alone tells how far the stream has come.',
+          examples: [['pet.created']],
+        }),
+      ),
+    },
+    success: stream('Events, until the stream ends.', exampleStream),
+    errors: ['events_expired'],
+    handle: async (sql, { workspaceId, query, lastEventId, baseUrl }) => {
+      const extent = await extentOf(sql, workspaceId);
+      // A client that resumes sends the header together with the address that it began with.
+      const asked = lastEventId ?? query.after;
+      if (asked !== undefined) assertPosition(asked, extent, baseUrl);
+      return { after: asked ?? extent.last, types: query.type };
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import Type, { type TObject, type TProperties } from 'typebox';
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { Category } from '../categories/schema.ts';
 import { type EventType, eventTypes } from '../history/types.ts';
 import { InventoryItem } from '../inventory/schema.ts';
@@ -36,39 +36,60 @@ const order = subject(Order, 'id', { quantity: 2 });
 
 const Nothing = Type.Object({}, { description: 'Holds nothing.' });
 
-/** The data of each type, and what the event means. */
-const meanings: Record<EventType, [data: TObject, meaning: string, previous?: TObject]> = {
-  'category.created': [category.data, 'A category was added.'],
-  'category.updated': [category.data, 'A category was changed.', category.previous],
-  'category.deleted': [category.data, 'A category was removed. `data` is what it was.'],
-  'pet.created': [
-    pet.data,
-    'A pet was added, with its inventory entry: one unit, or none when the pet came as `sold`.',
-  ],
-  'pet.updated': [pet.data, 'A pet was changed, or its status followed its stock.', pet.previous],
-  'pet.deleted': [pet.data, 'A pet was removed, with its inventory entry. `data` is what it was.'],
-  'inventory.updated': [
-    item.data,
-    'The stock of a pet changed, or the status that it shares with the pet.',
-    item.previous,
-  ],
-  'order.placed': [order.data, 'An order was placed.'],
-  'order.updated': [order.data, 'An open order was changed.', order.previous],
-  'order.completed': [order.data, 'An order was fulfilled.'],
-  'order.cancelled': [order.data, 'An order was cancelled. `data` is what it was.'],
-  'workspace.reset': [
-    Nothing,
-    'The workspace was emptied, or a part of it. Read the lists anew. The history goes on.',
-  ],
-  'workspace.seeded': [
-    Nothing,
-    'Many rows were added at once, without an event for each. Read the lists anew.',
-  ],
-  'webhook.disabled': [Webhook, 'The service disabled a webhook. `disabledReason` says why.'],
+interface Meaning {
+  /** What its `data` is. */
+  data: TSchema & { title?: string };
+  meaning: string;
+  previous?: TObject;
+}
+
+/** What each type of event tells. */
+export const eventMeanings: Readonly<Record<EventType, Meaning>> = {
+  'category.created': { data: category.data, meaning: 'A category was added.' },
+  'category.updated': {
+    data: category.data,
+    meaning: 'A category was changed.',
+    previous: category.previous,
+  },
+  'category.deleted': { data: category.data, meaning: 'A category was removed. `data` is what it was.' },
+  'pet.created': {
+    data: pet.data,
+    meaning: 'A pet was added, with its inventory entry: one unit, or none when the pet came as `sold`.',
+  },
+  'pet.updated': {
+    data: pet.data,
+    meaning: 'A pet was changed, or its status followed its stock.',
+    previous: pet.previous,
+  },
+  'pet.deleted': {
+    data: pet.data,
+    meaning: 'A pet was removed, with its inventory entry. `data` is what it was.',
+  },
+  'inventory.updated': {
+    data: item.data,
+    meaning: 'The stock of a pet changed, or the status that it shares with the pet.',
+    previous: item.previous,
+  },
+  'order.placed': { data: order.data, meaning: 'An order was placed.' },
+  'order.updated': { data: order.data, meaning: 'An open order was changed.', previous: order.previous },
+  'order.completed': { data: order.data, meaning: 'An order was fulfilled.' },
+  'order.cancelled': { data: order.data, meaning: 'An order was cancelled. `data` is what it was.' },
+  'workspace.reset': {
+    data: Nothing,
+    meaning: 'The workspace was emptied, or a part of it. Read the lists anew. The history goes on.',
+  },
+  'workspace.seeded': {
+    data: Nothing,
+    meaning: 'Many rows were added at once, without an event for each. Read the lists anew.',
+  },
+  'webhook.disabled': {
+    data: Webhook,
+    meaning: 'The service disabled a webhook. `disabledReason` says why.',
+  },
 };
 
 const variants = eventTypes.map((type) => {
-  const [data, description, previous] = meanings[type];
+  const { data, meaning, previous } = eventMeanings[type];
   return Type.Object(
     {
       id: Id('The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.'),
@@ -83,7 +104,7 @@ const variants = eventTypes.map((type) => {
       data,
       ...(previous && { previous }),
     },
-    { title: titleOf(type), description },
+    { title: titleOf(type), description: meaning },
   );
 });
 

@@ -40,18 +40,43 @@ export const headersOf = (request: FastifyRequest): Record<string, string> => ({
  * configuration.
  */
 export function answerWriter(lifecycle: RouteHeaders | undefined) {
-  const constant = addFields([], commonHeaders);
+  const fieldsOf = fieldsWriter(lifecycle, commonHeaders);
   return (request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Answer): void => {
-    const fields = ['x-request-id', request.id, ...constant];
-    addFields(fields, lifecycleOf(request, lifecycle));
-    addFields(fields, request.limitHeaders);
-    addFields(fields, headers);
+    const fields = addFields(fieldsOf(request), headers);
     if (body !== undefined) {
       fields.push('content-type', json, 'content-length', String(Buffer.byteLength(body)));
     }
     reply.hijack();
     reply.raw.writeHead(status, fields);
     reply.raw.end(body);
+  };
+}
+
+const streamHeaders = {
+  ...commonHeaders,
+  'cache-control': 'no-store',
+  // Asks proxies such as nginx to pass each event on at once.
+  'x-accel-buffering': 'no',
+  // Some clients would take text without a charset for ISO 8859-1.
+  'content-type': 'text/event-stream; charset=utf-8',
+};
+
+/** A writer of the beginnings of streams, whose events are written to `reply.raw` later. */
+export function streamStarter(lifecycle: RouteHeaders | undefined) {
+  const fieldsOf = fieldsWriter(lifecycle, streamHeaders);
+  return (request: FastifyRequest, reply: FastifyReply, headers: Record<string, string>): void => {
+    reply.hijack();
+    reply.raw.writeHead(200, addFields(fieldsOf(request), headers));
+  };
+}
+
+/** The fields of every answer to an operation; `always` are the same for each. */
+function fieldsWriter(lifecycle: RouteHeaders | undefined, always: Record<string, string>) {
+  const constant = addFields([], always);
+  return (request: FastifyRequest): string[] => {
+    const fields = ['x-request-id', request.id, ...constant];
+    addFields(fields, lifecycleOf(request, lifecycle));
+    return addFields(fields, request.limitHeaders);
   };
 }
 

@@ -90,6 +90,21 @@ export function isAnsweredEarly(socket: Socket): boolean {
   return connection !== undefined && !connection.latest.complete && connection.answer.writableEnded;
 }
 
+/**
+ * Makes an answer that goes on for long the last on its connection, so that no further requests are handled whose answers would
+ * wait behind it. Returns false if the client has sent some already.
+ */
+export function makeLast(request: IncomingMessage, answer: ServerResponse): boolean {
+  const { socket } = request;
+  const connection = connections.get(socket);
+  // A request that did not come over a connection has none.
+  if (!connection) return true;
+  if (connection.latest !== request) return false;
+  answer.shouldKeepAlive = false;
+  dropInput(socket);
+  return true;
+}
+
 /** Whether a connection is being ended, so that what it still receives is ignored. */
 export const isEnding = (socket: Socket) => ending.has(socket);
 
@@ -100,17 +115,22 @@ export const isEnding = (socket: Socket) => ending.has(socket);
 export function endConnection(socket: Socket, last = ''): void {
   ending.add(socket);
   const { unreadMs, lingerMs } = limitsOf.get(socket) as EndLimits;
-  let dropped = 0;
   const close = () => socket.destroy();
+  dropInput(socket);
+  socket.end(last, () => setTimeout(close, lingerMs).unref());
+  setTimeout(close, unreadMs).unref();
+}
+
+/** Reads and drops what a client still sends. Too much of it ends the connection. */
+function dropInput(socket: Socket): void {
+  let dropped = 0;
   // The parser of Node.js must not read on.
   socket.removeAllListeners('data');
   socket.on('data', (chunk) => {
     dropped += chunk.length;
-    if (dropped > lingerBytes) close();
+    if (dropped > lingerBytes) socket.destroy();
   });
   socket.resume();
-  socket.end(last, () => setTimeout(close, lingerMs).unref());
-  setTimeout(close, unreadMs).unref();
 }
 
 /** Errors are ignored: whoever waits for the connection sees that it ended. */

@@ -25,7 +25,7 @@ const preflightMaxAgeSeconds = 86_400;
 export const preflightHeaders = (methods: readonly string[]) => ({
   'access-control-allow-methods': methods.join(', '),
   'access-control-allow-headers':
-    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-API-Key, X-Request-Id',
+    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-API-Key, X-Request-Id',
   'access-control-max-age': String(preflightMaxAgeSeconds),
   vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
 });

@@ -140,6 +140,12 @@ export function look(account: Account, terms: Terms, clockMs: number): Decision 
   return describe('admitted', turn(account, terms, clockMs).current, terms.quota, clockMs, false);
 }
 
+/** Whether an account is banned at the given time. */
+export function isBanned(account: Account, terms: Pick<Terms, 'pardonedAtMs'>, clockMs: number): boolean {
+  const { current, nowMs } = turn(account, terms, clockMs);
+  return nowMs < current.bannedUntilMs;
+}
+
 /**
  * The account at the given time, and its own time, which never goes back. Windows that are over are empty, and pardoned
  * bans are forgotten.

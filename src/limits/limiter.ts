@@ -8,12 +8,17 @@ export interface Subject {
   id: string;
 }
 
+/** A key whose ban is asked for. Bans that began until `pardonedAtMs` are void. */
+export type Bannable = Subject & Pick<Terms, 'pardonedAtMs'>;
+
 /** Keeps the accounts of all callers, and decides on their requests with `decide` of decision.ts. */
 export interface Limiter {
   /** Decides on one request of `subject`, at once if nothing has to be waited for. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
   /** The state of the account of `subject` as far as this process knows, without charging it. */
   look(subject: Subject, terms: Terms): Decision;
+  /** The ids of those keys that are banned now, as far as those know who share accounts. */
+  findBanned(keys: readonly Bannable[]): Promise<Set<string>>;
   /** Forgets accounts that no longer matter, given how long a ban is remembered. */
   forgetOld(memoryMs: number): Promise<void>;
   /** Saves what has to be saved and stops. */

@@ -2,8 +2,8 @@ import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
-import { type Account, type Decision, decide, look, newAccount, type Terms } from './decision.ts';
-import type { Limiter, Subject } from './limiter.ts';
+import { type Account, type Decision, decide, isBanned, look, newAccount, type Terms } from './decision.ts';
+import type { Bannable, Limiter, Subject } from './limiter.ts';
 
 /** How many accounts are kept in memory. The others are read from storage when they are used. */
 const maxAccounts = 100_000;
@@ -72,6 +72,13 @@ export class LocalLimiter implements Limiter {
   /** Does not ask the storage. */
   look(subject: Subject, terms: Terms): Decision {
     return look(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
+  }
+
+  /** Does not ask the storage: a key is banned by a request, which brings its account here. */
+  async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
+    const nowMs = this.#clock();
+    const banned = keys.filter((key) => isBanned(this.#atHand(key)?.account ?? newAccount, key, nowMs));
+    return new Set(banned.map(({ id }) => id));
   }
 
   /** Takes over an account that Valkey decided on. It is saved once it is charged here. */

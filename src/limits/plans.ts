@@ -14,6 +14,12 @@ export const plans = {
 
 export type Plan = keyof typeof plans;
 
+/** How many streams of events each key of a plan may have open at once. */
+export const maxStreams = { free: 2, pro: 5, business: 20, enterprise: 100 } as const satisfies Record<
+  Plan,
+  number
+>;
+
 export const planNames = Object.keys(plans) as Plan[];
 
 /** How many webhooks a workspace may have, by the plan of the key that adds one. */

@@ -42,7 +42,11 @@ export async function decideShared(
 }
 
 /** The account as it was after the last decision on it. */
-export async function findSharedAccount(valkey: Valkey, subject: Subject): Promise<Account | undefined> {
-  const text = await valkey.get(accountName(subject));
+export async function findSharedAccount(
+  valkey: Valkey,
+  subject: Subject,
+  prefix?: string,
+): Promise<Account | undefined> {
+  const text = await valkey.get(accountName(subject, prefix));
   return text === null ? undefined : toAccount(text.split(' '));
 }

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Decision, Terms } from './decision.ts';
-import type { Limiter, Sharing, Subject } from './limiter.ts';
+import { type Decision, isBanned, newAccount, type Terms } from './decision.ts';
+import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
-import { accountName, decideShared, probeName } from './shared-accounts.ts';
+import { accountName, decideShared, findSharedAccount, probeName } from './shared-accounts.ts';
 import { connectValkey, type Valkey, within } from './valkey.ts';
 
 const connectWithinMs = 1_000;
@@ -78,6 +78,25 @@ export class SharedLimiter implements Limiter {
 
   look(subject: Subject, terms: Terms): Decision {
     return this.#local.look(subject, terms);
+  }
+
+  /** Asks Valkey for all keys at once, and goes by what this instance knows if that fails. */
+  async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
+    const valkey = this.#valkey;
+    if (!valkey) return this.#local.findBanned(keys);
+    const { timeoutMs, prefix, clock = Date.now } = this.#options;
+    this.sharing.roundTrips++;
+    try {
+      const accounts = await within(
+        timeoutMs,
+        Promise.all(keys.map((key) => findSharedAccount(valkey, key, prefix))),
+      );
+      const nowMs = clock();
+      const banned = keys.filter((key, i) => isBanned(accounts[i] ?? newAccount, key, nowMs));
+      return new Set(banned.map(({ id }) => id));
+    } catch {
+      return this.#local.findBanned(keys);
+    }
   }
 
   /** Accounts in Valkey expire by themselves. */

@@ -181,7 +181,10 @@ function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
       headers: refs(successHeaders(operation)),
       ...(success.schema && {
         content: {
-          'application/json': { schema: schemas.use(success.schema), example: exampleOf(success.schema) },
+          [success.kind === 'stream' ? 'text/event-stream' : 'application/json']: {
+            schema: schemas.use(success.schema),
+            example: exampleOf(success.schema),
+          },
         },
       }),
     },

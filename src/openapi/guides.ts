@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { grouped, kibibytes, maxBodyBytes, maxDepth, maxHeaderBytes, maxValues } from '../bounds.ts';
+import { settings } from '../config.ts';
+import { eventMeanings } from '../events/schema.ts';
+import { lifetimeMs } from '../events/stream.ts';
 import { rememberHours } from '../http/idempotency.ts';
 import { dayMs, defaultBanRules, minStrikes } from '../limits/decision.ts';
-import { plans } from '../limits/plans.ts';
+import { maxStreams, maxWebhooks, type Plan, plans } from '../limits/plans.ts';
 import { defaultLimit, maxLimit } from '../page.ts';
+import { disableAfterMs, retryDelaysMs } from '../webhooks/schedule.ts';
+import { attemptMs } from '../webhooks/send.ts';
+import { previousSecretMs } from '../webhooks/store.ts';
 
 /** A text about the whole API, in CommonMark. */
 export type Guide = {
@@ -51,15 +57,49 @@ const facts = () => ({
   idempotency_hours: grouped(rememberHours),
   max_page: grouped(maxLimit),
   default_page: grouped(defaultLimit),
+  event_types: eventTable(),
+  event_days: settings.maxEventAgeMs.default,
+  event_count: grouped(Number(settings.maxEventCount.default)),
+  stream_minutes: grouped(lifetimeMs / 60_000),
+  streams_per_plan: perPlan(maxStreams),
+  webhooks_per_plan: perPlan(maxWebhooks),
+  webhook_seconds: grouped(attemptMs / 1000),
+  webhook_delays: inWords(retryDelaysMs.map(duration)),
+  webhook_failing_days: grouped(disableAfterMs / dayMs),
+  rotation_hours: grouped(previousSecretMs / 3_600_000),
 });
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const inWords = (parts: string[]) => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+const perPlan = (numbers: Record<Plan, number>) =>
+  inWords(Object.entries(numbers).map(([plan, number]) => `${capitalized(plan)} ${grouped(number)}`));
+
+/** Milliseconds as `30 seconds` or `2 hours`. */
+function duration(ms: number): string {
+  if (ms < 60_000) return `${ms / 1000} seconds`;
+  return ms < 3_600_000 ? `${ms / 60_000} minutes` : `${ms / 3_600_000} hours`;
+}
 
 function planTable(): string {
   const rows = Object.entries(plans).map(([plan, quota]) => [
-    plan.charAt(0).toUpperCase() + plan.slice(1),
+    capitalized(plan),
     quota ? grouped(quota.perMinute) : 'set for each key',
     quota ? grouped(quota.perDay) : 'set for each key',
+    grouped(maxStreams[plan as Plan]),
   ]);
-  return [['Plan', 'Requests per minute', 'Requests per day'], ['---', '---', '---'], ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
+  return table(['Plan', 'Requests per minute', 'Requests per day', 'Streams at once'], rows);
 }
+
+function eventTable(): string {
+  const rows = Object.entries(eventMeanings).map(([type, { data, meaning }]) => [
+    `\`${type}\``,
+    data.title ?? 'an empty object',
+    meaning,
+  ]);
+  return table(['Type', '`data`', 'Meaning'], rows);
+}
+
+const table = (head: string[], rows: string[][]) =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

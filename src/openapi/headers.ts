@@ -27,6 +27,11 @@ export const requestHeaders = {
     `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. At most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused.`,
     '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
   ),
+  'Last-Event-ID': {
+    description: 'The `id` that was received last, or 0: the stream goes on after it.',
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    example: 41,
+  },
   'X-Request-Id': text(
     'An id for this request: 1 to 128 visible ASCII characters. The answer carries it, too.',
     'walk-1',
@@ -137,6 +142,7 @@ const ofSuccess: Record<Operation['success']['kind'], Fields> = {
   accepted: {},
   page: { Link: 'Link' },
   empty: {},
+  stream: {},
 };
 
 const ofError: Record<number, Fields> = {
@@ -172,6 +178,7 @@ export function requestHeadersOf({ method, success }: Operation): (keyof typeof 
     ...(isChange ? (['If-Match'] as const) : []),
     ...(isChange || (method === 'GET' && success.kind === 'resource') ? (['If-None-Match'] as const) : []),
     ...(method === 'POST' ? (['Idempotency-Key'] as const) : []),
+    ...(success.kind === 'stream' ? (['Last-Event-ID'] as const) : []),
     'X-Request-Id',
   ];
 }

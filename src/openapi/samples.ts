@@ -13,11 +13,14 @@ interface SampleRequest {
   /** Whether it can be repeated safely only with an Idempotency-Key. */
   isCreation: boolean;
   hasAnswer: boolean;
+  /** Whether the answer goes on for long. */
+  isStream: boolean;
 }
 
 /**
  * Programs that send an operation's example request: with cURL, with `fetch` in JavaScript and with `requests` in Python.
- * They read the key from the environment variable PETSTORE_API_KEY, and wait for a Retry-After of at most a minute.
+ * They read the key from the environment variable PETSTORE_API_KEY, and wait for a Retry-After of at most a minute. Of a stream they
+ * read for a few seconds.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);
@@ -40,6 +43,7 @@ export function sampleRequest(operation: Operation, baseUrl: string): SampleRequ
     mediaType: mediaTypesOf(operation)[0] as string,
     isCreation: method === 'POST',
     hasAnswer: success.schema !== undefined,
+    isStream: success.kind === 'stream',
   };
 }
 
@@ -52,19 +56,23 @@ export function exampleParams({ params, sampleParams }: Operation): Record<strin
   return Object.fromEntries(examples);
 }
 
-function curl({ method, url, body, mediaType, isCreation }: SampleRequest): string {
+function curl({ method, url, body, mediaType, isCreation, isStream }: SampleRequest): string {
   return [
-    'curl --include --fail-with-body --retry 3 --retry-max-time 60',
+    // It would take the end of its time for a failure, and try again.
+    isStream
+      ? 'curl --include --fail-with-body --no-buffer --max-time 5'
+      : 'curl --include --fail-with-body --retry 3 --retry-max-time 60',
     ...(method === 'GET' ? [] : [`--request ${method}`]),
     '--header "Authorization: Bearer $PETSTORE_API_KEY"',
     ...(body ? [`--header 'Content-Type: ${mediaType}'`] : []),
     ...(isCreation ? ['--header "Idempotency-Key: $(head -c 16 /dev/urandom | base64)"'] : []),
     ...(body ? [`--data ${shellQuoted(JSON.stringify(body))}`] : []),
-    shellQuoted(url),
+    shellQuoted(url) + (isStream ? ' || test $? = 28 # The time is over.' : ''),
   ].join(' \\\n  ');
 }
 
-function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: SampleRequest): string {
+function javaScript(request: SampleRequest): string {
+  const { method, url, body, mediaType, isCreation, hasAnswer, isStream } = request;
   const lines = [
     `const url = ${quoted(url)};`,
     'const options = {',
@@ -86,13 +94,37 @@ function javaScript({ method, url, body, mediaType, isCreation, hasAnswer }: Sam
     '  response = await fetch(url, options);',
     '}',
     `if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);`,
-    `console.log(response.status${hasAnswer ? ', await response.json()' : ''});`,
+    ...(isStream
+      ? javaScriptReader
+      : [`console.log(response.status${hasAnswer ? ', await response.json()' : ''});`]),
   ];
   return lines.join('\n');
 }
 
-function python({ method, url, body, mediaType, isCreation, hasAnswer }: SampleRequest): string {
+/** Reads one event of a stream. */
+const javaScriptReader = [
+  'console.log(response.status);',
+  '',
+  '// Waits for one event, five seconds at most. To go on after it, send its id as Last-Event-ID.',
+  'const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();',
+  'const timer = setTimeout(() => reader.cancel(), 5000);',
+  'let text = "";',
+  'let event;',
+  'while (!event) {',
+  '  const { done, value } = await reader.read();',
+  '  if (done) break;',
+  '  text += value;',
+  '  event = /^data: (.*)\\n\\n/m.exec(text)?.[1];',
+  '}',
+  'clearTimeout(timer);',
+  'await reader.cancel();',
+  'console.log(event ? JSON.parse(event) : "Nothing happened.");',
+];
+
+function python(request: SampleRequest): string {
+  const { method, url, body, mediaType, isCreation, hasAnswer, isStream } = request;
   const lines = [
+    ...(isStream ? ['import json'] : []),
     'import os',
     'import time',
     ...(isCreation ? ['import uuid'] : []),
@@ -107,7 +139,7 @@ function python({ method, url, body, mediaType, isCreation, hasAnswer }: SampleR
     ...(isCreation ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
     '    },',
     ...(body ? ['    "json": {', ...entries(body, quoted, pythonLiteral, '        '), '    },'] : []),
-    '    "timeout": 10,',
+    ...(isStream ? ['    "stream": True,', '    "timeout": 5,'] : ['    "timeout": 10,']),
     '}',
     '',
     `response = requests.${method.toLowerCase()}(url, **options)`,
@@ -119,10 +151,23 @@ function python({ method, url, body, mediaType, isCreation, hasAnswer }: SampleR
     '    time.sleep(seconds)',
     `    response = requests.${method.toLowerCase()}(url, **options)`,
     'response.raise_for_status()',
-    `print(response.status_code${hasAnswer ? ', response.json()' : ''})`,
+    ...(isStream ? pythonReader : [`print(response.status_code${hasAnswer ? ', response.json()' : ''})`]),
   ];
   return lines.join('\n');
 }
+
+const pythonReader = [
+  'print(response.status_code)',
+  '',
+  '# Waits for one event, five seconds at most. To go on after it, send its id as Last-Event-ID.',
+  'try:',
+  '    for line in response.iter_lines(decode_unicode=True):',
+  '        if line.startswith("data: "):',
+  '            print(json.loads(line.removeprefix("data: ")))',
+  '            break',
+  'except requests.exceptions.ConnectionError:',
+  '    print("Nothing happened.")',
+];
 
 /** The properties of an object, a line each. */
 function entries(

@@ -12,6 +12,8 @@ import { AttemptError, addressesOf, type NameResolver } from './resolve.ts';
 import { readRetryAfter } from './schedule.ts';
 import { hostOf, type TargetPolicy, targetProblem } from './target.ts';
 
+/** How long an attempt may take. */
+export const attemptMs = 15_000;
 const maxAnswerBytes = 16 * 1024;
 /** An address that has accepted no connection for this long gives way to the next one of its name. */
 const connectMs = 2_500;
@@ -25,7 +27,7 @@ export interface Outgoing {
 export interface SendOptions {
   policy: TargetPolicy;
   resolver: NameResolver;
-  /** For everything, also for the name to be resolved. */
+  /** For everything, also for the name to be resolved; `attemptMs` by default. */
   timeoutMs?: number;
   /** Breaks the attempt off. */
   signal?: AbortSignal;
@@ -56,7 +58,7 @@ const httpsAgent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0 });
  * because of the target.
  */
 export async function send(outgoing: Outgoing, options: SendOptions): Promise<Outcome> {
-  const { policy, resolver, timeoutMs = 15_000, signal } = options;
+  const { policy, resolver, timeoutMs = attemptMs, signal } = options;
   const startMs = performance.now();
   const passedMs = () => Math.round(performance.now() - startMs);
   const attempt = new AbortController();

@@ -57,9 +57,14 @@ function assertUnshared(what: string, { headers }: Answer): void {
   assert.deepEqual(permissions, [], what);
 }
 
+/** A path without parameters goes before those into which it would fit. */
+const templates = Object.keys(description.paths).sort(
+  (a, b) => Number(a.includes('{')) - Number(b.includes('{')),
+);
+
 /** The Response Object for this answer; undefined where the description has no such operation. */
 function findResponse(method: string, path: string, status: number): JsonObject | undefined {
-  const template = Object.keys(description.paths).find((template) =>
+  const template = templates.find((template) =>
     new RegExp(`^/v1${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
   );
   const operation = template && description.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
@@ -78,10 +83,39 @@ function assertResponse(what: string, response: JsonObject, method: string, answ
   }
   const mediaType = answer.headers['content-type']?.split(';')[0] as string;
   assert.ok(content[mediaType], `${what}: ${mediaType} is not described`);
+  if (mediaType === 'text/event-stream') {
+    assertStream(what, answer.text);
+    return;
+  }
   const body = JSON.parse(answer.text);
   const validate = validator(content[mediaType].schema);
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
   if (answer.status >= 400) assertError(what, answer);
+}
+
+/** What came of a stream begins with `retry`; whole events have an id, a type and the event on one line, in the order of ids. */
+function assertStream(what: string, text: string): void {
+  assert.match(text, /^retry: \d+\n\n/, what);
+  let last = 0;
+  for (const block of text.split('\n\n').slice(1, -1)) {
+    if (block === ':') continue;
+    const [, id, type, data] = /^id: (\d+)(?:\nevent: (\S+)\ndata: (.+))?$/.exec(block) ?? [];
+    assert.ok(Number(id) > last, `${what}: ${block} after ${last}`);
+    last = Number(id);
+    if (data !== undefined) assertEvent(`${what}: ${block}`, { id, type }, data);
+  }
+}
+
+/** An event of a stream is one of the described types, and says of itself what its block does. */
+function assertEvent(
+  what: string,
+  block: { id: string | undefined; type: string | undefined },
+  data: string,
+) {
+  const event = JSON.parse(data);
+  assert.deepEqual([String(event.id), event.type], [block.id, block.type], what);
+  const validate = validator({ $ref: '#/components/schemas/Event' });
+  assert.ok(validate(event), `${what}: ${ajv.errorsText(validate.errors)}`);
 }
 
 /** Every described header that is required is there, and no header that some answer describes is there undescribed. */

@@ -86,7 +86,7 @@ export async function startService(
   env: Environment = {},
   { by = [process.execPath], atOnce = () => {} }: StartOptions = {},
 ): Promise<Service> {
-  const port = await freePort();
+  const port = Number(env.PORT ?? (await freePort()));
   const [program, ...args] = by;
   const child = spawn(program, [...args, bin, 'serve'], {
     env: environment({ PORT: String(port), PETSTORE_DATA_DIR: dataDir, ...env }),

@@ -32,6 +32,12 @@ export class HistoryModel {
     return undefined;
   }
 
+  /** The beginning of a stream, after the event that the header names, or else `after`, or else the last. */
+  follow({ headers, query }: Call): Expected {
+    const after = Number(headers['last-event-id'] ?? query.after ?? this.events.length);
+    return this.refusalAfter(after) ?? { status: 200, lastEventId: String(after) };
+  }
+
   /** A page of events after a position: that of the cursor if there is one, else `after`, else before the oldest. */
   list({ query }: Call, afterCursor: number | undefined): Expected {
     const last = this.events.length;

@@ -91,7 +91,10 @@ export function interpret(wire: Wire, key: string, model: Model): Meaning {
   const { authorization, 'x-api-key': apiKey } = wire.headers;
   if (authorization !== `Bearer ${key}` || apiKey !== undefined) return { statuses: [401, 429] };
   if (path === undefined) return { statuses: [400] };
-  const here = described.filter(({ pattern }) => pattern.test(path));
+  const fitting = described.filter(({ pattern }) => pattern.test(path));
+  // A path without parameters goes before those into which it would fit.
+  const plain = fitting.filter(({ params }) => params.length === 0);
+  const here = plain.length > 0 ? plain : fitting;
   if (here.length === 0) return { statuses: [404] };
   if (wire.method === 'OPTIONS') return { statuses: [204] };
   const method = wire.method === 'HEAD' ? 'GET' : wire.method;
@@ -214,6 +217,7 @@ const isTags = (value: string) => {
 const grammars: Record<string, (value: string) => boolean> = {
   'If-Match': isTags,
   'If-None-Match': isTags,
+  'Last-Event-ID': (value) => (toInteger(value) ?? -1) >= 0,
   'Idempotency-Key': (value) => {
     const key = idempotencyKey(value);
     return key !== undefined && key.length > 0 && key.length <= 255;

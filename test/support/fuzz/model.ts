@@ -219,6 +219,7 @@ export class Model {
       this.stock.delete(pet.id);
       return { status: 204 };
     },
+    streamEvents: (call) => this.history.follow(call),
     deleteCategory: (call) => {
       const { id } = this.#changeable(call, this.rows.categories, 'categoryId');
       if ([...this.pets.values()].some(({ categoryId }) => categoryId === id)) throw new Refusal('conflict');

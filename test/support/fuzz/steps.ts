@@ -67,6 +67,7 @@ const special: Record<string, Arbitrary<unknown>> = {
     fc.constantFrom('*', '"stale"', 'W/"x"'),
   ),
   'Idempotency-Key': fc.constantFrom('a', 'b', '"a"', '"c d"'),
+  'Last-Event-ID': fc.oneof({ weight: 3, arbitrary: earlier('events') }, fc.constantFrom(0, 4_711_000)),
   'X-Request-Id': fc.constant('walk-1'),
 };
 

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import type { TestContext } from 'node:test';
+import { assertAsDescribed } from './description.ts';
+import { until } from './valkey.ts';
+
+/** An event as a reader gets it. */
+export interface SeenEvent {
+  id: number;
+  type: string;
+  data: object;
+}
+
+interface Options {
+  key: string;
+  query?: string;
+  headers?: Record<string, string>;
+}
+
+/** A reader of a stream, over a socket of its own. */
+export class Reader {
+  text = '';
+  status = 0;
+  headers: Record<string, string> = {};
+  /** Whether the stream has come to its end, and whether that was an orderly one. */
+  ended: 'no' | 'whole' | 'broken' = 'no';
+  readonly #request: ClientRequest;
+  #response: IncomingMessage | undefined;
+
+  constructor(origin: string, { key, query = '', headers = {} }: Options) {
+    const url = `${origin}/v1/store/events/stream${query}`;
+    this.#request = get(url, { headers: { 'x-api-key': key, ...headers }, agent: false }, (response) => {
+      this.#response = response;
+      this.status = response.statusCode as number;
+      this.headers = response.headers as Record<string, string>;
+      response.setEncoding('utf8').on('data', (chunk) => (this.text += chunk));
+      response.on('close', () => (this.ended = response.complete ? 'whole' : 'broken'));
+      response.on('error', () => {});
+    });
+    this.#request.on('error', () => (this.ended = 'broken'));
+  }
+
+  /** What has come, whole events only. */
+  get events(): SeenEvent[] {
+    return this.#blocks.flatMap((block) => {
+      const [, id, type, data] = /^id: (\d+)\nevent: (\S+)\ndata: (.+)$/.exec(block) ?? [];
+      return data === undefined
+        ? []
+        : [{ id: Number(id), type: type as string, data: JSON.parse(data).data }];
+    });
+  }
+
+  get ids(): number[] {
+    return this.events.map(({ id }) => id);
+  }
+
+  /** The last place that the stream has told. */
+  get place(): number | undefined {
+    const ids = this.#blocks.flatMap((block) => /^id: (\d+)/.exec(block)?.[1] ?? []);
+    return ids.length > 0 ? Number(ids.at(-1)) : undefined;
+  }
+
+  get comments(): number {
+    return this.#blocks.filter((block) => block === ':').length;
+  }
+
+  get #blocks(): string[] {
+    return this.text.split('\n\n').slice(0, -1);
+  }
+
+  /** Until this many events have come, and no other. */
+  async untilIds(ids: number[]): Promise<void> {
+    await until(() => this.ids.length >= ids.length || this.ended !== 'no');
+    assert.deepEqual(this.ids, ids);
+  }
+
+  async untilEnded(): Promise<void> {
+    await until(() => this.ended !== 'no');
+  }
+
+  /** Reads no more until `resume`. */
+  pause(): void {
+    this.#response?.pause();
+  }
+
+  resume(): void {
+    this.#response?.resume();
+  }
+
+  /** Breaks the connection. */
+  cut(): void {
+    this.#request.destroy();
+  }
+}
+
+/** Opens a stream, and waits until it has begun or was refused. The answer is held against the description at the end of the test. */
+export async function openStream(t: TestContext, origin: string, options: Options): Promise<Reader> {
+  const reader = new Reader(origin, options);
+  t.after(() => {
+    reader.cut();
+    const { status, headers, text } = reader;
+    if (status !== 0 && text !== '')
+      assertAsDescribed('GET', '/v1/store/events/stream', { status, headers, text });
+  });
+  await until(() => reader.text.includes('\n\n') || reader.ended !== 'no');
+  return reader;
+}
