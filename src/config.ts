@@ -168,13 +168,19 @@ const all: readonly Setting<unknown>[] = [...Object.values(settings), ...Object.
 
 type Environment = Record<string, string | undefined>;
 
+/** Where clients, such as the code samples, find their key. The service does not use it. */
+export const clientKeyVariable = 'PETSTORE_API_KEY';
+
 /** The warning about an unknown variable. */
 export const unknownVariable = 'there is no setting with this name; "petstore serve --help" lists them';
 
 /** The configuration from environment variables; an empty variable counts as absent. Throws ConfigError. */
 export function readConfig(env: Environment): Config {
   const unknownVariables = Object.keys(env).filter(
-    (name) => name.startsWith('PETSTORE_') && !all.some(({ variable }) => variable === name),
+    (name) =>
+      name.startsWith('PETSTORE_') &&
+      name !== clientKeyVariable &&
+      !all.some(({ variable }) => variable === name),
   );
   const banRules = valuesOf(banSettings, env);
   return Object.freeze({ ...valuesOf(settings, env), banRules, unknownVariables });

@@ -3,6 +3,7 @@ import { keysCommand } from './commands/keys.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
+import { webhooksCommand } from './commands/webhooks.ts';
 import { workspacesCommand } from './commands/workspaces.ts';
 import { version } from './version.ts';
 
@@ -22,6 +23,7 @@ export async function main(argv: string[]): Promise<void> {
     keysCommand(),
     workspacesCommand(),
     seedCommand(),
+    webhooksCommand(),
     openapiCommand(),
   ]) {
     program.addCommand(command);

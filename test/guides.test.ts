@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { errorCodes } from '../src/errors.ts';
 import { defaultBanRules } from '../src/limits/decision.ts';
-import { plans } from '../src/limits/plans.ts';
+import { maxStreams, type Plan, plans } from '../src/limits/plans.ts';
 import { guides } from '../src/openapi/guides.ts';
 import type { Deprecation } from '../src/operation.ts';
 import { operations } from '../src/operations.ts';
@@ -50,7 +50,12 @@ test('the guides come in their order, fit below the headings of tags, and speak 
 
 test('the guide to rate limits has the numbers of the plans and of bans', () => {
   const published = rows('Rate limits', /^(Free|Pro|Business|Enterprise)$/);
-  const decided = Object.entries(plans).map(([plan, quota]) => [plan, quota?.perMinute, quota?.perDay]);
+  const decided = Object.entries(plans).map(([plan, quota]) => [
+    plan,
+    quota?.perMinute,
+    quota?.perDay,
+    maxStreams[plan as Plan],
+  ]);
   assert.deepEqual(
     published.map(([plan, ...quota]) => [plan?.toLowerCase(), ...quota.map(toNumber)]),
     decided,
@@ -96,15 +101,20 @@ const blocksOf = (description: string) =>
     code: code as string,
   }));
 
+/** Receivers of webhooks do not end. They have a test of their own. */
+const isReceiver = (code: string) => /createServer|HTTPServer/.test(code);
+
+/** The programs by which examples are run, with the arguments before their code. */
+const programs: Record<string, [string, ...string[]]> = {
+  javascript: [process.execPath, '--input-type=module', '-e'],
+  python: ['python3', '-c'],
+  sh: ['bash', '-euc'],
+};
+
 const run = promisify(execFile);
 
 /** What an example prints. Fails unless it ends well and in time. */
 async function output(language: string, code: string, env: Record<string, string>): Promise<string> {
-  const programs: Record<string, [string, ...string[]]> = {
-    javascript: [process.execPath, '--input-type=module', '-e'],
-    python: ['python3', '-c'],
-    sh: ['bash', '-euc'],
-  };
   const [program, ...args] = programs[language] as [string, ...string[]];
   const options = { env: { PATH: process.env.PATH, ...env }, timeout: 60_000 };
   return (await run(program, [...args, code], options)).stdout;
@@ -152,6 +162,7 @@ describe('examples', { concurrency: true, skip }, () => {
       let isShown = true;
       let printedByJavaScript = '';
       for (const { language, code } of blocksOf(description)) {
+        if (isReceiver(code)) continue;
         if (language === 'sh') {
           if (!/^curl/m.test(code)) continue;
           curls = [...(isShown ? [] : curls), code.replaceAll(/^curl/gm, 'curl -sS -w "\\n"')];

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Webhook } from 'standardwebhooks';
+import { guides } from '../src/openapi/guides.ts';
+import { fetchChecked } from './support/petstore.ts';
+import { freePort } from './support/port.ts';
+import { ampleKey, bin, environment, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
+import { until } from './support/valkey.ts';
+
+/** Where `.ci/run` puts the library that the Python receiver needs. */
+const pythonPath = fileURLToPath(new URL('../node_modules/.cache/python', import.meta.url));
+const env = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHONPATH: pythonPath };
+const hasLibrary = spawnSync('python3', ['-c', 'import standardwebhooks'], { env }).status === 0;
+
+const languages = {
+  javascript: {
+    run: [process.execPath, '--input-type=module', '-e'],
+    starts: /createServer/,
+    skip: false,
+  },
+  python: {
+    run: ['python3', '-c'],
+    starts: /HTTPServer/,
+    skip: !hasLibrary && !process.env.CI && 'the Python library standardwebhooks is not installed',
+  },
+} satisfies Record<string, { run: string[]; starts: RegExp; skip: string | false }>;
+
+/** The receiver in the guide to events. */
+function receiverOf(language: string, starts: RegExp): string {
+  const { description } = guides('http://localhost:8080/v1').find(({ name }) => name === 'Events') ?? {};
+  const blocks = [...(description ?? '').matchAll(/```(\w+)\n([\s\S]*?)```/g)];
+  const [, , code] = blocks.find(([, used, code]) => used === language && starts.test(code as string)) ?? [];
+  assert.ok(code, language);
+  return code;
+}
+
+/** A program with what it has printed until now. It ends with the test. */
+function start(t: TestContext, [program, ...args]: string[], env: NodeJS.ProcessEnv) {
+  const child: ChildProcess = spawn(program as string, args, { env });
+  t.after(() => child.kill('SIGKILL'));
+  let [output, errors] = ['', ''];
+  child.stdout?.on('data', (chunk) => (output += chunk));
+  child.stderr?.on('data', (chunk) => (errors += chunk));
+  return { child, output: () => output, errors: () => errors };
+}
+
+const isListening = (port: number) =>
+  fetch(`http://127.0.0.1:${port}`).then(...([() => true, () => false] as const));
+
+for (const [language, { run, starts, skip }] of Object.entries(languages)) {
+  test(`the receiver of the guide in ${language} takes what the service sends, once, and nothing forged`, {
+    skip,
+  }, async (t) => {
+    const dataDir = join(await temporaryStorage(t), 'data');
+    const { origin } = await startService(t, dataDir);
+    const key = ampleKey(dataDir);
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/`;
+    const { body: webhook } = await fetchChecked(origin, 'POST', '/store/webhooks', { key, body: { url } });
+    const receiver = start(t, [...run, receiverOf(language, starts)], {
+      ...env,
+      WEBHOOK_SECRET: webhook.secret,
+      PORT: String(port),
+    });
+    await until(() => isListening(port));
+    await fetchChecked(origin, 'PATCH', '/pets/1', { key, body: { status: 'pending' } });
+    await until(() => receiver.output().includes('\n'));
+    await fetchChecked(origin, 'POST', `/store/webhooks/${webhook.id}/ping`, { key });
+    await until(() => /ping/.test(receiver.output()));
+    assert.match(receiver.output(), /^\d+ pet\.updated\n\d+ inventory\.updated\n\w+ ping\n$/);
+
+    const forged = { 'webhook-id': 'evt_1', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)) };
+    const headers = { ...forged, 'webhook-signature': 'v1,AAAA' };
+    assert.equal((await fetch(url, { method: 'POST', headers, body: '{}' })).status, 400);
+  });
+}
+
+test('"webhooks listen" prints what happens, resumes after a restart of the service, and posts it signed', async (t) => {
+  const dataDir = join(await temporaryStorage(t), 'data');
+  const first = await startService(t, dataDir);
+  const key = ampleKey(dataDir);
+  const posted: { headers: Record<string, string>; body: string }[] = [];
+  const receiver = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    posted.push({ headers: request.headers as Record<string, string>, body });
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  t.after(() => receiver.close());
+  await once(receiver, 'listening');
+  const { port } = receiver.address() as { port: number };
+  const forward = `http://127.0.0.1:${port}/hooks`;
+  const args = ['webhooks', 'listen', '--forward', forward, '--type', 'pet.updated', 'pet.created'];
+  const listening = start(t, [process.execPath, bin, ...args], {
+    ...environment({ PETSTORE_DATA_DIR: dataDir, PORT: new URL(first.origin).port }),
+  });
+  await until(() => listening.errors().includes('Listening'));
+  const rename = (origin: string, name: string) =>
+    fetchChecked(origin, 'PATCH', '/pets/1', { key, body: { name } });
+  await rename(first.origin, 'Rover');
+  await until(() => posted.length === 1);
+  await first.stop('SIGTERM');
+  const second = await startService(t, dataDir, { PORT: new URL(first.origin).port });
+  await rename(second.origin, 'Fido');
+  await until(() => posted.length === 2);
+
+  const secret = /whsec_\S+/.exec(listening.errors())?.[0] as string;
+  const events = posted.map(({ headers, body }) => new Webhook(secret).verify(body, headers)) as {
+    data: { name: string };
+  }[];
+  assert.deepEqual(
+    events.map(({ data }) => data.name),
+    ['Rover', 'Fido'],
+  );
+  await until(() => listening.output().split('\n').length === 3);
+  assert.match(listening.output(), /^#\d+ \S+Z pet\.updated → 204 in \d+ ms\n#/);
+});
