@@ -58,7 +58,7 @@ function waysOut(program: string): string[] {
   return [...new Set([...modules, ...(program.match(globals) ?? [])])];
 }
 
-test('the service has no way out but to its storage and to the server that shares its limits', () => {
+test('the service has no way out but to its storage, to the server that shares its limits, and to webhooks', () => {
   const found = globSync(['bin/*.js', 'src/**/*.ts'], { cwd: root })
     .sort()
     .map((path) => [path, waysOut(readFileSync(new URL(path, root), 'utf8'))])
