@@ -97,8 +97,7 @@ export const eventOperations = [
         Type.Integer({
           format: 'int64',
           minimum: 0,
-          description:
-            'Only events with higher ids; 0 for all that are kept. `Last-Event-ID` goes before it.',
+          description: 'Only events after this id; 0 begins with the first. `Last-Event-ID` goes before it.',
           examples: [0],
         }),
       ),

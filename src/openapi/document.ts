@@ -24,7 +24,11 @@ This description is served as [JSON](${baseUrl}/openapi.json) and as [YAML](${ba
 /** Tags with operations. The other tags are guides. */
 const tags = [
   { name: 'Pets', description: 'Pets and the categories they belong to.' },
-  { name: 'Store', description: 'Orders for pets, and the stock they are taken from.' },
+  {
+    name: 'Store',
+    description:
+      'Orders for pets, the stock they are taken from, and what happens in the workspace: events and webhooks.',
+  },
 ];
 
 /** The OpenAPI 3.0.3 document of the operations, for an API at `baseUrl`. */
