@@ -293,7 +293,7 @@ test('an attempt that is broken off by a stop is not recorded, and another dispa
   const receiver = await startReceiver(t);
   receiver.behave = () => {};
   await addWebhook(store, receiver.url);
-  const first = startDispatcher(store);
+  const first = startDispatcher(store, { graceMs: 50 });
   await addCategory(store);
   await until(() => receiver.messages.length === 1);
   await first.stop();

@@ -249,7 +249,10 @@ test('in the demonstration, too, only localhost and addresses of loopback are ca
 });
 
 test('the service is not called by itself: not by its name, and not on its port of loopback', () => {
-  const config = { demo: true, host: '127.0.0.1', port: 8080, baseUrl: 'http://localhost:3000/v1' };
+  const config = {
+    ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
+    baseUrl: 'http://localhost:3000/v1',
+  };
   const inDemonstration = targetPolicy(config);
   for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '[::1]', '2130706433']) {
     for (const port of [8080, 3000]) {
@@ -265,9 +268,15 @@ test('the service is not called by itself: not by its name, and not on its port 
   assert.notEqual(targetProblem('https://pets.example/v1/pets', tunnelled), undefined);
 });
 
-test('loopback is called only in the demonstration, and only while the service listens on loopback', () => {
-  const allows = (demo: boolean, host: string) =>
-    targetPolicy({ demo, host, port: 8080, baseUrl: 'http://localhost:8080/v1' }).allowLoopback;
+test('loopback is called only in the demonstration, and only while nobody else can reach the service', () => {
+  const local = {
+    ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
+    baseUrl: 'http://localhost:8080/v1',
+  };
+  // Behind a proxy on the same machine.
+  assert.equal(targetPolicy({ ...local, baseUrl: 'https://pets.example/v1' }).allowLoopback, false);
+  assert.equal(targetPolicy({ ...local, trustProxy: ['loopback'] }).allowLoopback, false);
+  const allows = (demo: boolean, host: string) => targetPolicy({ ...local, demo, host }).allowLoopback;
   for (const host of ['127.0.0.1', '127.0.0.2', '::1', 'localhost']) {
     assert.deepEqual([allows(true, host), allows(false, host)], [true, false], host);
   }

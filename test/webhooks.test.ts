@@ -201,7 +201,7 @@ test('nothing can be sent to a webhook that is disabled', async (t) => {
   }
 });
 
-test('deliveries go with their webhook, and otherwise as events do: by age and by number', async (t) => {
+test('deliveries go with their webhook, by their age, and by their number once they were made', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);
   await create(store);
@@ -220,9 +220,13 @@ test('deliveries go with their webhook, and otherwise as events do: by age and b
   assert.deepEqual([await ids(1), await ids(2)], [[1], [6, 5, 4, 3, 2]]);
   await forget(dayMs, 100);
   assert.deepEqual([await ids(1), await ids(2)], [[], [6, 5, 4, 3]]);
+  await store.db.write(
+    (sql) => sql`update deliveries set state = 'delivered', next_attempt_at_ms = null where id <> 3`,
+  );
   await forget(7 * dayMs, 2);
-  assert.deepEqual(await ids(2), [6, 5]);
+  assert.deepEqual(await ids(2), [6, 5, 3]);
   await store.call('DELETE', '/store/webhooks/2');
+  await forget(7 * dayMs, 100);
   assert.deepEqual(await store.db.read`select * from deliveries`, []);
 });
 

@@ -22,8 +22,8 @@ export function webhooksCommand(): Command {
     .action(async (options) => {
       const { baseUrl, dataDir } = readConfig(process.env);
       const key: string | undefined =
-        options.key ??
-        process.env[clientKeyVariable]?.trim() ??
+        options.key ||
+        process.env[clientKeyVariable]?.trim() ||
         readOwnFile(join(dataDir, 'demo.key'))?.trim();
       if (!key) {
         throw new Error(`There is no API key. Give --key or ${clientKeyVariable}; "keys create" makes one.`);

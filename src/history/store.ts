@@ -1,6 +1,6 @@
 import { batchSize } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
-import { type Fragment, fragment, identifier, join, type Row, type Sql } from '../db/sql.ts';
+import { fragment, join, type Row, type Sql } from '../db/sql.ts';
 import type { EventType } from './types.ts';
 
 /** An event as it is kept. */
@@ -69,47 +69,40 @@ function toExtent([last = 0, first = null]: Row = []): Extent {
 }
 
 /** Removes the events that are no longer kept, in short transactions. What remains of a history has no gaps. */
-export const forgetOldEvents = (db: Database, retention: Retention, nowMs: number): Promise<void> =>
-  forgetOldRows(db, 'events', retention, nowMs);
-
-/** Removes the rows of a table, whose ids rise with their times, that are no longer kept, in short transactions. */
-export async function forgetOldRows(
+export async function forgetOldEvents(
   db: Database,
-  kind: 'events' | 'deliveries',
   { maxAgeMs, maxCount }: Retention,
   nowMs: number,
 ): Promise<void> {
   const agedAtMs = nowMs - maxAgeMs;
-  const table = identifier(kind);
   let rows: Row[];
   do {
     rows = await db.read`
       select s.workspace_id, s.last_id from sequences s
-      join ${table} t on t.workspace_id = s.workspace_id
-        and t.id = (select min(id) from ${table} where workspace_id = s.workspace_id)
-      where s.kind = ${kind} and (t.id <= s.last_id - ${maxCount} or t.created_at_ms <= ${agedAtMs})
+      join events e on e.workspace_id = s.workspace_id
+        and e.id = (select min(id) from events where workspace_id = s.workspace_id)
+      where s.kind = 'events' and (e.id <= s.last_id - ${maxCount} or e.created_at_ms <= ${agedAtMs})
       order by s.workspace_id limit ${batchSize}`;
     for (const [workspaceId, last] of rows) {
-      await forgetUntil(db, table, Number(workspaceId), Number(last) - maxCount, agedAtMs);
+      await forgetUntil(db, Number(workspaceId), Number(last) - maxCount, agedAtMs);
     }
   } while (rows.length === batchSize);
 }
 
-/** Removes the oldest rows of a workspace, up to the first that is neither too far back nor too old. */
+/** Removes the oldest events of a workspace, up to the first that is neither too far back nor too old. */
 async function forgetUntil(
   db: Database,
-  table: Fragment,
   workspaceId: number,
   tooFarBack: number,
   agedAtMs: number,
 ): Promise<void> {
   for (;;) {
     const oldest = await db.read`
-      select id, created_at_ms from ${table} where workspace_id = ${workspaceId} order by id limit ${batchSize}`;
+      select id, created_at_ms from events where workspace_id = ${workspaceId} order by id limit ${batchSize}`;
     const kept = oldest.findIndex(([id, atMs]) => Number(id) > tooFarBack && Number(atMs) > agedAtMs);
     const upTo = oldest.at(kept === -1 ? -1 : kept - 1)?.[0];
     if (kept === 0 || upTo === undefined) return;
-    await db.write((sql) => sql`delete from ${table} where workspace_id = ${workspaceId} and id <= ${upTo}`);
+    await db.write((sql) => sql`delete from events where workspace_id = ${workspaceId} and id <= ${upTo}`);
     if (kept !== -1) return;
   }
 }

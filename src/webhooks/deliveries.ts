@@ -1,7 +1,8 @@
+import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
-import { forgetOldRows, type Retention } from '../history/store.ts';
+import type { Retention } from '../history/store.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
 import type { InstallationKey } from '../secret-key.ts';
 import { allocateIds } from '../workspaces/store.ts';
@@ -41,9 +42,9 @@ export async function createPing(
   const id = await allocateIds(sql, workspaceId, 'deliveries');
   await assertEnabled(sql, workspaceId, webhookId);
   const [row] = await sql`
-    insert into deliveries (workspace_id, id, webhook_id, message_id, type, state, attempts, failures,
+    insert into deliveries (workspace_id, id, webhook_id, message_id, type, state, attempts, failures, series,
       next_attempt_at_ms, created_at_ms)
-    values (${workspaceId}, ${id}, ${webhookId}, ${key.messageId('ping', workspaceId, id)}, 'ping', 'pending', '[]', 0,
+    values (${workspaceId}, ${id}, ${webhookId}, ${key.messageId('ping', workspaceId, id)}, 'ping', 'pending', '[]', 0, 0,
       ${atOnce}, ${sql.cause.atMs})
     returning ${columns}`;
   return toDelivery(row as Row);
@@ -61,7 +62,7 @@ export async function redeliver(
 ): Promise<Delivery> {
   await assertEnabled(sql, workspaceId, webhookId);
   const [row] = await sql`
-    update deliveries set state = 'pending', failures = 0, next_attempt_at_ms = ${atOnce}
+    update deliveries set state = 'pending', failures = 0, series = series + 1, next_attempt_at_ms = ${atOnce}
     where workspace_id = ${workspaceId} and id = ${id} and webhook_id = ${webhookId} returning ${columns}`;
   if (!row) throw new ApiError('not_found', 'The webhook has no delivery with this deliveryId.');
   return toDelivery(row);
@@ -72,9 +73,32 @@ async function assertEnabled(sql: Sql, workspaceId: number, webhookId: number): 
   if (!enabled) throw new ApiError('conflict', 'The webhook is disabled. Enable it first.');
 }
 
-/** Removes the deliveries that are no longer kept, in short transactions. */
-export const forgetOldDeliveries = (db: Database, retention: Retention, nowMs: number): Promise<void> =>
-  forgetOldRows(db, 'deliveries', retention, nowMs);
+/**
+ * Removes the deliveries that are no longer kept, in short transactions: those that are too old, those of webhooks that are
+ * gone, and of the others the oldest beyond their number, unless they are still to be made.
+ */
+export async function forgetOldDeliveries(
+  db: Database,
+  { maxAgeMs, maxCount }: Retention,
+  nowMs: number,
+): Promise<void> {
+  const sequences = await db.read`
+    select workspace_id, last_id from sequences where kind = 'deliveries' and last_id > 0`;
+  for (const [workspaceId = 0, last] of sequences) {
+    const removed = fragment`
+      select id from deliveries d where workspace_id = ${workspaceId} and (
+        created_at_ms <= ${nowMs - maxAgeMs}
+        or (id <= ${Number(last) - maxCount} and next_attempt_at_ms is null)
+        or not exists (select 1 from webhooks w where w.workspace_id = d.workspace_id and w.id = d.webhook_id))`;
+    if ((await db.read`${removed} limit 1`).length === 0) continue;
+    await inBatches(
+      db,
+      (sql) => sql`
+        delete from deliveries where workspace_id = ${workspaceId} and id in (${removed} limit ${batchSize})
+        returning id`,
+    );
+  }
+}
 
 function toDelivery(row: Row): Delivery {
   const [id, webhookId, messageId, eventId, type, state, attempts, nextAttemptAtMs, createdAtMs] = row;

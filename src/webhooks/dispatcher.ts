@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageUnavailableError } from '../errors.ts';
 import { Endpoint, leaseMs } from './endpoint.ts';
+import { attemptMs } from './send.ts';
 import type { DeliveryCounts, Sending } from './sending.ts';
 import { Slots } from './slots.ts';
 import { findWork, overview, takeLease, type WebhookRef } from './work.ts';
@@ -11,8 +12,8 @@ const tickMs = 250;
 const ticksPerOverview = 4;
 /** After a question the next one waits for so long, however much is written. */
 const breathMs = 20;
-/** What is under way at a stop gets so long to end by itself. */
-const graceMs = 2_000;
+/** What is under way at a stop gets so long to end by itself, which every attempt does: else it would be made twice. */
+const usualGraceMs = attemptMs + 1_000;
 const attemptsAtOnce = 64;
 /** How many webhooks an instance works on; those behind wait for their turn, or go to other instances. */
 const maxHeld = 256;
@@ -27,6 +28,8 @@ export const realTicker: Ticker = (work, everyMs) => {
 
 interface Parts extends Omit<Sending, 'owner' | 'slots' | 'counts'> {
   ticker: Ticker;
+  /** How long attempts under way may take at a stop, after which they are broken off. */
+  graceMs?: number;
 }
 
 /**
@@ -46,7 +49,8 @@ export class Dispatcher {
   #endings: (() => void)[] = [];
   #ticks = 0;
   #isOverviewDue = false;
-  #hasWebhooks = false;
+  /** Those with enabled webhooks. */
+  #workspaces: ReadonlySet<number> = new Set();
   #isAskedAgain = false;
   #asking: Promise<void> | undefined;
   #isStopping = false;
@@ -61,8 +65,8 @@ export class Dispatcher {
     const { ticker, changes } = this.#parts;
     this.#endings = [
       ticker(() => this.#tick(), tickMs),
-      changes.subscribe(() => {
-        if (this.#hasWebhooks) this.#ask();
+      changes.subscribe((workspaceId) => {
+        if (this.#workspaces.has(workspaceId)) this.#ask();
       }),
     ];
   }
@@ -77,7 +81,7 @@ export class Dispatcher {
     const ended = Promise.all(held.map((endpoint) => endpoint.ended));
     const timer = setTimeout(() => {
       for (const endpoint of held) endpoint.abort();
-    }, graceMs);
+    }, this.#parts.graceMs ?? usualGraceMs);
     await ended;
     clearTimeout(timer);
   }
@@ -86,7 +90,7 @@ export class Dispatcher {
     const nowMs = this.#parts.clock();
     for (const endpoint of this.#held.values()) void endpoint.renewWhenDue(nowMs);
     if (this.#ticks++ % ticksPerOverview === 0) this.#isOverviewDue = true;
-    if (this.#isOverviewDue || this.#hasWebhooks) this.#ask();
+    if (this.#isOverviewDue || this.#workspaces.size > 0) this.#ask();
   }
 
   /** Asks the storage what there is to do, now or as soon as the question under way is answered. */
@@ -102,7 +106,7 @@ export class Dispatcher {
       this.#isAskedAgain = false;
       await this.#attempt(async () => {
         if (this.#isOverviewDue) await this.#look();
-        if (this.#hasWebhooks) await this.#takeUp();
+        if (this.#workspaces.size > 0) await this.#takeUp();
       });
       await sleep(breathMs);
     }
@@ -122,9 +126,9 @@ export class Dispatcher {
   }
 
   async #look(): Promise<void> {
-    const { enabled, lag } = await overview(this.#parts.db.read);
+    const { workspaces, lag } = await overview(this.#parts.db.read);
     this.#isOverviewDue = false;
-    this.#hasWebhooks = enabled > 0;
+    this.#workspaces = workspaces;
     this.lag = lag;
   }
 

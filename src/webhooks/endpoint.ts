@@ -12,6 +12,7 @@ import {
   type Due,
   findDue,
   LeaseLostError,
+  readSettings,
   recordAgain,
   recordFirst,
   releaseLease,
@@ -22,6 +23,8 @@ import {
 
 /** How long an instance that has gone silent keeps a webhook. */
 export const leaseMs = 20_000;
+/** A webhook is kept for so long with nothing to send, since taking and leaving it at each event would cost two writes. */
+const idleMs = 2_000;
 /** Beside one first attempt. */
 const retriesAtOnce = 2;
 /** How many events are looked through and read at once. */
@@ -39,6 +42,7 @@ export class Endpoint {
   /** Whether it has ended. */
   isOver = false;
   #isLeaving = false;
+  #idling: NodeJS.Timeout | undefined;
   leaseUntilMs: number;
   readonly #end: () => void;
   readonly #webhook: WebhookRef;
@@ -46,8 +50,9 @@ export class Endpoint {
   readonly #breakOff = new AbortController();
   readonly #lanes: (() => Promise<void>)[];
   readonly #busy = new Set<() => Promise<void>>();
-  /** Deliveries that are being sent again, and how many have been. */
+  /** Deliveries that are being sent again. */
   readonly #sentAgain = new Set<number>();
+  /** How many have been sent again. */
   #ends = 0;
   #settings: Settings;
   #position: number;
@@ -78,24 +83,26 @@ export class Endpoint {
   /** Starts what there is to do and not under way. */
   advance(): void {
     if (this.#isLeaving || this.#isStopping) return;
+    clearTimeout(this.#idling);
     for (const lane of this.#lanes) {
       if (this.#busy.has(lane)) continue;
       this.#busy.add(lane);
       void lane()
         .catch((error) => this.#fail(error))
-        .finally(() => this.#leave(lane));
+        .finally(() => this.#rest(lane));
     }
   }
 
   /** Begins nothing more. */
   stop(): void {
     this.#isStopping = true;
+    this.#leaveIfIdle();
   }
 
   /** Breaks off what is under way. It is not recorded, so the next who works on the webhook repeats it. */
   abort(): void {
-    this.#isStopping = true;
     this.#breakOff.abort();
+    this.stop();
   }
 
   /** Keeps the webhook for longer, once a third of the time has passed. */
@@ -105,7 +112,7 @@ export class Endpoint {
     try {
       await this.#renew();
     } catch (error) {
-      this.#lose(error);
+      this.#fail(error);
     } finally {
       this.#isRenewing = false;
     }
@@ -118,6 +125,10 @@ export class Endpoint {
       renewLease(sql, this.#webhook, { owner, untilMs }, this.#position),
     );
     this.leaseUntilMs = untilMs;
+  }
+
+  async #readSettings(): Promise<void> {
+    this.#settings = await readSettings(this.#sending.db.read, this.#webhook);
   }
 
   get #mayGoOn(): boolean {
@@ -133,13 +144,16 @@ export class Endpoint {
       const range = { after: this.#position, upTo, types, limit: maxRead };
       const { events, first, last } = await readEvents(db.read, this.#webhook.workspaceId, range);
       if (last <= this.#position) return;
+      // Read after the events, so that a change that came before them counts for them.
+      await this.#readSettings();
+      if (!isSame(types, this.#settings.types)) continue;
       for (const event of events) {
         if (!this.#mayGoOn || !isSame(types, this.#settings.types)) break;
         if (!(await this.#sendFirst(event))) return;
       }
-      const isRead = (events.at(-1)?.id ?? this.#position) <= this.#position;
+      const areSent = (events.at(-1)?.id ?? this.#position) <= this.#position;
       // Events in between are of other types, or no longer kept.
-      if (isRead && events.length < maxRead && isSame(types, this.#settings.types))
+      if (areSent && events.length < maxRead && isSame(types, this.#settings.types))
         this.#position = Math.max(this.#position, Math.min(upTo, last), first - 1);
     }
   }
@@ -201,6 +215,7 @@ export class Endpoint {
     const { slots, clock, random, send } = this.#sending;
     return slots.run(async () => {
       if (clock() >= this.leaseUntilMs) await this.#renew();
+      else await this.#readSettings();
       if (!this.#mayGoOn) return undefined;
       const startedAtMs = clock();
       const headers = {
@@ -258,11 +273,6 @@ export class Endpoint {
   /** What stops a lane: a lease that is lost, a storage that is away, or a mistake. */
   #fail(error: unknown): void {
     if (error instanceof StorageUnavailableError) return;
-    this.#lose(error);
-  }
-
-  #lose(error: unknown): void {
-    if (error instanceof StorageUnavailableError) return;
     // A workspace that was deleted refuses new ids.
     if (!(error instanceof LeaseLostError || error instanceof ApiError)) {
       this.#hasFailed = true;
@@ -271,10 +281,21 @@ export class Endpoint {
     this.abort();
   }
 
-  async #leave(lane: () => Promise<void>): Promise<void> {
+  #rest(lane: () => Promise<void>): void {
     this.#busy.delete(lane);
     if (this.#busy.size > 0) return;
+    if (this.#mayGoOn) this.#idling = setTimeout(() => this.#leaveIfIdle(), idleMs).unref();
+    else this.#leaveIfIdle();
+  }
+
+  #leaveIfIdle(): void {
+    clearTimeout(this.#idling);
+    if (this.#busy.size > 0 || this.#isLeaving) return;
     this.#isLeaving = true;
+    void this.#leave();
+  }
+
+  async #leave(): Promise<void> {
     const { db, owner } = this.#sending;
     // Where the storage is away, and after a mistake, the lease ends by itself.
     if (!this.#hasFailed) {

@@ -58,7 +58,7 @@ export async function createWebhook(
 
 /**
  * Changes the given fields of a webhook if `check` accepts the present one. To enable it is to go on from its position in the
- * history, and to forget earlier failures.
+ * history. Earlier failures are forgotten then, and when it has another URL.
  */
 export async function updateWebhook(
   sql: Transaction,
@@ -75,7 +75,7 @@ export async function updateWebhook(
     update webhooks set url = ${url}, types = ${types ? JSON.stringify(types) : null},
       description = ${description ?? null}, enabled = ${Number(enabled)},
       disabled_reason = ${isTurned ? null : (before.disabledReason ?? null)}
-      ${isTurned ? fragment`, failing_since_ms = null` : fragment``}
+      ${isTurned || url !== before.url ? fragment`, failing_since_ms = null` : fragment``}
     where workspace_id = ${workspaceId} and id = ${id} returning ${columns}`;
   return toWebhook(row as Row);
 }
@@ -93,7 +93,7 @@ export async function rotateSecret(
   return toWebhook(row ?? noSuchWebhook());
 }
 
-/** Removes a webhook with its deliveries if `check` accepts it. */
+/** Removes a webhook if `check` accepts it. Its deliveries, which may be many, go with the next sweep. */
 export async function deleteWebhook(
   sql: Transaction,
   workspaceId: number,
@@ -102,7 +102,6 @@ export async function deleteWebhook(
 ): Promise<void> {
   check(await lockWebhook(sql, workspaceId, id));
   await sql`delete from webhooks where workspace_id = ${workspaceId} and id = ${id}`;
-  await sql`delete from deliveries where workspace_id = ${workspaceId} and webhook_id = ${id}`;
 }
 
 /** Disables a webhook for the service's own reasons, and records it. Undefined if it is disabled or gone already. */

@@ -12,16 +12,20 @@ export interface TargetPolicy {
   ownPorts: readonly number[];
 }
 
-/** Loopback may be called only in the demonstration, and only while nobody else can reach the service. */
+/**
+ * Loopback may be called only in the demonstration, and only while nobody else can reach the service: it listens on loopback,
+ * is called there, and expects no proxy.
+ */
 export function targetPolicy({
   demo,
   host,
   port,
   baseUrl,
-}: Pick<Config, 'demo' | 'host' | 'port' | 'baseUrl'>): TargetPolicy {
+  trustProxy,
+}: Pick<Config, 'demo' | 'host' | 'port' | 'baseUrl' | 'trustProxy'>): TargetPolicy {
   const base = new URL(baseUrl);
   return {
-    allowLoopback: demo && (host === 'localhost' || isLoopbackAddress(host)),
+    allowLoopback: demo && isLoopbackHost(host) && isLoopbackHost(hostOf(base)) && trustProxy === false,
     ownHosts: [base.hostname.replace(/\.$/, '')],
     ownPorts: [port, portOf(base)],
   };

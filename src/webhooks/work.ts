@@ -40,18 +40,24 @@ export class LeaseLostError extends Error {}
 
 const settings = fragment`url, types, enabled, salt, previous_salt, previous_until_ms, position, failing_since_ms`;
 
-/** How many webhooks are enabled, and by how many events the slowest is behind. */
-export async function overview(sql: Sql): Promise<{ enabled: number; lag: number }> {
-  const [row] = await sql`
-    select count(*), coalesce(max(s.last_id - w.position), 0) from webhooks w
-    left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events' where w.enabled = 1`;
-  return { enabled: Number(row?.[0]), lag: Number(row?.[1]) };
+/** The workspaces with enabled webhooks, and by how many events the slowest webhook of all is behind. */
+export async function overview(sql: Sql): Promise<{ workspaces: Set<number>; lag: number }> {
+  const rows = await sql`
+    select w.workspace_id, max(s.last_id - w.position) from webhooks w
+    join workspaces k on k.id = w.workspace_id
+    left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events'
+    where w.enabled = 1 group by w.workspace_id`;
+  return {
+    workspaces: new Set(rows.map(([workspaceId]) => Number(workspaceId))),
+    lag: Math.max(0, ...rows.map(([, lag]) => Number(lag))),
+  };
 }
 
 /** Webhooks for which there is something to send, and on which nobody works, or `owner`. */
 export async function findWork(sql: Sql, owner: string, nowMs: number, limit: number): Promise<WebhookRef[]> {
   const rows = await sql`
     select w.workspace_id, w.id from webhooks w
+    join workspaces k on k.id = w.workspace_id
     left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events'
     where w.enabled = 1 and (w.lease_until_ms <= ${nowMs} or w.lease_owner = ${owner})
       and (s.last_id > w.position or exists (
@@ -76,7 +82,14 @@ export async function takeLease(
   return row && toSettings(row);
 }
 
-/** Holds a webhook for longer, up to which events were left out until now. Throws LeaseLostError. */
+/** The settings as they are now. Throws LeaseLostError if the webhook is gone. */
+export async function readSettings(sql: Sql, { workspaceId, id }: WebhookRef): Promise<Settings> {
+  const [row] =
+    await sql`select ${settings} from webhooks where workspace_id = ${workspaceId} and id = ${id}`;
+  return toSettings(row ?? lost());
+}
+
+/** Holds a webhook for longer, and stores how far it has been read. Throws LeaseLostError. */
 export async function renewLease(
   sql: Sql,
   { workspaceId, id }: WebhookRef,
@@ -112,6 +125,8 @@ export interface Due {
   attempts: string;
   /** How many attempts of the present series have failed. */
   failures: number;
+  /** Which series of attempts it is: each redelivery begins another. */
+  series: number;
   createdAtMs: number;
 }
 
@@ -123,15 +138,16 @@ export async function findDue(
   limit: number,
 ): Promise<Due[]> {
   const rows = await sql`
-    select id, message_id, event_id, attempts, failures, created_at_ms from deliveries
+    select id, message_id, event_id, attempts, failures, series, created_at_ms from deliveries
     where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at_ms <= ${nowMs}
     order by next_attempt_at_ms, id limit ${limit}`;
-  return rows.map(([id, messageId, eventId, attempts, failures, createdAtMs]) => ({
+  return rows.map(([id, messageId, eventId, attempts, failures, series, createdAtMs]) => ({
     id: Number(id),
     messageId: String(messageId),
     eventId: eventId === null ? undefined : Number(eventId),
     attempts: String(attempts),
     failures: Number(failures),
+    series: Number(series),
     createdAtMs: Number(createdAtMs),
   }));
 }
@@ -155,10 +171,10 @@ export async function recordFirst(
     returning ${settings}`;
   const after = toSettings(row ?? lost());
   await sql`
-    insert into deliveries (workspace_id, id, webhook_id, message_id, event_id, type, state, attempts, failures,
+    insert into deliveries (workspace_id, id, webhook_id, message_id, event_id, type, state, attempts, failures, series,
       next_attempt_at_ms, created_at_ms)
     values (${workspaceId}, ${id}, ${webhook.id}, ${event.messageId}, ${event.id}, ${event.type}, ${result.state},
-      ${JSON.stringify([result.attempt])}, ${result.failures}, ${result.nextAttemptAtMs ?? null},
+      ${JSON.stringify([result.attempt])}, ${result.failures}, 0, ${result.nextAttemptAtMs ?? null},
       ${Date.parse(result.attempt.at)})`;
   return settle(sql, webhook, after, result);
 }
@@ -177,10 +193,14 @@ export async function recordAgain(
     where workspace_id = ${workspaceId} and id = ${webhook.id} and lease_owner = ${owner} returning ${settings}`;
   const after = toSettings(row ?? lost());
   const attempts = [...JSON.parse(due.attempts), result.attempt].slice(-maxAttemptsKept);
-  // A transaction that was committed although its answer was lost finds the attempt written.
+  // A redelivery that was asked for meanwhile is still to be made. A transaction that was committed although its answer was
+  // lost finds the attempt written.
+  const isCurrent = fragment`series = ${due.series}`;
   await sql`
-    update deliveries set state = ${result.state}, attempts = ${JSON.stringify(attempts)},
-      failures = ${result.failures}, next_attempt_at_ms = ${result.nextAttemptAtMs ?? null}
+    update deliveries set attempts = ${JSON.stringify(attempts)},
+      state = case when ${isCurrent} then ${result.state} else state end,
+      failures = case when ${isCurrent} then ${result.failures} else failures end,
+      next_attempt_at_ms = case when ${isCurrent} then ${result.nextAttemptAtMs ?? null} else next_attempt_at_ms end
     where workspace_id = ${workspaceId} and id = ${due.id} and attempts = ${due.attempts}`;
   return settle(sql, webhook, after, result);
 }

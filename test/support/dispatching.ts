@@ -65,6 +65,7 @@ interface Options {
   send?: (outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
   random?: () => number;
   timeoutMs?: number;
+  graceMs?: number;
   /** Whether it goes silent once it sends: then it renews nothing and looks for nothing. */
   fallsSilent?: boolean;
 }
@@ -73,7 +74,7 @@ const noResolver = { resolve4: async () => [], resolve6: async () => [] };
 
 /** A dispatcher over the database of a store, by its clock, which looks for work often. It stops with the store. */
 export function startDispatcher(store: Petstore, options: Options = {}) {
-  const { random = Math.random, timeoutMs = 15_000, fallsSilent = false } = options;
+  const { random = Math.random, timeoutMs = 15_000, graceMs = 16_000, fallsSilent = false } = options;
   const clock = () => store.nowMs;
   const ticker: Ticker = (work) =>
     realTicker(() => {
@@ -87,7 +88,7 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
   const dispatcher = new Dispatcher({
     ...{ db: options.db ?? store.db, key: store.installation.key },
     changes: fallsSilent ? new Changes() : store.changes,
-    ...{ log: store.app.log, clock, random, ticker },
+    ...{ log: store.app.log, clock, random, ticker, graceMs },
     send: (outgoing, signal) => {
       running.sent++;
       return (

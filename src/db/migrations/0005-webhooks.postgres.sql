@@ -33,6 +33,7 @@ create table deliveries (
   state text not null check (state = 'pending' or state = 'delivered' or state = 'failed'),
   attempts text not null,
   failures bigint not null,
+  series bigint not null,
   next_attempt_at_ms bigint,
   created_at_ms bigint not null,
   primary key (workspace_id, id)

@@ -33,6 +33,7 @@ create table deliveries (
   state text not null check (state = 'pending' or state = 'delivered' or state = 'failed'),
   attempts text not null,
   failures integer not null,
+  series integer not null,
   next_attempt_at_ms integer,
   created_at_ms integer not null,
   primary key (workspace_id, id)
