@@ -14,6 +14,7 @@ import { LocalLimiter } from './limits/local-limiter.ts';
 import { createLogger } from './log/logger.ts';
 import { LogOutput } from './log/output.ts';
 import { referenceUrlWithKey } from './reference-url.ts';
+import { repeat } from './repeat.ts';
 import { installationKey } from './secret-key.ts';
 import { openStorage } from './storage.ts';
 import { forgetOldDeliveries } from './webhooks/deliveries.ts';
@@ -62,19 +63,15 @@ export async function serve(config: Config): Promise<void> {
     if (demoKey) output.write(`${welcome(served, demoKey)}\n`);
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
     const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
-    repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, Date.now()), log);
-    repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, Date.now()), log);
-    repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), log);
-    repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), log);
+    const failed = (err: unknown) => log.warn({ err }, 'sweeping failed');
+    repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, Date.now()), failed);
+    repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, Date.now()), failed);
+    repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), failed);
+    repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), failed);
   } catch (error) {
     await db.close();
     throw error;
   }
-}
-
-/** Removes what is no longer needed, now and then. */
-function repeat(everyMs: number, sweep: () => Promise<void>, log: FastifyBaseLogger): void {
-  setInterval(() => sweep().catch((err) => log.warn({ err }, 'sweeping failed')), everyMs).unref();
 }
 
 /** Limits in this process, or shared by all instances through Valkey if it is configured. */

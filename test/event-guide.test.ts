@@ -81,6 +81,43 @@ for (const [language, { run, starts, skip }] of Object.entries(languages)) {
   });
 }
 
+/** The reader of the stream in the guide. */
+function readerOf(language: string, baseUrl: string): string {
+  const { description } = guides(baseUrl).find(({ name }) => name === 'Events') ?? {};
+  const blocks = [...(description ?? '').matchAll(/```(\w+)\n([\s\S]*?)```/g)];
+  const [, , code] =
+    blocks.find(([, used, code]) => used === language && /events\/stream/.test(code as string)) ?? [];
+  assert.ok(code, language);
+  return code;
+}
+
+test('the readers of the guide go on where they were after a cut, also in the middle of an event', async (t) => {
+  const askedAfter: Record<string, (string | undefined)[]> = { javascript: [], python: [] };
+  const block = (id: number) => `id: ${id}\nevent: pet.created\ndata: {"id":${id},"type":"pet.created"}\n\n`;
+  const server = createServer((request, response) => {
+    const asked = askedAfter[request.url?.split('/')[1] as string] as (string | undefined)[];
+    asked.push(request.headers['last-event-id'] as string | undefined);
+    if (asked.length > 1) {
+      response.end(block(8));
+      return;
+    }
+    response.writeHead(200, { 'retry-after': '0' });
+    response.write(`retry: 2000\n\nid: 7\n\n${block(8).slice(0, 30)}`, () => response.destroy());
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await Promise.all(
+    Object.entries(languages).map(async ([language, { run }]) => {
+      const code = readerOf(language, `http://127.0.0.1:${port}/${language}/v1`);
+      const reader = start(t, [...run, code], { ...env, PETSTORE_API_KEY: 'any' });
+      const [status] = await once(reader.child, 'close');
+      assert.deepEqual([status, reader.output()], [0, '8 pet.created\n'], reader.errors());
+      assert.deepEqual(askedAfter[language], ['0', '7']);
+    }),
+  );
+});
+
 test('"webhooks listen" prints what happens, resumes after a restart of the service, and posts it signed', async (t) => {
   const dataDir = join(await temporaryStorage(t), 'data');
   const first = await startService(t, dataDir);

@@ -46,6 +46,7 @@ const layers = [
   'instant.ts',
   'reference-url.ts',
   'shared.ts',
+  'repeat.ts',
   'version.ts',
 ];
 

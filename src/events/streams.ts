@@ -7,8 +7,8 @@ import { randomDigits } from '../keys/key.ts';
 import type { Caller } from '../keys/store.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { StreamStart } from '../operation.ts';
+import { repeat } from '../repeat.ts';
 import { Hub } from './hub.ts';
-import { repeat } from './repeat.ts';
 import { EventStream } from './stream.ts';
 import { addStream, findStreams, noteAlive, removeStream, removeStreamsOf } from './stream-store.ts';
 

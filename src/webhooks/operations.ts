@@ -116,7 +116,7 @@ export const webhookOperations = [
     id: 'rotateWebhookSecret',
     tag: 'Store',
     summary: 'Replace the secret of a webhook',
-    description: `Gives the webhook a new secret. For ${previousSecretHours} hours the one before signs, too, so that receivers can change over; one that is older still no longer does.`,
+    description: `Gives the webhook a new secret. For ${previousSecretHours} hours the one before signs, too, so that receivers can change over. An older one stops at once.`,
     stability: 'beta',
     hasSecret: true,
     params: { webhookId },

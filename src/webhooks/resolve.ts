@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isPublicAddress } from './addresses.ts';
 
-/** What is asked for the addresses of a name. Its errors have the codes of `node:dns`. */
+/** Finds the addresses of a name. Its errors have the codes of `node:dns`. */
 export interface NameResolver {
   resolve4(name: string): Promise<string[]>;
   resolve6(name: string): Promise<string[]>;

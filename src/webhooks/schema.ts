@@ -188,7 +188,10 @@ export const Ping = Type.Object(
   {
     type: Type.Literal('ping', { description: 'Tells it from events.', examples: ['ping'] }),
     timestamp: DateTime('When it was asked for, in UTC.', '2026-11-21T09:30:00.000Z'),
-    data: Type.Object({ webhookId: Id('The webhook that it is for.') }, { description: 'Whom it concerns.' }),
+    data: Type.Object(
+      { webhookId: Id('The webhook that it is for.') },
+      { description: 'The webhook that is tried.' },
+    ),
   },
   { title: 'Ping', description: 'A message that tells of no event, to try a webhook.' },
 );
