@@ -201,6 +201,19 @@ test('readers that break off at any moment leave nothing behind', async (t) => {
   await until(() => reader.ids.length === 1);
 });
 
+test('nothing more is read for a reader that breaks off, however much there is', async (t) => {
+  const { store } = await start(t);
+  await addMuch(store);
+  const socket = ask(t, store, { query: '?after=0' });
+  await once(socket, 'data');
+  socket.pause();
+  await sleep(200);
+  const { reads } = store.db.counts;
+  socket.resetAndDestroy();
+  await untilNoneIsOpen(store);
+  assert.ok(store.db.counts.reads - reads < 50, `${store.db.counts.reads - reads} reads`);
+});
+
 test('a request that is gone before its stream begins opens none', async (t) => {
   const { store } = await start(t);
   withoutComments(store);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { Hub } from '../src/events/hub.ts';
@@ -253,8 +253,29 @@ test('readers at one place share a read, but for one that began before they were
   const hub = new Hub({ read } as unknown as Database, changes);
   const [one, other] = [hub.watch(1, () => {}), hub.watch(1, () => {})];
   for (const watch of [one, other]) void watch.read(0);
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
   assert.equal(reads, 1);
   changes.tell(1);
   for (const watch of [one, other]) void watch.read(0);
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
   assert.equal(reads, 2);
+});
+
+test('readers that catch up read a few pages in a turn of the event loop, and workspaces take turns', async () => {
+  const read: number[] = [];
+  const answer = async (_: TemplateStringsArray, workspaceId: number) => {
+    read.push(workspaceId);
+    return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
+  };
+  const hub = new Hub({ read: answer } as unknown as Database, new Changes());
+  const [many, one] = [hub.watch(1, () => {}), hub.watch(2, () => {})];
+  const reading = Array.from({ length: 100 }, (_, after) => many.read(after));
+  reading.push(one.read(0));
+  while (read.length < reading.length) {
+    const before = read.length;
+    await nextTurn();
+    assert.ok(read.length - before <= 2, `${read.length - before} reads in a turn`);
+  }
+  await Promise.all(reading);
+  assert.ok(read.indexOf(2) < 5, `the other workspace waited for ${read.indexOf(2)} reads`);
 });

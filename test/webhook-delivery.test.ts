@@ -288,6 +288,21 @@ test('a slow or rude receiver holds up nobody else', async (t) => {
     assert.equal(attempts[0].error, 'The connection ended before an answer.');
 });
 
+test('however many receivers of one workspace never answer, it has eight attempts at once, and others are sent to', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const [silent, well] = [await startReceiver(t), await startReceiver(t)];
+  silent.behave = () => {};
+  const { key } = await store.addWorkspace('other', false);
+  for (let i = 0; i < 70; i++) await addWebhook(store, silent.url);
+  startDispatcher(store);
+  await addCategory(store);
+  await until(() => silent.messages.length === 8);
+  await store.call('POST', '/store/webhooks', { key, body: { url: well.url } });
+  await store.call('POST', '/categories', { key, body: { name: 'Dragons' } });
+  await until(() => well.messages.length === 1);
+  assert.equal(silent.messages.length, 8);
+});
+
 test('an attempt that is broken off by a stop is not recorded, and another dispatcher repeats it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);

@@ -1,11 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import { join } from '../db/sql.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { Changes } from '../history/changes.ts';
 import { readEvents, type StoredEvent } from '../history/store.ts';
+import { Slots } from '../webhooks/slots.ts';
 
 /** How many events a read returns, and so how much is kept for a reader at most. */
 const batchSize = 100;
+/** How many reads are begun in a turn of the event loop: readers that catch up leave the rest of it to requests. */
+const readsPerTurn = 2;
 /** How many workspaces one question to the database is about. */
 const workspacesPerQuestion = 200;
 
@@ -43,6 +47,7 @@ interface Watched {
 export class Hub {
   readonly #db: Database;
   readonly #watched = new Map<number, Watched>();
+  readonly #slots = new Slots(readsPerTurn, readsPerTurn);
   readonly close: () => void;
 
   constructor(db: Database, changes: Changes) {
@@ -88,9 +93,11 @@ export class Hub {
     const { reads } = watched;
     let reading = reads.get(after);
     if (!reading) {
-      const started = this.#readNow(workspaceId, watched, after).finally(() => {
-        if (reads.get(after) === started) reads.delete(after);
-      });
+      const started = this.#slots
+        .run(workspaceId, () => this.#readNow(workspaceId, watched, after))
+        .finally(() => {
+          if (reads.get(after) === started) reads.delete(after);
+        });
       reads.set(after, started);
       reading = started;
     }
@@ -99,6 +106,7 @@ export class Hub {
 
   async #readNow(workspaceId: number, watched: Watched, after: number): Promise<Batch | undefined> {
     try {
+      await nextTurn();
       const range = { after, upTo: after + batchSize, limit: batchSize };
       const { events, first } = await readEvents(this.#db.read, workspaceId, range);
       return after < first - 1 ? undefined : toBatch(events, after);

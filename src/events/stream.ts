@@ -59,13 +59,9 @@ export class EventStream {
     try {
       while (!this.#isOver) {
         this.#isWoken = false;
-        const batch = await this.#watch.read(this.#after);
-        if (!batch) this.end();
-        else if (batch.events.length === 0) await this.#until(() => this.#isWoken);
-        else {
-          this.#send(batch);
-          await this.#until(() => this.#untaken === 0);
-        }
+        // No variable holds the batch, which would stay for as long as its bytes are not taken.
+        const isSent = this.#send(await this.#watch.read(this.#after));
+        await this.#until(isSent ? () => this.#untaken === 0 : () => this.#isWoken);
       }
     } finally {
       this.end();
@@ -98,16 +94,21 @@ export class EventStream {
     this.#goOn();
   }
 
-  #send({ events, bytes, last }: Batch): void {
+  /** Returns whether there was something to send. */
+  #send(batch: Batch | undefined): boolean {
+    if (!batch) this.end();
+    if (!batch || batch.events.length === 0) return false;
+    const { events, bytes, last } = batch;
     this.#after = last;
     const types = this.#types;
     if (!types) {
       this.#write(bytes);
-      return;
+      return true;
     }
     const wanted = events.filter(({ type }) => types.has(type));
     const place = wanted.at(-1)?.id === last ? '' : `id: ${last}\n\n`;
     this.#write(wanted.map(({ text }) => text).join('') + place);
+    return true;
   }
 
   #write(text: string | Buffer): void {

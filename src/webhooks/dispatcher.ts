@@ -15,6 +15,8 @@ const breathMs = 20;
 /** What is under way at a stop gets so long to end by itself, which every attempt does: else it would be made twice. */
 const usualGraceMs = attemptMs + 1_000;
 const attemptsAtOnce = 64;
+/** So that receivers of one workspace that never answer hold up no other. */
+const attemptsPerWorkspace = 8;
 /** How many webhooks an instance works on; those behind wait for their turn, or go to other instances. */
 const maxHeld = 256;
 
@@ -58,7 +60,12 @@ export class Dispatcher {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#sending = { ...parts, owner: randomUUID(), slots: new Slots(attemptsAtOnce), counts: this.counts };
+    this.#sending = {
+      ...parts,
+      owner: randomUUID(),
+      slots: new Slots(attemptsAtOnce, attemptsPerWorkspace),
+      counts: this.counts,
+    };
   }
 
   start(): void {

@@ -213,7 +213,7 @@ export class Endpoint {
   /** Sends once, when there is room. Undefined: it was not sent, or broken off. */
   #attempt(messageId: string, body: string, failures: number): Promise<Result | undefined> {
     const { slots, clock, random, send } = this.#sending;
-    return slots.run(async () => {
+    return slots.run(this.#webhook.workspaceId, async () => {
       if (clock() >= this.leaseUntilMs) await this.#renew();
       else await this.#readSettings();
       if (!this.#mayGoOn) return undefined;
