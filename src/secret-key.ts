@@ -37,6 +37,16 @@ export class InstallationKey {
     this.#ids = keyFor('message ids');
   }
 
+  /** A salt that no other webhook has. It tells which key it is for. */
+  newSalt(): string {
+    return `${this.fingerprint}.${randomBytes(24).toString('base64url')}`;
+  }
+
+  /** Whether a salt is for this key. With another, what is derived is not what receivers know. */
+  isFor(salt: string): boolean {
+    return salt.startsWith(`${this.fingerprint}.`);
+  }
+
   /** The secret of a webhook, which only its salt needs to be stored for: `whsec_` and 32 bytes in Base64. */
   derive(salt: string): string {
     return secretPrefix + createHmac('sha256', this.#secrets).update(salt).digest('base64');
@@ -76,9 +86,6 @@ export class InstallationKey {
     }
   }
 }
-
-/** A salt that no other webhook has. */
-export const newSalt = () => randomBytes(24).toString('base64url');
 
 /**
  * The key that is set, or else the one in the data folder. Throws ConfigError if there is no setting where instances share a

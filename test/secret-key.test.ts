@@ -8,7 +8,7 @@ import { readConfig } from '../src/config.ts';
 import { closeToOthers } from '../src/data-dir.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { withoutKeys } from '../src/redact.ts';
-import { InstallationKey, installationKey, loadSecretKey, newSalt } from '../src/secret-key.ts';
+import { InstallationKey, installationKey, loadSecretKey } from '../src/secret-key.ts';
 import { ConfigError } from '../src/setting.ts';
 import { temporaryFolder } from './support/folder.ts';
 
@@ -17,12 +17,14 @@ const key = new InstallationKey(text);
 const noModes = process.platform === 'win32' && 'Windows has no modes';
 
 test('a secret follows from the key and its salt, and from nothing else', () => {
-  const salt = newSalt();
+  const salt = key.newSalt();
   const secret = key.derive(salt);
   assert.match(secret, /^whsec_[A-Za-z\d+/]{43}=$/);
   assert.equal(new InstallationKey(text).derive(salt), secret);
-  assert.notEqual(key.derive(newSalt()), secret);
-  assert.notEqual(new InstallationKey(`${text}k`).derive(salt), secret);
+  assert.notEqual(key.derive(key.newSalt()), secret);
+  const other = new InstallationKey(`${text}k`);
+  assert.notEqual(other.derive(salt), secret);
+  assert.deepEqual([key.isFor(salt), other.isFor(salt)], [true, false]);
 });
 
 test('what secrets, ids and fingerprints are stays the same from version to version', () => {
@@ -135,7 +137,7 @@ test('the setting goes before the file; instances that share a database must hav
 });
 
 test('secrets of webhooks are taken out of any text', () => {
-  const [first, second] = [key.derive(newSalt()), `whsec_${'+/-_'.repeat(8)}=`];
+  const [first, second] = [key.derive(key.newSalt()), `whsec_${'+/-_'.repeat(8)}=`];
   assert.equal(withoutKeys(`?a=${first}&b="${second}"`), '?a=whsec_***&b="whsec_***"');
   let encoded = second;
   for (let times = 1; times <= 3; times++) {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { forgetOldEvents } from '../src/history/store.ts';
+import { InstallationKey } from '../src/secret-key.ts';
 import { retryDelaysMs } from '../src/webhooks/schedule.ts';
 import { clearWorkspace } from '../src/workspaces/store.ts';
 import { startDispatcher, startReceiver, until } from './support/dispatching.ts';
@@ -248,6 +249,25 @@ test('after a rotation both secrets sign for a day', async (t) => {
   await send([after, before]);
   store.nowMs += dayMs;
   await send([after]);
+});
+
+test('under another secret key nothing is sent until the secret is replaced, and the delivery and the log say so', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  await addWebhook(store, receiver.url);
+  store.installation.key = new InstallationKey('another key of this installation, for tests');
+  startDispatcher(store);
+  await addCategory(store);
+  await until(async () => (await deliveriesOf(store)).length === 1);
+  const [{ state, attempts }] = await deliveriesOf(store);
+  assert.deepEqual([state, attempts[0].status], ['pending', undefined]);
+  assert.match(attempts[0].error, /^The service has lost the secret of this webhook/);
+  await until(() => store.log.some((line) => line.includes('the secret key is not the one')));
+  const { secret } = (await store.call('POST', '/store/webhooks/1/rotate-secret')).body;
+  store.nowMs += minuteMs;
+  await until(() => receiver.messages.length === 1);
+  const [{ headers, body }] = receiver.messages as [(typeof receiver.messages)[number]];
+  new Verifier(secret).verify(body, receiver.signedNow(headers, body, [secret]));
 });
 
 test('what is no longer kept is not sent, and the delivery says so', async (t) => {

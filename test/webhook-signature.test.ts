@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { InstallationKey, newSalt } from '../src/secret-key.ts';
+import { InstallationKey } from '../src/secret-key.ts';
 import { type Message, signedHeaders } from '../src/webhooks/signature.ts';
 
 const installation = new InstallationKey(randomBytes(32).toString('hex'));
@@ -19,10 +19,10 @@ function isVerified(secret: string, text: string, headers: Record<string, string
 }
 
 test('the reference library verifies what is signed, and nothing that was changed since', () => {
-  const secret = installation.derive(newSalt());
+  const secret = installation.derive(installation.newSalt());
   const headers = signedHeaders(message(), [secret]);
   assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body));
-  assert.ok(!isVerified(installation.derive(newSalt()), body, headers));
+  assert.ok(!isVerified(installation.derive(installation.newSalt()), body, headers));
   assert.ok(!isVerified(secret, body.replace('Rex', 'Max'), headers));
   assert.ok(!isVerified(secret, body, { ...headers, 'webhook-id': installation.messageId('test', 2) }));
   const later = String(Number(headers['webhook-timestamp']) + 1);
@@ -30,12 +30,15 @@ test('the reference library verifies what is signed, and nothing that was change
 });
 
 test('while two secrets hold, who knows either one verifies the message', () => {
-  const [newer, older] = [installation.derive(newSalt()), installation.derive(newSalt())];
+  const [newer, older] = [
+    installation.derive(installation.newSalt()),
+    installation.derive(installation.newSalt()),
+  ];
   const headers = signedHeaders(message(), [newer, older]);
   assert.match(headers['webhook-signature'], /^v1,[A-Za-z\d+/]{43}= v1,[A-Za-z\d+/]{43}=$/);
   assert.ok(isVerified(newer, body, headers));
   assert.ok(isVerified(older, body, headers));
-  assert.ok(!isVerified(installation.derive(newSalt()), body, headers));
+  assert.ok(!isVerified(installation.derive(installation.newSalt()), body, headers));
 });
 
 test('the signature is that of the example in the specification, by the reference library too', () => {

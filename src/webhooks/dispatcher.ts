@@ -57,6 +57,7 @@ export class Dispatcher {
   #asking: Promise<void> | undefined;
   #isStopping = false;
   #isAway = false;
+  #lost = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -133,7 +134,11 @@ export class Dispatcher {
   }
 
   async #look(): Promise<void> {
-    const { workspaces, lag } = await overview(this.#parts.db.read);
+    const { db, key, log } = this.#parts;
+    const { workspaces, lag, lost } = await overview(db.read, key);
+    if (lost > this.#lost)
+      log.error({ webhooks: lost }, 'the secret key is not the one with which secrets of webhooks were made');
+    this.#lost = lost;
     this.#isOverviewDue = false;
     this.#workspaces = workspaces;
     this.lag = lag;

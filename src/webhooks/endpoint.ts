@@ -3,8 +3,9 @@ import type { Transaction } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../errors.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
 import { version } from '../version.ts';
-import { judge, noLongerKept, type Result } from './result.ts';
+import { judge, noLongerKept, type Result, secretLost } from './result.ts';
 import type { Ping } from './schema.ts';
+import type { Outgoing } from './send.ts';
 import type { Sending } from './sending.ts';
 import { signedHeaders } from './signature.ts';
 import { toTime } from './store.ts';
@@ -210,7 +211,7 @@ export class Endpoint {
     return JSON.stringify(ping);
   }
 
-  /** Sends once, when there is room. Undefined: it was not sent, or broken off. */
+  /** Sends once, when there is room. Undefined: it was broken off, or the webhook stands still. */
   #attempt(messageId: string, body: string, failures: number): Promise<Result | undefined> {
     const { slots, clock, random, send } = this.#sending;
     return slots.run(this.#webhook.workspaceId, async () => {
@@ -218,13 +219,10 @@ export class Endpoint {
       else await this.#readSettings();
       if (!this.#mayGoOn) return undefined;
       const startedAtMs = clock();
-      const headers = {
-        'content-type': 'application/json',
-        'user-agent': `Petstore/${version}`,
-        ...signedHeaders({ id: messageId, atMs: startedAtMs, body }, this.#secrets(startedAtMs)),
-      };
       const { signal } = this.#breakOff;
-      const outcome = await send({ url: this.#settings.url, headers, body }, signal);
+      const outcome = this.#sending.key.isFor(this.#settings.salt)
+        ? await send(this.#signed(messageId, body, startedAtMs), signal)
+        : secretLost;
       if (signal.aborted && outcome.error !== undefined) return undefined;
       const { failingSinceMs } = this.#settings;
       const times = { startedAtMs, endedAtMs: clock() };
@@ -232,12 +230,19 @@ export class Endpoint {
     });
   }
 
-  #secrets(nowMs: number): string[] {
-    const { salt, previousSalt, previousUntilMs } = this.#settings;
+  #signed(id: string, body: string, atMs: number): Outgoing {
+    const { url, salt, previousSalt, previousUntilMs } = this.#settings;
     const { key } = this.#sending;
-    return previousSalt !== undefined && nowMs < previousUntilMs
-      ? [key.derive(salt), key.derive(previousSalt)]
-      : [key.derive(salt)];
+    const salts = [salt];
+    if (previousSalt !== undefined && atMs < previousUntilMs && key.isFor(previousSalt))
+      salts.push(previousSalt);
+    const secrets = salts.map((salt) => key.derive(salt));
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': `Petstore/${version}`,
+      ...signedHeaders({ id, atMs, body }, secrets),
+    };
+    return { url, headers, body };
   }
 
   /** Writes what became of an attempt, however long the storage is away, since the attempt would be repeated otherwise. */

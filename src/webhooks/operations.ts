@@ -2,7 +2,6 @@ import Type from 'typebox';
 import { ApiError } from '../errors.ts';
 import { maxWebhooks } from '../limits/plans.ts';
 import { accepted, created, empty, type Installation, operation, page, resource } from '../operation.ts';
-import { newSalt } from '../secret-key.ts';
 import * as deliveries from './deliveries.ts';
 import { disableAfterMs, retryDelaysMs } from './schedule.ts';
 import {
@@ -57,7 +56,7 @@ export const webhookOperations = [
     errors: ['conflict'],
     handle: async (sql, { workspaceId, plan, body, installation }) => {
       assertTarget(body.url, installation);
-      const salt = newSalt();
+      const salt = installation.key.newSalt();
       const webhook = await store.createWebhook(sql, workspaceId, body, { salt, max: maxWebhooks[plan] });
       return { ...webhook, secret: installation.key.derive(salt) };
     },
@@ -122,7 +121,7 @@ export const webhookOperations = [
     params: { webhookId },
     success: resource(WebhookWithSecret, 'The webhook, with its new secret.', withoutSecret),
     handle: async (sql, { workspaceId, params, installation }) => {
-      const salt = newSalt();
+      const salt = installation.key.newSalt();
       const webhook = await store.rotateSecret(sql, workspaceId, params.webhookId, salt);
       return { ...webhook, secret: installation.key.derive(salt) };
     },

@@ -50,6 +50,13 @@ export function judge(
   };
 }
 
+/** Of an attempt that nobody could verify, since the key of the installation is another than when the secret was made. */
+export const secretLost: Outcome = {
+  durationMs: 0,
+  error:
+    'The service has lost the secret of this webhook, so nothing was sent. Replace it with rotate-secret.',
+};
+
 /** Of a delivery whose event is no longer kept, so that there is nothing to send. */
 export const noLongerKept = (atMs: number): Result => ({
   attempt: { at: toTime(atMs), durationMs: 0, error: 'The event is no longer kept, so it was not sent.' },

@@ -2,6 +2,7 @@ import type { Transaction } from '../db/database.ts';
 import { fragment, type Row, type Sql } from '../db/sql.ts';
 import type { StoredEvent } from '../history/store.ts';
 import type { EventType } from '../history/types.ts';
+import type { InstallationKey } from '../secret-key.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Result } from './result.ts';
 import { disableWebhook, toTypes } from './store.ts';
@@ -40,16 +41,25 @@ export class LeaseLostError extends Error {}
 
 const settings = fragment`url, types, enabled, salt, previous_salt, previous_until_ms, position, failing_since_ms`;
 
-/** The workspaces with enabled webhooks, and by how many events the slowest webhook of all is behind. */
-export async function overview(sql: Sql): Promise<{ workspaces: Set<number>; lag: number }> {
+/**
+ * The workspaces with enabled webhooks, by how many events the slowest webhook of all is behind, and how many have a secret
+ * of another key.
+ */
+export async function overview(
+  sql: Sql,
+  { fingerprint }: Pick<InstallationKey, 'fingerprint'>,
+): Promise<{ workspaces: Set<number>; lag: number; lost: number }> {
   const rows = await sql`
-    select w.workspace_id, max(s.last_id - w.position) from webhooks w
+    select w.workspace_id, max(s.last_id - w.position),
+      count(case when w.salt like ${`${fingerprint}.%`} then null else 1 end)
+    from webhooks w
     join workspaces k on k.id = w.workspace_id
     left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events'
     where w.enabled = 1 group by w.workspace_id`;
   return {
     workspaces: new Set(rows.map(([workspaceId]) => Number(workspaceId))),
     lag: Math.max(0, ...rows.map(([, lag]) => Number(lag))),
+    lost: rows.reduce((sum, [, , lost]) => sum + Number(lost), 0),
   };
 }
 
