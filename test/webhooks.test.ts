@@ -190,6 +190,15 @@ test('a ping is a pending delivery until it is sent, and lists show the newest f
   assert.equal((await store.call('POST', '/store/webhooks/3/ping')).status, 404);
 });
 
+test('ten pings of a webhook may wait to be sent, and no more', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  for (const url of ['https://hooks.example.com/', 'https://other.example.com/'])
+    await store.call('POST', '/store/webhooks', { body: { url } });
+  const ping = async (id: number) => (await store.call('POST', `/store/webhooks/${id}/ping`)).status;
+  for (let i = 0; i < 10; i++) assert.equal(await ping(1), 202);
+  assert.deepEqual([await ping(1), await ping(2)], [409, 202]);
+});
+
 test('nothing can be sent to a webhook that is disabled', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);

@@ -11,6 +11,8 @@ import { getWebhook, lockWebhook, toTime } from './store.ts';
 
 /** The time of an attempt that is due before all others. */
 export const atOnce = 0;
+/** Each ping is a request to somebody else's server, so those that wait for a slow one do not pile up. */
+export const maxWaitingPings = 10;
 
 const columns = fragment`id, webhook_id, message_id, event_id, type, state, attempts, next_attempt_at_ms, created_at_ms`;
 
@@ -32,7 +34,7 @@ export async function listDeliveries(
   return toPage(rows, page.limit, toDelivery);
 }
 
-/** Leaves a ping to the dispatcher. Throws `conflict` if the webhook is disabled. */
+/** Leaves a ping to the dispatcher. Throws `conflict` if the webhook is disabled, or if as many wait as may. */
 export async function createPing(
   sql: Transaction,
   workspaceId: number,
@@ -41,6 +43,16 @@ export async function createPing(
 ): Promise<Delivery> {
   const id = await allocateIds(sql, workspaceId, 'deliveries');
   await assertEnabled(sql, workspaceId, webhookId);
+  const waiting = await sql`
+    select id from deliveries
+    where workspace_id = ${workspaceId} and webhook_id = ${webhookId} and next_attempt_at_ms = ${atOnce}
+    limit ${maxWaitingPings}`;
+  if (waiting.length === maxWaitingPings) {
+    throw new ApiError(
+      'conflict',
+      `${maxWaitingPings} deliveries of the webhook wait to be sent. Let them go first.`,
+    );
+  }
   const [row] = await sql`
     insert into deliveries (workspace_id, id, webhook_id, message_id, type, state, attempts, failures, series,
       next_attempt_at_ms, created_at_ms)

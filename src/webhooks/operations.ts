@@ -99,8 +99,7 @@ export const webhookOperations = [
     id: 'pingWebhook',
     tag: 'Store',
     summary: 'Try a webhook',
-    description:
-      'Sends a `ping` to the webhook at once, and answers before it is sent. `listDeliveries` tells what became of it. Refused with `conflict` while the webhook is disabled.',
+    description: `Sends a \`ping\` to the webhook at once, and answers before it is sent. \`listDeliveries\` tells what became of it. Refused with \`conflict\` while the webhook is disabled, or while ${deliveries.maxWaitingPings} pings, or deliveries that are sent again by hand, wait for their turn.`,
     stability: 'beta',
     params: { webhookId },
     success: accepted(Delivery, 'The delivery of the ping.'),
