@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { guides } from '../src/openapi/guides.ts';
@@ -157,4 +158,38 @@ test('"webhooks listen" prints what happens, resumes after a restart of the serv
   );
   await until(() => listening.output().split('\n').length === 3);
   assert.match(listening.output(), /^#\d+ \S+Z pet\.updated → 204 in \d+ ms\n#/);
+});
+
+test('"webhooks listen" bears with a server that means harm: no flood, no endless line, no redirect, nothing for a terminal to obey', async (t) => {
+  const listenTo = async (serve: RequestListener) => {
+    const server = createServer(serve).listen(0, '127.0.0.1');
+    t.after(() => server.close().closeAllConnections());
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const args = ['webhooks', 'listen', '--key', 'k', '--url', `http://127.0.0.1:${port}/v1`];
+    return start(t, [process.execPath, bin, ...args], environment({}));
+  };
+  let asked = 0;
+  const impatient = await listenTo((_request, response) => {
+    asked++;
+    response.writeHead(410, { 'retry-after': '99999999999' });
+    response.end('{"message":"\\u001b[2J"}');
+  });
+  let turn = 0;
+  const hostile = await listenTo((_request, response) => {
+    if (turn++ > 0) return void response.writeHead(302, { location: '/v1/elsewhere' }).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'last-event-id': '0' });
+    const event = { id: 1, type: '\u001b[2J', timestamp: '\u0007', data: { name: '\u009b2J' } };
+    response.write(`data: ${JSON.stringify(event)}\n\ndata: `);
+    const filling = setInterval(() => response.write('x'.repeat(500_000)), 5);
+    response.once('close', () => clearInterval(filling));
+  });
+  await once(hostile.child, 'exit');
+  assert.match(hostile.errors(), /The stream broke[\s\S]*The answer is 302\./);
+  assert.equal(turn, 2);
+  assert.equal(hostile.output(), '#1 \\u0007 \\u001b[2J {"name":"\\u009b2J"}\n');
+  await until(() => asked > 0);
+  await sleep(100);
+  assert.ok(asked <= 2, `asked ${asked} times`);
+  assert.match(impatient.errors(), /^\\u001b\[2J /);
 });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { Event } from '../events/schema.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
+import { controls } from './output.ts';
 
 /** What to listen to, and what to do with each event. */
 export interface ListenOptions {
@@ -21,7 +22,10 @@ export interface ListenOptions {
 /** The service sends something at least every 15 seconds. */
 const silenceMs = 40_000;
 const forwardWithinMs = 15_000;
-const retryMs = 2_000;
+/** When to ask again at the earliest, and at the latest. */
+const [retryMs, maxRetryMs] = [2_000, 24 * 60 * 60_000];
+/** Of an event, or of an error, more than any has. */
+const maxCharacters = 1_000_000;
 
 /**
  * Opens the stream of events and goes on until the process ends: after a cut it resumes behind the last event. Throws what the
@@ -33,9 +37,8 @@ export async function listen(options: ListenOptions): Promise<never> {
   let position = options.after;
   const handle = async (event: Event, json: string) => {
     const outcome = forwardTo ? ` → ${await forward(forwardTo, event, json, secret)}` : '';
-    console.log(
-      asJson ? json : `#${event.id} ${event.timestamp} ${event.type}${outcome || ` ${dataOf(json)}`}`,
-    );
+    const line = `#${event.id} ${event.timestamp} ${event.type}${outcome || ` ${dataOf(json)}`}`;
+    console.log(visible(asJson ? json : line));
     if (asJson && outcome) note(`#${event.id}${outcome}`);
   };
   for (;;) {
@@ -48,9 +51,9 @@ export async function listen(options: ListenOptions): Promise<never> {
     } else if (response?.status === 410) {
       note(`${await messageOf(response)} Going on from now.`);
       position = undefined;
-      continue;
     }
-    await sleep(Number(response?.headers.get('retry-after') ?? 0) * 1_000 || retryMs);
+    const retryAfterMs = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
+    await sleep(Math.min(Math.max(retryMs, retryAfterMs || 0), maxRetryMs));
   }
 }
 
@@ -65,6 +68,7 @@ async function open(
   try {
     response = await fetch(`${baseUrl}/store/events/stream?${query}`, {
       headers: { authorization: `Bearer ${key}` },
+      redirect: 'manual',
     });
   } catch (error) {
     note(`${baseUrl} cannot be reached (${reasonOf(error)}). Trying again.`);
@@ -84,7 +88,10 @@ async function readAll(
 ): Promise<number> {
   let position = start;
   const arrived: string[] = [];
-  const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
+  const parser = createParser({
+    onEvent: ({ data }) => arrived.push(data),
+    maxBufferSize: maxCharacters,
+  });
   const decoder = new TextDecoder();
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   try {
@@ -101,6 +108,7 @@ async function readAll(
     }
   } catch (error) {
     note(`The stream broke (${reasonOf(error)}).`);
+    await reader.cancel().catch(() => {});
     return position;
   }
 }
@@ -125,7 +133,11 @@ async function forward(url: URL, event: Event, body: string, secret: string): Pr
 }
 
 /** Notes go to standard error, so that standard output holds events alone. */
-const note = (text: string) => console.error(text);
+const note = (text: string) => console.error(visible(text));
+
+/** Control characters as JSON can write them, since a terminal might obey them. */
+const visible = (text: string) =>
+  text.replace(controls, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const dataOf = (json: string) => JSON.stringify(JSON.parse(json).data);
 
@@ -136,8 +148,13 @@ function reasonOf(error: unknown): string {
 }
 
 async function messageOf(response: Response): Promise<string> {
-  const text = await response.text().catch(() => '');
+  let text = '';
+  const decoder = new TextDecoder();
   try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > maxCharacters) break;
+    }
     return JSON.parse(text).message ?? `The answer is ${response.status}.`;
   } catch {
     return `The answer is ${response.status}.`;

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 
 /** Control characters, which a terminal might obey instead of showing them. */
-const controls = /\p{Cc}/gu;
+export const controls = /\p{Cc}/gu;
 
 type Cell = string | number | undefined;
 
