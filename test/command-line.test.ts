@@ -11,7 +11,7 @@ import { fetchChecked } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { ampleKey, petstore, petstoreInTurn, startService } from './support/service.ts';
 import { openTestStorage, temporaryStorage } from './support/storage.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 /** Less than the ten seconds that a stop gives to requests; the rest is for busy machines. */
 const stopsWithinMs = 8_000;

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../src/keys/key.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
+import { until } from './support/until.ts';
 
 const body = '{"name":"Dragons"}';
 
@@ -145,11 +146,3 @@ test('Keep-Alive promises no longer than an idle connection lives', async (t) =>
     await until(() => ours.timeout > Number(promised) * 1_000);
   }
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  const endMs = performance.now() + 20_000;
-  while (!holds()) {
-    assert.ok(performance.now() < endMs, 'it does not come');
-    await sleep(5);
-  }
-}

@@ -12,7 +12,7 @@ import { fetchChecked } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { ampleKey, bin, environment, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 /** Where `.ci/run` puts the library that the Python receiver needs. */
 const pythonPath = fileURLToPath(new URL('../node_modules/.cache/python', import.meta.url));

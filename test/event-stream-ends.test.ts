@@ -13,7 +13,7 @@ import { type Options, type Petstore, startPetstore } from './support/petstore.t
 import { ampleKey, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 import { openStream } from './support/streams.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 const path = '/v1/store/events/stream';
 const minuteMs = 60_000;

@@ -7,7 +7,8 @@ import { emptyDatabase, load, patienceMs } from './support/instances.ts';
 import { type Options, Petstore } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
 import { openStream, Reader } from './support/streams.ts';
-import { needsValkey, startValkey, until } from './support/valkey.ts';
+import { until } from './support/until.ts';
+import { needsValkey, startValkey } from './support/valkey.ts';
 
 /** Of all instances. */
 const clock = () => Date.parse('2026-06-01T12:00:00Z');

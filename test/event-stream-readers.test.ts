@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
 import { chromium } from 'playwright-core';
 import { type Petstore, startPetstore } from './support/petstore.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 const browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const name = 'Drägons 🐉';

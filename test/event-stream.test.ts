@@ -11,7 +11,7 @@ import { exchange } from './support/exchange.ts';
 import { fetchChecked, Petstore, startPetstore } from './support/petstore.ts';
 import { openTestStorage } from './support/storage.ts';
 import { openStream, Reader } from './support/streams.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 const path = '/store/events/stream';
 

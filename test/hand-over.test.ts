@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { ampleKey, bin, environment, petstore, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 /** It takes a second at most. The rest is for slow machines, and less than a stop on SIGTERM may take. */
 const endsWithinMs = 8_000;

@@ -10,7 +10,8 @@ import { fetchChecked, type JsonAnswer, type Options, Petstore, startPetstore } 
 import { freePort } from './support/port.ts';
 import { petstore, startService } from './support/service.ts';
 import { openTestStorage, temporaryStorage, testDatabaseUrl } from './support/storage.ts';
-import { needsValkey, startCluster, startValkey, until } from './support/valkey.ts';
+import { until } from './support/until.ts';
+import { needsValkey, startCluster, startValkey } from './support/valkey.ts';
 
 /** For what must not fail however busy the machine is. */
 const patienceMs = 10_000;

@@ -7,7 +7,7 @@ import { needsNginx, startNginx } from './support/nginx.ts';
 import { type Options, type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { openStream } from './support/streams.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 /** How many requests one address may have under way. */
 const maxConnections = 100;

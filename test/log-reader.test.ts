@@ -9,7 +9,7 @@ import { maxWaiting } from '../src/log/output.ts';
 import { freePort } from './support/port.ts';
 import { ampleKey, bin, environment, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
 

@@ -13,7 +13,7 @@ import { assertDeclared, postgresCatalog } from './support/schema.ts';
 import { petstore } from './support/service.ts';
 import { StallingProxy } from './support/stalling-proxy.ts';
 import { run } from './support/storage.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 /** By then any request is answered, also on a busy machine: three times its own deadline. */
 const answeredMs = 3 * requestDeadlineMs;

@@ -9,8 +9,9 @@ import { forgetOldEvents } from '../src/history/store.ts';
 import { InstallationKey } from '../src/secret-key.ts';
 import { retryDelaysMs } from '../src/webhooks/schedule.ts';
 import { clearWorkspace } from '../src/workspaces/store.ts';
-import { startDispatcher, startReceiver, until } from './support/dispatching.ts';
+import { startDispatcher, startReceiver } from './support/dispatching.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
+import { until } from './support/until.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { leaseMs } from '../src/webhooks/endpoint.ts';
 import { clockAhead } from './support/clock.ts';
-import { startDispatcher, startReceiver, until } from './support/dispatching.ts';
+import { startDispatcher, startReceiver } from './support/dispatching.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { emptyDatabase, startInstances } from './support/instances.ts';
 import { fetchChecked, type Petstore } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
 import { ampleKey, petstore, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
+import { until } from './support/until.ts';
 
 const addCategory = (store: Petstore, name: string) => store.call('POST', '/categories', { body: { name } });
 const idsOf = ({ messages }: { messages: { body: string }[] }) =>

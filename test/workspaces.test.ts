@@ -10,7 +10,7 @@ import { startPetstore } from './support/petstore.ts';
 import { fill } from './support/resources.ts';
 import { petstore } from './support/service.ts';
 import { openStream } from './support/streams.ts';
-import { until } from './support/valkey.ts';
+import { until } from './support/until.ts';
 
 test('two workspaces with the same ids never see each other, on any operation', async (t) => {
   const store = await startPetstore(t);

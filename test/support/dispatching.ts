@@ -3,24 +3,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/history/changes.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
 import { type Outcome, type Outgoing, send } from '../../src/webhooks/send.ts';
 import { signedHeaders } from '../../src/webhooks/signature.ts';
 import { type Petstore, testPolicy } from './petstore.ts';
-
-const patienceMs = 20_000;
-
-/** Waits until this is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, withinMs = patienceMs): Promise<void> {
-  const endMs = performance.now() + withinMs;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < endMs, `it did not come about: ${isSo}`);
-    await sleep(10);
-  }
-}
 
 export interface Message {
   headers: IncomingHttpHeaders;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
 import { assertAsDescribed } from './description.ts';
-import { until } from './valkey.ts';
+import { until } from './until.ts';
 
 /** An event as a reader gets it. */
 export interface SeenEvent {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'iovalkey';
 import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
+import { until } from './until.ts';
 
 const command = 'redis-server';
 const isInstalled = spawnSync(command, ['--version']).status === 0;
@@ -78,13 +78,4 @@ export async function startCluster(t: TestContext): Promise<ValkeyServer[]> {
     client.disconnect();
   }
   return servers;
-}
-
-/** Waits until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`This never came to hold: ${holds}`);
-    await sleep(20);
-  }
 }
