@@ -2,14 +2,8 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
 import { assertAsDescribed } from './description.ts';
+import type { Event } from './history.ts';
 import { until } from './until.ts';
-
-/** An event as a reader gets it. */
-export interface SeenEvent {
-  id: number;
-  type: string;
-  data: object;
-}
 
 interface Options {
   key: string;
@@ -41,12 +35,13 @@ export class Reader {
   }
 
   /** What has come, whole events only. */
-  get events(): SeenEvent[] {
+  get events(): Event[] {
     return this.#blocks.flatMap((block) => {
       const [, id, type, data] = /^id: (\d+)\nevent: (\S+)\ndata: (.+)$/.exec(block) ?? [];
-      return data === undefined
-        ? []
-        : [{ id: Number(id), type: type as string, data: JSON.parse(data).data }];
+      if (data === undefined) return [];
+      const event: Event = JSON.parse(data);
+      assert.deepEqual([Number(id), type], [event.id, event.type]);
+      return [event];
     });
   }
 

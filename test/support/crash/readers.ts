@@ -3,36 +3,47 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Event, Follower, type Lists, readEvents } from '../history.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
 import type { Service } from '../service.ts';
+import { Reader as Stream } from '../streams.ts';
+import { until } from '../until.ts';
 import { onlyKilled } from './client.ts';
 
 /** Follows the history while the service runs, is cut off by each kill, and goes on where it was. */
-export interface Reader {
-  /** What it knows by the history alone. */
-  readonly lists: Lists | undefined;
+export abstract class Reader {
   /** Every event that it has seen, in the order in which it saw them. */
-  readonly events: readonly Event[];
-  readUntilKilled(service: Service): Promise<void>;
-  /** Reads on until it has seen everything. */
-  readToEnd(service: Service): Promise<void>;
-}
-
-/** Asks for the events after the last one that it has seen, again and again. */
-export class Poller implements Reader {
   readonly events: Event[] = [];
+  protected readonly key: string;
   readonly #follower = new Follower();
-  readonly #key: string;
   /** What the lists showed after the one marker that there is. */
   readonly #seeded: Lists;
 
   constructor(key: string, seeded: Lists) {
-    this.#key = key;
+    this.key = key;
     this.#seeded = seeded;
   }
 
+  /** What it knows by the history alone. */
   get lists(): Lists | undefined {
     return this.#follower.lists;
   }
 
+  /** The id of the last event that it has seen. */
+  protected get position(): number {
+    return this.#follower.position;
+  }
+
+  protected see(event: Event): void {
+    this.#follower.follow(event);
+    if (event.type === 'workspace.seeded') this.#follower.lists = new Map(this.#seeded);
+    this.events.push(event);
+  }
+
+  abstract readUntilKilled(service: Service): Promise<void>;
+  /** Reads on until it has seen the event `lastId`. */
+  abstract readUpTo(service: Service, lastId: number): Promise<void>;
+}
+
+/** Asks for the events after the last one that it has seen, again and again. */
+export class Poller extends Reader {
   async readUntilKilled(service: Service): Promise<void> {
     for (;;) {
       const count = await this.#readPage(service).catch((error) => onlyKilled(service, error));
@@ -41,19 +52,42 @@ export class Poller implements Reader {
     }
   }
 
-  async readToEnd(service: Service): Promise<void> {
-    while ((await this.#readPage(service)) > 0);
+  async readUpTo(service: Service, lastId: number): Promise<void> {
+    while (this.position < lastId) await this.#readPage(service);
   }
 
   async #readPage(service: Service): Promise<number> {
-    const path = `/store/events?limit=100&after=${this.#follower.position}`;
-    const { body } = await get(service, this.#key, path);
-    for (const event of body as Event[]) {
-      this.#follower.follow(event);
-      if (event.type === 'workspace.seeded') this.#follower.lists = new Map(this.#seeded);
-      this.events.push(event);
-    }
+    const path = `/store/events?limit=100&after=${this.position}`;
+    const { body } = await get(service, this.key, path);
+    for (const event of body) this.see(event);
     return body.length;
+  }
+}
+
+/** Has a stream open, and opens the next one behind the last event that it has seen. */
+export class StreamReader extends Reader {
+  async readUntilKilled(service: Service): Promise<void> {
+    const stream = this.#open(service);
+    await stream.untilEnded();
+    assert.ok(service.child.killed, 'a stream lasts as long as the service');
+    this.#take(stream);
+  }
+
+  async readUpTo(service: Service, lastId: number): Promise<void> {
+    if (this.position === lastId) return;
+    const stream = this.#open(service);
+    await until(() => (stream.place ?? 0) >= lastId || stream.ended !== 'no');
+    stream.cut();
+    this.#take(stream);
+  }
+
+  #open({ origin }: Service): Stream {
+    return new Stream(origin, { key: this.key, headers: { 'last-event-id': String(this.position) } });
+  }
+
+  #take({ status, text, events }: Stream): void {
+    assert.ok(status === 200 || text === '', `${status} ${text}`);
+    for (const event of events) this.see(event);
   }
 }
 

@@ -4,7 +4,7 @@ import { ampleKey, startService } from '../service.ts';
 import { temporaryStorage } from '../storage.ts';
 import { Client, clientCount } from './client.ts';
 import { randomFrom } from './random.ts';
-import { Poller, type Reader } from './readers.ts';
+import { Poller, type Reader, StreamReader } from './readers.ts';
 import { type CrashRound, Store } from './store.ts';
 
 const killAfterMs = { min: 100, max: 400 };
@@ -17,8 +17,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
   const key = ampleKey(folder);
   const store = new Store(folder, key);
   const seeded = await store.begin(service);
-  // Whoever else follows the history joins them here.
-  const readers: Reader[] = [new Poller(key, seeded)];
+  const readers: Reader[] = [new Poller(key, seeded), new StreamReader(key, seeded)];
   const clients = Array.from({ length: clientCount }, (_, i) => new Client(i, store, random));
   for (let round = 0; round < rounds; round++) {
     store.counts = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0, events: 0 };

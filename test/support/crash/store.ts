@@ -171,7 +171,7 @@ export class Store {
     const stored = await this.#stored(async () => {});
     const events = await readAnew(service, this.#key, this.#position);
     for (const reader of readers) {
-      await reader.readToEnd(service);
+      await reader.readUpTo(service, this.#position + events.length);
       assert.deepEqual(reader.events.slice(this.#position), events, 'what was seen before the kill is kept');
       assert.deepEqual(reader.lists, stored, 'the history leads to what is stored');
     }
