@@ -2,6 +2,7 @@
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { crash } from '../test/support/crash/rounds.ts';
+import { type CrashRound, noCounts } from '../test/support/crash/store.ts';
 
 const { values } = parseArgs({
   options: {
@@ -13,17 +14,18 @@ const rounds = Number(values.rounds);
 
 test(`${rounds} crashes under load from seed ${values.seed}`, async (t) => {
   const startMs = performance.now();
-  const sum = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0, events: 0 };
+  const sum: CrashRound = { ...noCounts };
   let round = 0;
   for await (const counts of crash(t, rounds, Number(values.seed))) {
-    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+    for (const name of Object.keys(sum) as (keyof CrashRound)[]) sum[name] += counts[name];
     console.log(`round ${++round}: ${inWords(counts)}`);
   }
   const seconds = Math.round((performance.now() - startMs) / 1000);
   console.log(`${round} rounds in ${seconds} s: ${inWords(sum)}`);
 
-  function inWords({ answered, refused, unanswered, kept, replayed, events }: typeof sum): string {
-    const cutOff = `${unanswered} cut off (${kept} kept)`;
-    return `${answered} writes answered, ${refused} refused, ${cutOff}, ${replayed} replayed, ${events} events`;
+  function inWords(counts: CrashRound): string {
+    const { answered, refused, unanswered, kept, replayed } = counts;
+    const writes = `${answered} writes answered, ${refused} refused, ${unanswered} cut off (${kept} kept), ${replayed} replayed`;
+    return `${writes}, ${counts.events} events, ${counts.received} sent to the webhook (${counts.again} again)`;
   }
 });

@@ -19,8 +19,8 @@ test('an answered write survives kill -9 at once after the answer', async (t) =>
   }
 });
 
-test('kill -9 under load: answered writes are there, others are wholly there or wholly absent', async (t) => {
-  for await (const { answered, unanswered } of crash(t, 2, 20_261_121)) {
-    assert.ok(answered > 0 && unanswered > 0, 'the service was killed while it worked');
+test('kill -9 under load: answered writes are kept and told to readers and a webhook, others wholly or not at all', async (t) => {
+  for await (const { answered, unanswered, received } of crash(t, 2, 20_261_121)) {
+    assert.ok(answered > 0 && unanswered > 0 && received > 0, 'the service was ended while it worked');
   }
 });

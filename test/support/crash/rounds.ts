@@ -1,39 +1,78 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ampleKey, startService } from '../service.ts';
+import { leaseMs } from '../../../src/webhooks/endpoint.ts';
+import { clockAhead } from '../clock.ts';
+import { ampleKey, type Service, startService } from '../service.ts';
 import { temporaryStorage } from '../storage.ts';
 import { Client, clientCount } from './client.ts';
 import { randomFrom } from './random.ts';
 import { Poller, type Reader, StreamReader } from './readers.ts';
-import { type CrashRound, Store } from './store.ts';
+import { Receiver } from './receiver.ts';
+import { type CrashRound, noCounts, Store } from './store.ts';
 
 const killAfterMs = { min: 100, max: 400 };
+/** To one webhook: a new event, and two that are sent again. */
+const attemptsAtOnce = 3;
 
-/** Kills the service under load again and again, on one data folder, and yields what came of each round. */
+/**
+ * Kills the service under load again and again, on one data folder, and yields what came of each round. After them comes one
+ * in which it is stopped in order.
+ */
 export async function* crash(t: TestContext, rounds: number, seed: number): AsyncGenerator<CrashRound> {
   const folder = await temporaryStorage(t);
   const random = randomFrom(seed);
-  let service = await startService(t, folder, { LOG_LEVEL: 'warn' });
+  let aheadMs = 0;
+  let service = await start();
   const key = ampleKey(folder);
   const store = new Store(folder, key);
+  const receiver = await Receiver.start(t, service, key, random);
   const seeded = await store.begin(service);
-  const readers: Reader[] = [new Poller(key, seeded), new StreamReader(key, seeded)];
+  const poller = new Poller(key, seeded);
+  const readers: Reader[] = [poller, new StreamReader(key, seeded)];
   const clients = Array.from({ length: clientCount }, (_, i) => new Client(i, store, random));
-  for (let round = 0; round < rounds; round++) {
-    store.counts = { answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0, events: 0 };
+  let repeats = 0;
+  for (let round = 1; round <= rounds; round++) {
+    receiver.isCalm = round === rounds;
+    // By the clock of the next start nobody holds the webhook any more, and what was refused is due.
+    aheadMs += leaseMs;
+    const counts = await run('SIGKILL');
+    repeats += counts.again;
+    yield counts;
+  }
+  assert.ok(repeats <= attemptsAtOnce * rounds, 'a kill repeats what was under way and no more');
+  const [received, known] = [receiver.received, poller.events.length];
+  yield await run('SIGTERM');
+  receiver.assertHasOnce(poller.events.slice(known), received);
+  receiver.assertGenuine(poller.events);
+  await service.stop('SIGKILL');
+
+  function start(): Promise<Service> {
+    return startService(t, folder, { LOG_LEVEL: 'warn', ...clockAhead(aheadMs).env });
+  }
+
+  /** Ends the service under load, starts it again, and holds what it then shows against what it had answered. */
+  async function run(signal: 'SIGKILL' | 'SIGTERM'): Promise<CrashRound> {
+    store.counts = { ...noCounts };
     const load = Promise.all([
       ...clients.map((client) => client.writeUntilKilled(service)),
       ...readers.map((reader) => reader.readUntilKilled(service)),
     ]);
     await Promise.race([load, store.hasAnswered(service, clientCount)]);
     await Promise.race([load, sleep(killAfterMs.min + random(killAfterMs.max - killAfterMs.min))]);
-    await service.stop('SIGKILL');
+    const ended = await service.stop(signal);
+    if (signal === 'SIGTERM') assert.equal(ended.code, 0, service.output());
     await load;
-    service = await startService(t, folder, { LOG_LEVEL: 'warn' });
+    service = await start();
     await store.assertKept(clients);
     await store.assertReplays(service, clients, random);
     await store.assertTold(service, readers);
-    yield store.counts;
+    await receiver.untilNear(poller.events.length);
+    if (receiver.isCalm) {
+      await receiver.untilSettled(service, poller.events.length);
+      // The mark of the seeded store was there before the webhook.
+      receiver.assertHas(poller.events.slice(1));
+    }
+    return Object.assign(store.counts, receiver.takeCounts());
   }
-  await service.stop('SIGKILL');
 }

@@ -32,7 +32,15 @@ export interface CrashRound {
   replayed: number;
   /** What the history tells of them all. */
   events: number;
+  /** Requests that the receiver of the webhook has had, and how many of them repeated what it had accepted. */
+  received: number;
+  again: number;
 }
+
+export const noCounts: Readonly<CrashRound> = {
+  ...{ answered: 0, refused: 0, unanswered: 0, kept: 0, replayed: 0 },
+  ...{ events: 0, received: 0, again: 0 },
+};
 
 /** What the service has answered, and thus must have kept. */
 export class Store {

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TestContext } from 'node:test';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { type Message, startReceiver } from '../dispatching.ts';
+import type { Event } from '../history.ts';
+import { fetchChecked } from '../petstore.ts';
+import type { Service } from '../service.ts';
+import { until } from '../until.ts';
+import type { Random } from './random.ts';
+import type { CrashRound } from './store.ts';
+
+const slowMs = 50;
+/** By how many events it may be behind when a round begins. */
+const maxBehind = 100;
+
+type Counts = Pick<CrashRound, 'received' | 'again'>;
+
+/** The receiver of a webhook of all that happens in the demonstration. */
+export class Receiver {
+  /** Whether it takes everything at once. Otherwise it refuses some events at first, and is slow about others. */
+  isCalm = false;
+  readonly #messages: Message[];
+  readonly #key: string;
+  readonly #verifier: Verifier;
+  readonly #random: Random;
+  #counts: Counts = { received: 0, again: 0 };
+  #lastId = 0;
+  /** Ids of the events that it has heard of, and of those that it has answered with success. */
+  readonly #known = new Set<number>();
+  readonly #accepted = new Set<number>();
+
+  /** Adds the webhook, which gets what happens from then on. */
+  static async start(t: TestContext, { origin }: Service, key: string, random: Random): Promise<Receiver> {
+    const server = await startReceiver(t);
+    const body = { url: server.url };
+    const added = await fetchChecked(origin, 'POST', '/store/webhooks', { key, body });
+    assert.equal(added.status, 201, added.text);
+    const receiver = new Receiver(server.messages, key, added.body.secret, random);
+    server.behave = (request, response) => receiver.#answer(request, response);
+    return receiver;
+  }
+
+  private constructor(messages: Message[], key: string, secret: string, random: Random) {
+    this.#messages = messages;
+    this.#key = key;
+    this.#verifier = new Verifier(secret);
+    this.#random = random;
+  }
+
+  /** How many requests it has had. */
+  get received(): number {
+    return this.#messages.length;
+  }
+
+  /** How many requests it has had since it was asked, and how many of them repeated what it had accepted. */
+  takeCounts(): Counts {
+    const counts = this.#counts;
+    this.#counts = { received: 0, again: 0 };
+    return counts;
+  }
+
+  #answer({ socket }: IncomingMessage, response: ServerResponse): void {
+    const id = idOf(this.#messages.at(-1) as Message);
+    this.#counts.received++;
+    if (this.#accepted.has(id)) this.#counts.again++;
+    this.#lastId = Math.max(this.#lastId, id);
+    const accept = () => {
+      this.#accepted.add(id);
+      response.writeHead(204).end();
+    };
+    const mood = this.isCalm || this.#known.has(id) ? 'well' : moods[this.#random(moods.length)];
+    this.#known.add(id);
+    if (mood === 'failing') response.writeHead(500).end();
+    else if (mood === 'rude') socket.resetAndDestroy();
+    else if (mood === 'slow') setTimeout(accept, slowMs);
+    else accept();
+  }
+
+  /** Waits until not much is left to come, since writers are faster. */
+  async untilNear(lastId: number): Promise<void> {
+    await until(() => this.#lastId >= lastId - maxBehind);
+  }
+
+  /** Waits until the last event has come, and nothing is left to be sent again. */
+  async untilSettled({ origin }: Service, lastId: number): Promise<void> {
+    await until(() => this.#accepted.has(lastId));
+    const path = '/store/webhooks/1/deliveries?state=pending';
+    await until(async () => (await fetchChecked(origin, 'GET', path, { key: this.#key })).text === '[]');
+  }
+
+  /** Each of these events was answered with success. */
+  assertHas(events: readonly Event[]): void {
+    const missing = events.filter(({ id }) => !this.#accepted.has(id));
+    assert.deepEqual(missing, [], 'every event has reached the receiver');
+  }
+
+  /** Behind its first `after` requests it has had these events, once each, in order. */
+  assertHasOnce(events: readonly Event[], after: number): void {
+    assert.deepEqual(
+      this.#messages.slice(after).map(idOf),
+      events.map(({ id }) => id),
+    );
+  }
+
+  /** Every request has told an event of this history, under one webhook-id, signed with the secret. */
+  assertGenuine(history: readonly Event[]): void {
+    const messageIds = new Map<number, string>();
+    for (const message of this.#messages) {
+      const { headers, body } = message;
+      const id = idOf(message);
+      assert.deepEqual(JSON.parse(body), history[id - 1]);
+      const messageId = String(headers['webhook-id']);
+      assert.equal(messageIds.get(id) ?? messageId, messageId, `event ${id} keeps its webhook-id`);
+      messageIds.set(id, messageId);
+      // By the clock of the service, which is ahead.
+      const sentAt = new Date(Number(headers['webhook-timestamp']) * 1_000);
+      assert.equal(headers['webhook-signature'], this.#verifier.sign(messageId, sentAt, body));
+    }
+    assert.equal(
+      new Set(messageIds.values()).size,
+      messageIds.size,
+      'each event has a webhook-id of its own',
+    );
+  }
+}
+
+const moods = ['failing', 'rude', 'slow', 'well', 'well', 'well', 'well', 'well'] as const;
+
+const idOf = ({ body }: Message): number => JSON.parse(body).id;
