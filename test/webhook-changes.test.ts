@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { forgetOldDeliveries } from '../src/webhooks/deliveries.ts';
-import { startDispatcher, startReceiver, until } from './support/dispatching.ts';
+import { startDispatcher, startReceiver } from './support/dispatching.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
+import { until } from './support/until.ts';
 
 const addCategory = (store: Petstore, name: string) => store.call('POST', '/categories', { body: { name } });
 
