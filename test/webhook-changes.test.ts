@@ -79,7 +79,7 @@ test('a webhook without anything to send costs no write for each event', async (
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await add(store, receiver.url, { types: ['pet.deleted'] });
-  startDispatcher(store);
+  startDispatcher(store, { idleMs: 60_000 });
   await addCategory(store, 'First');
   await until(async () => (await store.db.read`select lease_owner from webhooks`)[0]?.[0] !== null);
   const { writes } = store.db.counts;

@@ -25,7 +25,7 @@ import {
 /** How long an instance that has gone silent keeps a webhook. */
 export const leaseMs = 20_000;
 /** A webhook is kept for so long with nothing to send, since taking and leaving it at each event would cost two writes. */
-const idleMs = 2_000;
+const usualIdleMs = 2_000;
 /** Beside one first attempt. */
 const retriesAtOnce = 2;
 /** How many events are looked through and read at once. */
@@ -84,7 +84,6 @@ export class Endpoint {
   /** Starts what there is to do and not under way. */
   advance(): void {
     if (this.#isLeaving || this.#isStopping) return;
-    clearTimeout(this.#idling);
     for (const lane of this.#lanes) {
       if (this.#busy.has(lane)) continue;
       this.#busy.add(lane);
@@ -218,6 +217,7 @@ export class Endpoint {
       if (clock() >= this.leaseUntilMs) await this.#renew();
       else await this.#readSettings();
       if (!this.#mayGoOn) return undefined;
+      this.#stayOn();
       const startedAtMs = clock();
       const { signal } = this.#breakOff;
       const outcome = this.#sending.key.isFor(this.#settings.salt)
@@ -289,15 +289,22 @@ export class Endpoint {
   #rest(lane: () => Promise<void>): void {
     this.#busy.delete(lane);
     if (this.#busy.size > 0) return;
-    if (this.#mayGoOn) this.#idling = setTimeout(() => this.#leaveIfIdle(), idleMs).unref();
+    const { idleMs = usualIdleMs } = this.#sending;
+    if (this.#mayGoOn) this.#idling ??= setTimeout(() => this.#leaveIfIdle(), idleMs).unref();
     else this.#leaveIfIdle();
   }
 
   #leaveIfIdle(): void {
-    clearTimeout(this.#idling);
+    this.#stayOn();
     if (this.#busy.size > 0 || this.#isLeaving) return;
     this.#isLeaving = true;
     void this.#leave();
+  }
+
+  /** Takes back that the webhook is to be left. */
+  #stayOn(): void {
+    clearTimeout(this.#idling);
+    this.#idling = undefined;
   }
 
   async #leave(): Promise<void> {

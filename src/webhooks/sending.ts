@@ -32,5 +32,7 @@ export interface Sending {
   /** Names this instance. */
   owner: string;
   slots: Slots;
+  /** For how long a webhook is kept with nothing to send; two seconds by default. */
+  idleMs?: number;
   counts: DeliveryCounts;
 }

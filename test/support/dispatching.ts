@@ -54,6 +54,7 @@ interface Options {
   random?: () => number;
   timeoutMs?: number;
   graceMs?: number;
+  idleMs?: number;
   /** Whether it goes silent once it sends: then it renews nothing and looks for nothing. */
   fallsSilent?: boolean;
 }
@@ -62,7 +63,13 @@ const noResolver = { resolve4: async () => [], resolve6: async () => [] };
 
 /** A dispatcher over the database of a store, by its clock, which looks for work often. It stops with the store. */
 export function startDispatcher(store: Petstore, options: Options = {}) {
-  const { random = Math.random, timeoutMs = 15_000, graceMs = 16_000, fallsSilent = false } = options;
+  const {
+    random = Math.random,
+    timeoutMs = 15_000,
+    graceMs = 16_000,
+    idleMs = 50,
+    fallsSilent = false,
+  } = options;
   const clock = () => store.nowMs;
   const ticker: Ticker = (work) =>
     realTicker(() => {
@@ -76,7 +83,7 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
   const dispatcher = new Dispatcher({
     ...{ db: options.db ?? store.db, key: store.installation.key },
     changes: fallsSilent ? new Changes() : store.changes,
-    ...{ log: store.app.log, clock, random, ticker, graceMs },
+    ...{ log: store.app.log, clock, random, ticker, graceMs, idleMs },
     send: (outgoing, signal) => {
       running.sent++;
       return (
