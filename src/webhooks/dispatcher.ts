@@ -18,7 +18,7 @@ const attemptsAtOnce = 64;
 /** So that receivers of one workspace that never answer hold up no other. */
 const attemptsPerWorkspace = 8;
 /** How many webhooks an instance works on; those behind wait for their turn, or go to other instances. */
-const maxHeld = 256;
+const [maxHeld, maxHeldPerWorkspace] = [256, 8];
 
 /** Calls `work` again and again, and returns a function that ends it. */
 export type Ticker = (work: () => void, everyMs: number) => () => void;
@@ -149,10 +149,28 @@ export class Dispatcher {
     const nowMs = clock();
     for (const [name, endpoint] of this.#held)
       if (endpoint.isOver && !endpoint.isResting(nowMs)) this.#held.delete(name);
-    const work = await findWork(db.read, this.#sending.owner, nowMs, 2 * maxHeld);
+    const bounds = { limit: 2 * maxHeld, perWorkspace: 2 * maxHeldPerWorkspace };
+    const work = await findWork(db.read, this.#sending.owner, nowMs, bounds);
     for (const webhook of work) this.#held.get(nameOf(webhook))?.advance();
     const others = work.filter((webhook) => !this.#held.has(nameOf(webhook)));
-    await Promise.all(others.slice(0, maxHeld - this.#held.size).map((webhook) => this.#take(webhook)));
+    const taken = this.#thoseWithRoom(others);
+    if (taken.length < others.length)
+      for (const endpoint of this.#held.values())
+        if (endpoint.isIdle || endpoint.turnUntilMs <= nowMs) endpoint.stop();
+    await Promise.all(taken.map((webhook) => this.#take(webhook)));
+  }
+
+  /** What may be taken beside what is held. */
+  #thoseWithRoom(others: WebhookRef[]): WebhookRef[] {
+    const counts = new Map<number, number>();
+    const count = (workspaceId: number) => {
+      counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + 1);
+      return counts.get(workspaceId) as number;
+    };
+    for (const { webhook } of this.#held.values()) count(webhook.workspaceId);
+    return others
+      .filter(({ workspaceId }) => count(workspaceId) <= maxHeldPerWorkspace)
+      .slice(0, maxHeld - this.#held.size);
   }
 
   async #take(webhook: WebhookRef): Promise<void> {

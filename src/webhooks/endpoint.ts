@@ -42,11 +42,13 @@ export class Endpoint {
   readonly ended: Promise<void>;
   /** Whether it has ended. */
   isOver = false;
+  readonly webhook: WebhookRef;
   #isLeaving = false;
   #idling: NodeJS.Timeout | undefined;
   leaseUntilMs: number;
+  /** Until when it need not give way to others that wait. */
+  readonly turnUntilMs: number;
   readonly #end: () => void;
-  readonly #webhook: WebhookRef;
   readonly #sending: Sending;
   readonly #breakOff = new AbortController();
   readonly #lanes: (() => Promise<void>)[];
@@ -62,10 +64,10 @@ export class Endpoint {
   #hasFailed = false;
 
   constructor(webhook: WebhookRef, settings: Settings, leaseUntilMs: number, sending: Sending) {
-    this.#webhook = webhook;
+    this.webhook = webhook;
     this.#settings = settings;
     this.#position = settings.position;
-    this.leaseUntilMs = leaseUntilMs;
+    [this.leaseUntilMs, this.turnUntilMs] = [leaseUntilMs, leaseUntilMs];
     this.#sending = sending;
     this.#lanes = [
       () => this.#sendNew(),
@@ -79,6 +81,11 @@ export class Endpoint {
   /** Whether nobody should take up the webhook again yet, since something went wrong that would go wrong again. */
   isResting(nowMs: number): boolean {
     return this.#hasFailed && nowMs < this.leaseUntilMs;
+  }
+
+  /** Whether nothing is under way. */
+  get isIdle(): boolean {
+    return this.#busy.size === 0;
   }
 
   /** Starts what there is to do and not under way. */
@@ -122,13 +129,13 @@ export class Endpoint {
     const { db, clock, owner } = this.#sending;
     const untilMs = clock() + leaseMs;
     this.#settings = await db.write((sql) =>
-      renewLease(sql, this.#webhook, { owner, untilMs }, this.#position),
+      renewLease(sql, this.webhook, { owner, untilMs }, this.#position),
     );
     this.leaseUntilMs = untilMs;
   }
 
   async #readSettings(): Promise<void> {
-    this.#settings = await readSettings(this.#sending.db.read, this.#webhook);
+    this.#settings = await readSettings(this.#sending.db.read, this.webhook);
   }
 
   get #mayGoOn(): boolean {
@@ -142,7 +149,7 @@ export class Endpoint {
       const { types } = this.#settings;
       const upTo = this.#position + maxLookedAt;
       const range = { after: this.#position, upTo, types, limit: maxRead };
-      const { events, first, last } = await readEvents(db.read, this.#webhook.workspaceId, range);
+      const { events, first, last } = await readEvents(db.read, this.webhook.workspaceId, range);
       if (last <= this.#position) return;
       // Read after the events, so that a change that came before them counts for them.
       await this.#readSettings();
@@ -160,11 +167,11 @@ export class Endpoint {
 
   async #sendFirst(event: StoredEvent): Promise<boolean> {
     const { key, owner } = this.#sending;
-    const messageId = key.messageId('event', this.#webhook.workspaceId, event.id);
+    const messageId = key.messageId('event', this.webhook.workspaceId, event.id);
     const result = await this.#attempt(messageId, event.json, 0);
     if (!result) return false;
     const isKept = await this.#record(result, (sql) =>
-      recordFirst(sql, this.#webhook, owner, { ...event, messageId }, result),
+      recordFirst(sql, this.webhook, owner, { ...event, messageId }, result),
     );
     if (isKept) this.#position = event.id;
     return isKept;
@@ -175,7 +182,7 @@ export class Endpoint {
     const { db, clock } = this.#sending;
     while (this.#mayGoOn) {
       const ends = this.#ends;
-      const due = await findDue(db.read, this.#webhook, clock(), retriesAtOnce);
+      const due = await findDue(db.read, this.webhook, clock(), retriesAtOnce);
       // What ended meanwhile may have been read as it was before.
       if (ends !== this.#ends) continue;
       const delivery = due.find(({ id }) => !this.#sentAgain.has(id));
@@ -199,12 +206,12 @@ export class Endpoint {
         : await this.#attempt(due.messageId, body, due.failures);
     return (
       result !== undefined &&
-      this.#record(result, (sql) => recordAgain(sql, this.#webhook, owner, due, result))
+      this.#record(result, (sql) => recordAgain(sql, this.webhook, owner, due, result))
     );
   }
 
   async #bodyOf({ eventId, createdAtMs }: Due): Promise<string | undefined> {
-    const { workspaceId, id } = this.#webhook;
+    const { workspaceId, id } = this.webhook;
     if (eventId !== undefined) return (await findEvent(this.#sending.db.read, workspaceId, eventId))?.json;
     const ping: Ping = { type: 'ping', timestamp: toTime(createdAtMs), data: { webhookId: id } };
     return JSON.stringify(ping);
@@ -213,7 +220,7 @@ export class Endpoint {
   /** Sends once, when there is room. Undefined: it was broken off, or the webhook stands still. */
   #attempt(messageId: string, body: string, failures: number): Promise<Result | undefined> {
     const { slots, clock, random, send } = this.#sending;
-    return slots.run(this.#webhook.workspaceId, async () => {
+    return slots.run(this.webhook.workspaceId, async () => {
       if (clock() >= this.leaseUntilMs) await this.#renew();
       else await this.#readSettings();
       if (!this.#mayGoOn) return undefined;
@@ -268,7 +275,7 @@ export class Endpoint {
     counts[state === 'delivered' ? 'delivered' : state === 'pending' ? 'failed' : 'givenUp']++;
     if (!disable || !wasEnabled) return;
     counts.disabled[disable]++;
-    const { workspaceId, id: webhookId } = this.#webhook;
+    const { workspaceId, id: webhookId } = this.webhook;
     changes.tell(workspaceId);
     // Path and query of a URL may hold a secret.
     const { host } = new URL(this.#settings.url);
@@ -281,7 +288,7 @@ export class Endpoint {
     // A workspace that was deleted refuses new ids.
     if (!(error instanceof LeaseLostError || error instanceof ApiError)) {
       this.#hasFailed = true;
-      this.#sending.log.error({ err: error, ...this.#webhook }, 'a webhook cannot be worked on');
+      this.#sending.log.error({ err: error, ...this.webhook }, 'a webhook cannot be worked on');
     }
     this.abort();
   }
@@ -308,11 +315,12 @@ export class Endpoint {
   }
 
   async #leave(): Promise<void> {
-    const { db, owner } = this.#sending;
+    const { db, clock, owner } = this.#sending;
+    const untilMs = clock() - leaseMs;
     // Where the storage is away, and after a mistake, the lease ends by itself.
     if (!this.#hasFailed) {
       await db
-        .write((sql) => releaseLease(sql, this.#webhook, owner, this.#position))
+        .write((sql) => releaseLease(sql, this.webhook, { owner, untilMs }, this.#position))
         .catch((error) => this.#fail(error));
     }
     this.isOver = true;

@@ -63,17 +63,28 @@ export async function overview(
   };
 }
 
-/** Webhooks for which there is something to send, and on which nobody works, or `owner`. */
-export async function findWork(sql: Sql, owner: string, nowMs: number, limit: number): Promise<WebhookRef[]> {
+/**
+ * Webhooks for which there is something to send, and on which nobody works, or `owner`. At most `perWorkspace` of a workspace, and
+ * those first that have waited for longest.
+ */
+export async function findWork(
+  sql: Sql,
+  owner: string,
+  nowMs: number,
+  { limit, perWorkspace }: { limit: number; perWorkspace: number },
+): Promise<WebhookRef[]> {
   const rows = await sql`
-    select w.workspace_id, w.id from webhooks w
-    join workspaces k on k.id = w.workspace_id
-    left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events'
-    where w.enabled = 1 and (w.lease_until_ms <= ${nowMs} or w.lease_owner = ${owner})
-      and (s.last_id > w.position or exists (
-        select 1 from deliveries d
-        where d.workspace_id = w.workspace_id and d.webhook_id = w.id and d.next_attempt_at_ms <= ${nowMs}))
-    limit ${limit}`;
+    select workspace_id, id from (
+      select w.workspace_id, w.id, w.lease_until_ms,
+        row_number() over (partition by w.workspace_id order by w.lease_until_ms, w.id) as turn
+      from webhooks w
+      join workspaces k on k.id = w.workspace_id
+      left join sequences s on s.workspace_id = w.workspace_id and s.kind = 'events'
+      where w.enabled = 1 and (w.lease_until_ms <= ${nowMs} or w.lease_owner = ${owner})
+        and (s.last_id > w.position or exists (
+          select 1 from deliveries d
+          where d.workspace_id = w.workspace_id and d.webhook_id = w.id and d.next_attempt_at_ms <= ${nowMs}))
+    ) with_work where turn <= ${perWorkspace} order by lease_until_ms, workspace_id, id limit ${limit}`;
   return rows.map(([workspaceId, id]) => ({ workspaceId: Number(workspaceId), id: Number(id) }));
 }
 
@@ -113,15 +124,15 @@ export async function renewLease(
   return toSettings(row ?? lost());
 }
 
-/** Leaves a webhook to others at once. */
+/** Leaves a webhook to others, behind those that were left before. `untilMs` is long ago by the clock of any instance. */
 export async function releaseLease(
   sql: Sql,
   { workspaceId, id }: WebhookRef,
-  owner: string,
+  { owner, untilMs }: Lease,
   position: number,
 ): Promise<void> {
   await sql`
-    update webhooks set lease_owner = null, lease_until_ms = 0,
+    update webhooks set lease_owner = null, lease_until_ms = ${untilMs},
       position = case when position < ${position} then ${position} else position end
     where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner}`;
 }
