@@ -66,7 +66,7 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
   const {
     random = Math.random,
     timeoutMs = 15_000,
-    graceMs = 16_000,
+    graceMs = 300,
     idleMs = 50,
     fallsSilent = false,
   } = options;
