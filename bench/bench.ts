@@ -14,7 +14,7 @@ import {
   readOptions,
 } from './comparison.ts';
 import { get, type LoadRequest } from './load.ts';
-import { type Server, Servers } from './servers.ts';
+import { type Server, type Servers, withServers } from './servers.ts';
 
 const effort = readOptions();
 const connections = 64;
@@ -130,9 +130,4 @@ function post(path: string, key: string): LoadRequest {
 }
 
 introduce(effort);
-const servers = new Servers();
-try {
-  await compareAll(servers);
-} finally {
-  servers.stop();
-}
+await withServers(compareAll);

@@ -4,7 +4,7 @@
  */
 import { compare, holdAtLeast, introduce, rateOf, readOptions, type Target } from './comparison.ts';
 import { get, type LoadRequest } from './load.ts';
-import { Servers } from './servers.ts';
+import { type Servers, withServers } from './servers.ts';
 
 const effort = readOptions();
 const connections = 64;
@@ -70,9 +70,4 @@ async function compareAll(servers: Servers): Promise<void> {
 }
 
 introduce(effort);
-const servers = new Servers();
-try {
-  await compareAll(servers);
-} finally {
-  servers.stop();
-}
+await withServers(compareAll);

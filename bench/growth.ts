@@ -19,7 +19,7 @@ import {
   whole,
 } from './comparison.ts';
 import { get, type LoadRequest } from './load.ts';
-import { type Server, Servers, workspace } from './servers.ts';
+import { type Server, type Servers, withServers, workspace } from './servers.ts';
 
 const effort = readOptions({ pets: 10_000_000, rounds: 9, seconds: 1 });
 const fewPets = 1_000;
@@ -140,9 +140,4 @@ function residentMiB({ child }: Server): number {
 }
 
 introduce(effort);
-const servers = new Servers();
-try {
-  await compareAll(servers);
-} finally {
-  servers.stop();
-}
+await withServers(compareAll);

@@ -123,3 +123,13 @@ export class Servers {
     throw new Error(`${words.join(' ')} does not answer.`);
   }
 }
+
+/** Does `work` with servers, which end after it. */
+export async function withServers(work: (servers: Servers) => Promise<void>): Promise<void> {
+  const servers = new Servers();
+  try {
+    await work(servers);
+  } finally {
+    servers.stop();
+  }
+}

@@ -10,7 +10,7 @@ import { maxStreams } from '../src/limits/plans.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { compare, holdAtMost, introduce, markdownTable, median, readOptions } from './comparison.ts';
 import { get, type LoadRequest, send } from './load.ts';
-import { type Server, Servers } from './servers.ts';
+import { type Server, type Servers, withServers } from './servers.ts';
 
 const effort = readOptions({ streams: 1_000, events: 20, mebibytes: 50, reachMs: 500 });
 const connections = 64;
@@ -149,9 +149,4 @@ async function measure(servers: Servers): Promise<void> {
 }
 
 introduce(effort);
-const servers = new Servers();
-try {
-  await measure(servers);
-} finally {
-  servers.stop();
-}
+await withServers(measure);
