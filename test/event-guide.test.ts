@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { guides } from '../src/openapi/guides.ts';
+import { startReceiver } from './support/dispatching.ts';
 import { fetchChecked } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { ampleKey, bin, environment, startService } from './support/service.ts';
@@ -123,17 +124,10 @@ test('"webhooks listen" prints what happens, resumes after a restart of the serv
   const dataDir = join(await temporaryStorage(t), 'data');
   const first = await startService(t, dataDir);
   const key = ampleKey(dataDir);
-  const posted: { headers: Record<string, string>; body: string }[] = [];
-  const receiver = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    posted.push({ headers: request.headers as Record<string, string>, body });
-    response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
-  t.after(() => receiver.close());
-  await once(receiver, 'listening');
-  const { port } = receiver.address() as { port: number };
-  const forward = `http://127.0.0.1:${port}/hooks`;
+  const receiver = await startReceiver(t);
+  receiver.behave = (_request, response) => response.writeHead(204).end();
+  const { messages } = receiver;
+  const forward = `${receiver.url}hooks`;
   const args = ['webhooks', 'listen', '--forward', forward, '--type', 'pet.updated', 'pet.created'];
   const listening = start(t, [process.execPath, bin, ...args], {
     ...environment({ PETSTORE_DATA_DIR: dataDir, PORT: new URL(first.origin).port }),
@@ -142,16 +136,16 @@ test('"webhooks listen" prints what happens, resumes after a restart of the serv
   const rename = (origin: string, name: string) =>
     fetchChecked(origin, 'PATCH', '/pets/1', { key, body: { name } });
   await rename(first.origin, 'Rover');
-  await until(() => posted.length === 1);
+  await until(() => messages.length === 1);
   await first.stop('SIGTERM');
   const second = await startService(t, dataDir, { PORT: new URL(first.origin).port });
   await rename(second.origin, 'Fido');
-  await until(() => posted.length === 2);
+  await until(() => messages.length === 2);
 
   const secret = /whsec_\S+/.exec(listening.errors())?.[0] as string;
-  const events = posted.map(({ headers, body }) => new Webhook(secret).verify(body, headers)) as {
-    data: { name: string };
-  }[];
+  const events = messages.map(({ headers, body }) =>
+    new Webhook(secret).verify(body, headers as Record<string, string>),
+  ) as { data: { name: string } }[];
   assert.deepEqual(
     events.map(({ data }) => data.name),
     ['Rover', 'Fido'],

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ApiError } from '../errors.ts';
 import { extentOf, findEvent, readEvents } from '../history/store.ts';
-import { KnownEventType } from '../history/types.ts';
+import { type EventType, KnownEventType } from '../history/types.ts';
 import { operation, page, resource, stream } from '../operation.ts';
 import { assertPosition } from './position.ts';
 import { Event, Events, eventId } from './schema.ts';
@@ -17,6 +17,12 @@ data: {"id":41,"type":"category.created","timestamp":"2026-01-31T12:00:00.000Z",
 
 `;
 
+const position = (description: string) =>
+  Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description, examples: [0] }));
+
+const ofTypes = (description: string, example: EventType[]) =>
+  Type.Optional(Type.Array(KnownEventType, { maxItems: 100, description, examples: [example] }));
+
 export const eventOperations = [
   operation({
     method: 'GET',
@@ -27,22 +33,13 @@ export const eventOperations = [
     description: `Returns what happened in the workspace, in the order in which it happened: from the oldest event that is kept, or after a position. With \`type\` a page looks through ${maxLookedAt} events at most, so it may hold few or none although more follow; go on while there is a link to the next page. \`Last-Event-ID\` is the position up to which the page has looked: use it as \`after\` to ask for what is new.`,
     stability: 'beta',
     query: {
-      after: Type.Optional(
-        Type.Integer({
-          format: 'int64',
-          minimum: 0,
-          description:
-            'Only events after this id. If one of them is no longer kept, the answer is 410 `events_expired`; without `after` a reader gets what is there.',
-          examples: [0],
-        }),
+      after: position(
+        'Only events after this id. If one of them is no longer kept, the answer is 410 `events_expired`; without `after` a reader gets what is there.',
       ),
-      type: Type.Optional(
-        Type.Array(KnownEventType, {
-          maxItems: 100,
-          description: 'Only events of these types. Repeat the parameter for more than one.',
-          examples: [['pet.created', 'pet.updated']],
-        }),
-      ),
+      type: ofTypes('Only events of these types. Repeat the parameter for more than one.', [
+        'pet.created',
+        'pet.updated',
+      ]),
     },
     success: page<Event>(Events, 'A page of events.', ['Last-Event-ID']),
     errors: ['events_expired'],
@@ -93,21 +90,10 @@ export const eventOperations = [
       'Sends events as they happen, each with its `id`, its type as `event`, and the event as JSON in one line of `data`. Begins after the event that `Last-Event-ID` or `after` names, and without either with what happens from now on. A stream ends after about 15 minutes, when its key opens more than its plan allows, and whenever the service has to; go on after the last `id` then, and nothing is lost or repeated.',
     stability: 'beta',
     query: {
-      after: Type.Optional(
-        Type.Integer({
-          format: 'int64',
-          minimum: 0,
-          description: 'Only events after this id; 0 begins with the first. `Last-Event-ID` goes before it.',
-          examples: [0],
-        }),
-      ),
-      type: Type.Optional(
-        Type.Array(KnownEventType, {
-          maxItems: 100,
-          description:
-            'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. Where others are left out, a line with an `id` alone tells how far the stream has come.',
-          examples: [['pet.created']],
-        }),
+      after: position('Only events after this id; 0 begins with the first. `Last-Event-ID` goes before it.'),
+      type: ofTypes(
+        'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. Where others are left out, a line with an `id` alone tells how far the stream has come.',
+        ['pet.created'],
       ),
     },
     success: stream('Events, until the stream ends.', exampleStream),

@@ -18,7 +18,7 @@ export const retryDelaysMs = [
 const spread = 0.2;
 
 /** A receiver's `Retry-After` is obeyed up to this. */
-export const maxRetryAfterMs = hourMs;
+const maxRetryAfterMs = hourMs;
 
 /** A webhook of which nothing else than failures is known for this long is disabled. */
 export const disableAfterMs = 5 * 24 * hourMs;

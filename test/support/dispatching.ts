@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/history/changes.ts';
@@ -9,6 +7,7 @@ import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatch
 import { type Outcome, type Outgoing, send } from '../../src/webhooks/send.ts';
 import { signedHeaders } from '../../src/webhooks/signature.ts';
 import { type Petstore, testPolicy } from './petstore.ts';
+import { listen } from './receiver.ts';
 
 export interface Message {
   headers: IncomingHttpHeaders;
@@ -39,12 +38,8 @@ export async function startReceiver(t: TestContext) {
     messages.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
     receiver.behave(request, response);
   });
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { port } = await listen(t, server);
+  receiver.url = `http://127.0.0.1:${port}/`;
   return receiver;
 }
 
