@@ -6,7 +6,7 @@ import { startPetstore } from './support/petstore.ts';
 import { testDatabaseUrl } from './support/storage.ts';
 
 /** Fewer where each waits for another process. */
-const requests = testDatabaseUrl ? 5_000 : 20_000;
+const requests = testDatabaseUrl ? 5_000 : 12_000;
 /** The same each time. `npm run fuzz` takes others. */
 const seed = 20_261_121;
 
