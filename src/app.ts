@@ -10,12 +10,13 @@ import { Answers } from './answered.ts';
 import { maxBodyBytes, maxHeaderBytes } from './bounds.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
-import { ApiError, isBodyError, toApiError } from './errors.ts';
+import { isBodyError, toApiError } from './errors.ts';
 import { type StreamParts, Streams } from './events/streams.ts';
 import { Changes } from './history/changes.ts';
 import { headersOf } from './http/answer.ts';
 import { Arrivals } from './http/arrivals.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
+import { refuseConnect } from './http/connect.ts';
 import { boundConnections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
 import { hasContent, isPreflight } from './http/headers.ts';
@@ -147,20 +148,8 @@ export function buildApp({
   takeBodiesAsBytes(app, new Arrivals(app.server));
   boundConnections(app.server, timeLimits);
   continueWhenRead(app.server);
-  const handedOver = new Set<Socket>();
-  app.server.on('connect', (request, stream) => {
-    const { socket } = request;
-    // For these requests Node.js removes the time limits of the connection, and wraps it if content follows.
-    stream.on('error', () => {});
-    socket.on('timeout', () => socket.destroy());
-    handedOver.add(socket);
-    socket.once('close', () => handedOver.delete(socket));
-    answerBroken(noProxy, socket);
-  });
-  // Node.js no longer counts these as connections, but waits for their end.
-  app.addHook('preClose', async () => {
-    for (const socket of handedOver) socket.destroy();
-  });
+  const endHandedOver = refuseConnect(app.server, answerBroken);
+  app.addHook('preClose', async () => endHandedOver());
   app.addHook('preClose', () => streams.close());
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -299,8 +288,6 @@ const noCompilers = { buildValidator: unused, buildSerializer: unused };
 function unused(): never {
   throw new Error('Routes must not have Fastify schemas.');
 }
-
-const noProxy = new ApiError('invalid_request', 'CONNECT is not supported: this server is not a proxy.');
 
 /** Bodies are read here, and parsed later by the operation, which decides on media types. */
 function takeBodiesAsBytes(app: FastifyInstance, arrivals: Arrivals): void {

@@ -2,12 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../errors.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
-import { version } from '../version.ts';
 import { judge, noLongerKept, type Result, secretLost } from './result.ts';
 import type { Ping } from './schema.ts';
-import type { Outgoing } from './send.ts';
 import type { Sending } from './sending.ts';
-import { signedHeaders } from './signature.ts';
+import { signedRequest } from './signed-request.ts';
 import { toTime } from './store.ts';
 import {
   type Due,
@@ -219,7 +217,7 @@ export class Endpoint {
 
   /** Sends once, when there is room. Undefined: it was broken off, or the webhook stands still. */
   #attempt(messageId: string, body: string, failures: number): Promise<Result | undefined> {
-    const { slots, clock, random, send } = this.#sending;
+    const { slots, clock, random, send, key } = this.#sending;
     return slots.run(this.webhook.workspaceId, async () => {
       if (clock() >= this.leaseUntilMs) await this.#renew();
       else await this.#readSettings();
@@ -227,29 +225,14 @@ export class Endpoint {
       this.#stayOn();
       const startedAtMs = clock();
       const { signal } = this.#breakOff;
-      const outcome = this.#sending.key.isFor(this.#settings.salt)
-        ? await send(this.#signed(messageId, body, startedAtMs), signal)
+      const outcome = key.isFor(this.#settings.salt)
+        ? await send(signedRequest(this.#settings, key, { id: messageId, body, atMs: startedAtMs }), signal)
         : secretLost;
       if (signal.aborted && outcome.error !== undefined) return undefined;
       const { failingSinceMs } = this.#settings;
       const times = { startedAtMs, endedAtMs: clock() };
       return judge(outcome, { failures, failingSinceMs, ...times, random: random() });
     });
-  }
-
-  #signed(id: string, body: string, atMs: number): Outgoing {
-    const { url, salt, previousSalt, previousUntilMs } = this.#settings;
-    const { key } = this.#sending;
-    const salts = [salt];
-    if (previousSalt !== undefined && atMs < previousUntilMs && key.isFor(previousSalt))
-      salts.push(previousSalt);
-    const secrets = salts.map((salt) => key.derive(salt));
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': `Petstore/${version}`,
-      ...signedHeaders({ id, atMs, body }, secrets),
-    };
-    return { url, headers, body };
   }
 
   /** Writes what became of an attempt, however long the storage is away, since the attempt would be repeated otherwise. */
