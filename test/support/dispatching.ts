@@ -91,3 +91,25 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
   store.dispatchers.push(dispatcher);
   return Object.assign(running, { dispatcher });
 }
+
+type Behave = (request: IncomingMessage, response: ServerResponse) => void;
+export const answer =
+  (status: number, headers = {}): Behave =>
+  (_request, response) =>
+    response.writeHead(status, headers).end();
+
+/** Adds a webhook; returns its secret. */
+export async function addWebhook(store: Petstore, url: string, fields: object = {}): Promise<string> {
+  const { status, body, text } = await store.call('POST', '/store/webhooks', { body: { url, ...fields } });
+  assert.equal(status, 201, text);
+  return body.secret;
+}
+
+export const addCategory = (store: Petstore, name = 'Dragons') =>
+  store.call('POST', '/categories', { body: { name } });
+
+export const deliveriesOf = async (store: Petstore, id = 1) =>
+  (await store.call('GET', `/store/webhooks/${id}/deliveries?limit=100`)).body;
+
+export const webhook = async (store: Petstore, id = 1) =>
+  (await store.call('GET', `/store/webhooks/${id}`)).body;
