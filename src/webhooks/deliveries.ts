@@ -1,6 +1,6 @@
 import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { fragment, type Row, type Sql } from '../db/sql.ts';
+import { type Fragment, fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import type { Retention } from '../history/store.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
@@ -86,8 +86,8 @@ async function assertEnabled(sql: Sql, workspaceId: number, webhookId: number): 
 }
 
 /**
- * Removes the deliveries that are no longer kept, in short transactions: those that are too old, those of webhooks that are
- * gone, and of the others the oldest beyond their number, unless they are still to be made.
+ * Removes the deliveries that are no longer kept, in short transactions: those of webhooks that are gone, those that are too old,
+ * and of the others the oldest beyond their number, unless they are still to be made.
  */
 export async function forgetOldDeliveries(
   db: Database,
@@ -95,21 +95,47 @@ export async function forgetOldDeliveries(
   nowMs: number,
 ): Promise<void> {
   const sequences = await db.read`
-    select workspace_id, last_id from sequences where kind = 'deliveries' and last_id > 0`;
+    select workspace_id, last_id from sequences where kind = 'deliveries' and last_id > 0 order by workspace_id`;
   for (const [workspaceId = 0, last] of sequences) {
-    const removed = fragment`
-      select id from deliveries d where workspace_id = ${workspaceId} and (
-        created_at_ms <= ${nowMs - maxAgeMs}
-        or (id <= ${Number(last) - maxCount} and next_attempt_at_ms is null)
-        or not exists (select 1 from webhooks w where w.workspace_id = d.workspace_id and w.id = d.webhook_id))`;
-    if ((await db.read`${removed} limit 1`).length === 0) continue;
-    await inBatches(
+    for (const webhookId of await goneWebhooks(db.read, Number(workspaceId))) {
+      await forget(db, fragment`workspace_id = ${workspaceId} and webhook_id = ${webhookId}`);
+    }
+    // Read in the order of ids, so what is kept is not looked through.
+    const [oldestKept] = await db.read`
+      select id from deliveries where workspace_id = ${workspaceId} and created_at_ms > ${nowMs - maxAgeMs}
+      order by id limit 1`;
+    const keptFrom = oldestKept?.[0] ?? Number(last) + 1;
+    await forget(db, fragment`workspace_id = ${workspaceId} and id < ${keptFrom}`);
+    const tooFarBack = Number(last) - maxCount;
+    await forget(
       db,
-      (sql) => sql`
-        delete from deliveries where workspace_id = ${workspaceId} and id in (${removed} limit ${batchSize})
-        returning id`,
+      fragment`workspace_id = ${workspaceId} and id <= ${tooFarBack} and next_attempt_at_ms is null`,
     );
   }
+}
+
+/** The webhooks that are gone and have deliveries left. It jumps in the index from one webhook to the next. */
+async function goneWebhooks(sql: Sql, workspaceId: number): Promise<number[]> {
+  const next = (above: Fragment) => fragment`
+    select min(webhook_id) from deliveries where workspace_id = ${workspaceId} and webhook_id > ${above}`;
+  const rows = await sql`
+    with recursive named (id) as (
+      ${next(fragment`0`)} union all select (${next(fragment`named.id`)}) from named where id is not null
+    )
+    select id from named where id is not null
+      and not exists (select 1 from webhooks w where w.workspace_id = ${workspaceId} and w.id = named.id)`;
+  return rows.map(([id]) => Number(id));
+}
+
+async function forget(db: Database, removed: Fragment): Promise<void> {
+  if ((await db.read`select 1 from deliveries where ${removed} limit 1`).length === 0) return;
+  await inBatches(
+    db,
+    (sql) => sql`
+      delete from deliveries where (workspace_id, id) in
+        (select workspace_id, id from deliveries where ${removed} limit ${batchSize})
+      returning id`,
+  );
 }
 
 function toDelivery(row: Row): Delivery {
