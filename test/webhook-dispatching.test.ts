@@ -90,7 +90,7 @@ test('an attempt that is about to end is waited for at a stop, so that it is not
   const receiver = await startReceiver(t);
   receiver.behave = (_request, response) => setTimeout(() => response.end(), 300);
   await addWebhook(store, receiver.url);
-  const first = startDispatcher(store);
+  const first = startDispatcher(store, { graceMs: 15_000 });
   for (let i = 0; i < 3; i++) await addCategory(store);
   await until(() => receiver.messages.length === 1);
   await first.stop();

@@ -33,9 +33,12 @@ export function databaseUrlOf(folder: string): string | undefined {
   return testDatabaseUrl && schema && withSchema(testDatabaseUrl, schema);
 }
 
+/** Longer than a busy machine makes a test wait for PostgreSQL. */
+const deadlineMs = 30_000;
+
 /** Opens the storage that belongs to a folder of temporaryStorage. */
 export const openTestStorage = (folder: string): Promise<Database> =>
-  openStorage({ dataDir: folder, databaseUrl: databaseUrlOf(folder) });
+  openStorage({ dataDir: folder, databaseUrl: databaseUrlOf(folder) }, { deadlineMs });
 
 /** The address of a database in which names without a schema are in that one. */
 export function withSchema(databaseUrl: string, schema: string): string {
