@@ -105,6 +105,42 @@ test('a refusal says of every kind of value what it must be, and of no value tha
   }
 });
 
+/** Texts that are no date-time, each with what the message says besides. */
+const badInstants: [string, string][] = [
+  ['tomorrow', ''],
+  ['2026-01-31', ''],
+  ['2026-01-31 12:00:00Z', ''],
+  ['2026-01-31T12:00Z', ''],
+  ['2026-01-31T12:00:00', '; it needs an offset from UTC, such as Z or +02:00'],
+  ['2026-01-31T12:00:00.1234567890Z', '; its second must have at most 9 digits after the point'],
+  ['9999-12-31T23:30:00-01:00', '; its year must be 0000 to 9999 in UTC'],
+  ['9999-12-31T23:59:60Z', '; its year must be 0000 to 9999 in UTC'],
+  ['0000-01-01T00:30:00+01:00', '; its year must be 0000 to 9999 in UTC'],
+  ['10000-01-01T00:00:00Z', '; its year must be 0000 to 9999 in UTC'],
+  ['-000001-01-01T00:00:00Z', '; its year must be 0000 to 9999 in UTC'],
+  ['2026-02-30T12:00:00Z', '; there is no day 2026-02-30'],
+  ['2026-13-01T12:00:00Z', '; there is no day 2026-13-01'],
+  ['2026-01-31T24:00:00Z', '; there is no time 24:00:00'],
+  ['2026-01-31T12:00:61Z', '; there is no time 12:00:61'],
+  ['2026-01-31T12:00:00+24:00', '; there is no offset +24:00'],
+  ['2026-06-30T12:59:60Z', '; a leap second is at 23:59:60 in UTC and at no other time'],
+  ['2026-06-30T23:59:60+01:00', '; a leap second is at 23:59:60 in UTC and at no other time'],
+];
+
+test('a refusal of a date-time says which rule it breaks', async (t) => {
+  const store = await startPetstore(t);
+  const sayOf = async (method: string, path: string, shipDate: string) => {
+    const { status, body } = await store.call(method, path, { body: { shipDate } });
+    assert.equal(status, 400, shipDate);
+    return body.message;
+  };
+  const mustBe = 'Body property shipDate must be an RFC 3339 date-time such as 2026-01-31T12:00:00Z';
+  for (const [text, rule] of badInstants) {
+    assert.equal(await sayOf('POST', '/store/orders', text), `${mustBe}${rule}.`);
+    assert.equal(await sayOf('PATCH', '/store/orders/2', text), `${mustBe} or null${rule}.`);
+  }
+});
+
 test('numbers and dates are read from a query, and fit when they are written as numbers and dates', async (t) => {
   const query = { price: Type.Optional(Type.Number()), born: Type.Optional(Type.String({ format: 'date' })) };
   const store = await startPetstore(t, { seed: false, operations: [takes({}, query)] });

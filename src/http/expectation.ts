@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { instantProblem } from '../instant.ts';
 import { maxInt32, minInt32, patternWords } from '../schema.ts';
 
 /** The keywords that have words. */
@@ -47,6 +48,18 @@ const textFormats: Readonly<Record<string, string>> = {
   uri: 'a URI such as https://example.com/pets',
   uuid: 'a UUID such as 0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
 };
+
+/** For formats of several rules, which of them a text breaks. */
+const rulesOf: Readonly<Record<string, (text: string) => string | undefined>> = {
+  'date-time': instantProblem,
+};
+
+/** The rule that a value breaks, to follow what it must be in a message. Undefined where that says enough. */
+export function brokenRule(schema: TSchema, value: unknown): string | undefined {
+  const { anyOf, format = '' } = schema as Partial<Keywords>;
+  if (anyOf) return brokenRule(anyOf[0] as TSchema, value);
+  return typeof value === 'string' ? rulesOf[format]?.(value) : undefined;
+}
 
 /**
  * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a

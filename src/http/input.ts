@@ -5,7 +5,7 @@ import { Compile } from 'typebox/schema';
 import { ApiError } from '../errors.ts';
 import { defaultLimit, type PageRequest, readCursor } from '../page.ts';
 import { isInt32, isInt64, toInt64 } from '../schema.ts';
-import { expectation } from './expectation.ts';
+import { brokenRule, expectation } from './expectation.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
 import { quote } from './quote.ts';
@@ -73,16 +73,20 @@ function objectReader(properties: TProperties, kind: string) {
       name,
       isRequired: !Type.IsOptional(schema),
       fits: checker(schema),
+      ruleOf: (value: unknown) => brokenRule(schema, value),
       mustBe: mustBe(`${kind} ${name}`, schema),
     }));
   return (source: Values, problems: string[]): Values => {
     const values: Values = {};
-    for (const { name, isRequired, fits, mustBe } of fields) {
+    for (const { name, isRequired, fits, ruleOf, mustBe } of fields) {
       const value = Object.hasOwn(source, name) ? source[name] : undefined;
       if (value === undefined) {
         if (isRequired) problems.push(`${mustBe}; it is missing`);
       } else if (fits(value)) values[name] = value;
-      else problems.push(mustBe);
+      else {
+        const rule = ruleOf(value);
+        problems.push(rule === undefined ? mustBe : `${mustBe}; ${rule}`);
+      }
     }
     return values;
   };
