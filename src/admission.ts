@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
+import type { Fields } from './field-names.ts';
 import { hasContent } from './http/headers.ts';
 import type { Identify } from './keys/identify.ts';
 import type { Caller } from './keys/store.ts';
@@ -12,7 +13,7 @@ import type { Metrics } from './metrics.ts';
 declare module 'node:http' {
   interface IncomingMessage {
     /** The limit headers of its answer, set when it is charged, if it has content. */
-    limitHeaders?: Record<string, string>;
+    limitHeaders?: Fields;
     /** Its admission, if that has to wait for something. */
     admitting?: Promise<void>;
   }

@@ -13,13 +13,15 @@ import type { Database } from './db/database.ts';
 import { isBodyError, toApiError } from './errors.ts';
 import { type StreamParts, Streams } from './events/streams.ts';
 import { Changes } from './history/changes.ts';
-import { headersOf } from './http/answer.ts';
+import { headersOf, jsonType } from './http/answer.ts';
 import { Arrivals } from './http/arrivals.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { refuseConnect } from './http/connect.ts';
 import { boundConnections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
 import { hasContent, isPreflight } from './http/headers.ts';
+import { jsonText } from './http/json-text.ts';
+import { NamedResponse } from './http/named-response.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi } from './http/target.ts';
@@ -131,6 +133,7 @@ export function buildApp({
     // Each operation reads the query itself.
     routerOptions: { maxParamLength: maxHeaderBytes, querystringParser: () => ({}) },
     http: {
+      ServerResponse: NamedResponse,
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: timeLimits.headersMs,
       connectionsCheckingInterval: timeLimits.checkEveryMs,
@@ -143,6 +146,7 @@ export function buildApp({
   app.decorateRequest('caller', undefined);
   app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('operation', undefined);
+  app.setReplySerializer(jsonText);
   // A client that has closed its sending half may still read. Node.js would drop its answer (lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
   takeBodiesAsBytes(app, new Arrivals(app.server));
@@ -242,15 +246,19 @@ export function buildApp({
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (isBodyError(error)) {
       // The rest of a body that is too large is read and dropped, so that the client can read the answer.
-      reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
+      reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = toApiError(error, request.id);
     if (apiError.status >= 500) requestLog.failed(request, error);
     else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
-    return reply
-      .code(apiError.status)
-      .headers({ ...headersOf(request), ...apiError.headers })
-      .send(apiError.body);
+    return (
+      reply
+        .code(apiError.status)
+        .headers({ ...headersOf(request), ...apiError.headers })
+        .type(jsonType)
+        // Text, since Fastify asks no serializer where a path cannot be decoded.
+        .send(jsonText(apiError.body))
+    );
   }
 
   /** For OPTIONS, and for requests without a route. */

@@ -1,4 +1,5 @@
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from './bounds.ts';
+import type { Fields } from './field-names.ts';
 import { withoutKeys } from './redact.ts';
 
 /** Every error code: its HTTP status, and when it is sent. */
@@ -40,14 +41,9 @@ export type ErrorCode = keyof typeof errorCodes;
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Fields;
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    headers: Record<string, string> = {},
-    options?: ErrorOptions,
-  ) {
+  constructor(code: ErrorCode, message: string, headers: Fields = {}, options?: ErrorOptions) {
     super(withoutKeys(message), options);
     this.code = code;
     this.headers = headers;
@@ -69,7 +65,7 @@ export const bearerChallenge = 'Bearer realm="petstore"';
 /** The refusal of a request without a valid key. `invalid_token` means that a key was sent (RFC 6750, section 3.1). */
 export function unauthorized(message: string, error?: 'invalid_token'): ApiError {
   const challenge = error ? `${bearerChallenge}, error="${error}"` : bearerChallenge;
-  return new ApiError('unauthorized', message, { 'www-authenticate': challenge });
+  return new ApiError('unauthorized', message, { 'WWW-Authenticate': challenge });
 }
 
 /** The storage cannot answer now (locked, full, unreadable, away); trying again later may help. */
@@ -100,7 +96,7 @@ export const isBodyError = (error: unknown) =>
 export function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
-    const headers = { 'retry-after': String(retryUnavailableAfterSeconds) };
+    const headers = { 'Retry-After': String(retryUnavailableAfterSeconds) };
     const message = 'The storage cannot answer at the moment. Try again shortly.';
     return new ApiError('unavailable', message, headers, { cause: error });
   }

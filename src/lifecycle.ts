@@ -34,9 +34,9 @@ export function lifecycleHeaders(
   const successor = successorOf(operation, operations);
   const policy = `${referenceUrl(baseUrl)}#tag/versioning`;
   const headersTo = (target: string) => ({
-    deprecation: `@${Date.parse(deprecated.since) / 1000}`,
-    sunset: new Date(deprecated.sunset).toUTCString(),
-    link: [
+    Deprecation: `@${Date.parse(deprecated.since) / 1000}`,
+    Sunset: new Date(deprecated.sunset).toUTCString(),
+    Link: [
       `<${baseUrl}${target}>; rel="successor-version"`,
       `<${policy}>; rel="deprecation"; type="text/html"`,
       `<${policy}>; rel="sunset"; type="text/html"`,

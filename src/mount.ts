@@ -3,12 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Cause, Database, Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import type { Streams } from './events/streams.ts';
+import type { Fields } from './field-names.ts';
 import type { Changes } from './history/changes.ts';
 import { type Answer, answerWriter, type RouteHeaders, streamStarter } from './http/answer.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from './http/etag.ts';
 import { hasContent } from './http/headers.ts';
 import { type Cover, idempotencyKeyOf, once, ownKey, withoutTwin } from './http/idempotency.ts';
 import { assertContentType, inputReader } from './http/input.ts';
+import { jsonText } from './http/json-text.ts';
 import { lastEventIdOf } from './http/last-event-id.ts';
 import type { Caller } from './keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
@@ -43,6 +45,8 @@ export interface Services {
 
 type Handle = (sql: Sql | Transaction) => Promise<Answer>;
 
+type AnyInput = Parameters<Operation['handle']>[1];
+
 /** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
 export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
   const { method, path, success } = operation;
@@ -73,21 +77,20 @@ function answerHandler(
   services: Services,
   lifecycle: RouteHeaders | undefined,
 ): Handler {
-  const { method, success } = operation;
+  const { method } = operation;
   const readInput = operationInputReader(operation, services);
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
-  const isConditional = success.kind !== 'page' && method !== 'POST';
   return async (request, reply) => {
-    const preconditions = isConditional ? preconditionsOf(request.headers, method !== 'GET') : none;
+    const preconditions = method === 'POST' ? none : preconditionsOf(request.headers, method !== 'GET');
     const input = readInput(request, preconditions);
     const handle: Handle = async (sql) =>
-      toAnswer(operation, services.baseUrl, request, await operation.handle(sql, input));
+      toAnswer(operation, input, request, await operation.handle(sql, input));
     const answer = await perform(handle, services, request);
     if (method !== 'GET') services.changes.tell(input.workspaceId);
     const { headers } = answer;
     const { ifNoneMatch } = preconditions;
-    const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.etag as string);
+    const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.ETag as string);
     write(request, reply, isUnchanged ? { status: 304, headers } : answer);
   };
 }
@@ -103,7 +106,7 @@ function streamHandler(
   return async (request, reply) => {
     const input = { ...readInput(request, none), lastEventId: lastEventIdOf(request) };
     const start = (await operation.handle(services.db.read, input)) as StreamStart;
-    const begin = () => writeHead(request, reply, { 'last-event-id': String(start.after) });
+    const begin = () => writeHead(request, reply, { 'Last-Event-ID': String(start.after) });
     await services.streams.serve(request, reply, start, begin);
   };
 }
@@ -145,10 +148,10 @@ function operationInputReader(operation: Operation, { baseUrl, installation }: S
     body: body?.properties,
     cursorOf: success.kind === 'page' ? id : undefined,
   });
-  return (request: FastifyRequest, preconditions: Preconditions): Parameters<Operation['handle']>[1] => {
+  return (request: FastifyRequest, preconditions: Preconditions): AnyInput => {
     const values = readValues(request);
     const { workspaceId, plan } = request.caller as Caller;
-    const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, JSON.stringify(current));
+    const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
     return {
       ...values,
       ...{ workspaceId, plan, baseUrl, installation, lastEventId: undefined },
@@ -158,7 +161,7 @@ function operationInputReader(operation: Operation, { baseUrl, installation }: S
 }
 
 /** The answer for the kind of success, if it is not a stream. */
-function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest, result: unknown): Answer {
+function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest, result: unknown): Answer {
   const { success } = operation;
   const { status } = success;
   switch (success.kind) {
@@ -166,32 +169,41 @@ function toAnswer(operation: Operation, baseUrl: string, request: FastifyRequest
       return { status, headers: {} };
     case 'page': {
       const { items, next, headers } = result as Page<unknown>;
-      return {
-        status,
-        headers: {
-          ...(next !== undefined && { link: nextLink(operation, baseUrl, request, next) }),
-          ...headers,
-        },
-        body: JSON.stringify(items),
-      };
+      const link = next === undefined ? undefined : nextLink(operation, input.baseUrl, request, next);
+      const fields: Fields = { ...(link && { Link: link }), ...headers };
+      const body = jsonText(items);
+      const single = singleOf(success, input.query, items);
+      // The fields tell how the list goes on, and may change while its items stay.
+      const ETag = etagOf(single === undefined ? body + Object.entries(fields).join() : jsonText(single));
+      return { status, headers: { ETag, ...fields }, body };
     }
     case 'resource': {
-      const body = JSON.stringify(result);
-      return { status, headers: { etag: tagOf(success, result, body) }, body };
+      const body = jsonText(result);
+      return { status, headers: { ETag: tagOf(success, result, body) }, body };
     }
     case 'accepted':
-      return { status, headers: {}, body: JSON.stringify(result) };
+      return { status, headers: {}, body: jsonText(result) };
     default: {
-      const body = JSON.stringify(result);
-      const location = baseUrl + success.locationOf?.(result);
-      return { status, headers: { etag: tagOf(success, result, body), location }, body };
+      const body = jsonText(result);
+      const location = input.baseUrl + success.locationOf?.(result);
+      return { status, headers: { ETag: tagOf(success, result, body), Location: location }, body };
     }
   }
 }
 
 /** The entity tag of what a GET answers, which may be less than the body of this answer. */
 const tagOf = ({ representationOf }: Operation['success'], result: unknown, body: string) =>
-  etagOf(representationOf ? JSON.stringify(representationOf(result)) : body);
+  etagOf(representationOf ? jsonText(representationOf(result)) : body);
+
+/** The resource on a page that was asked for by its id alone. */
+function singleOf(
+  { singleBy }: Operation['success'],
+  query: Record<string, unknown>,
+  items: unknown[],
+): unknown {
+  const ids = singleBy === undefined ? undefined : (query[singleBy] as unknown[] | undefined);
+  return ids?.length === 1 ? items[0] : undefined;
+}
 
 /** The link to the next page (RFC 8288): the same request with a cursor. */
 function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest, after: number): string {

@@ -112,6 +112,8 @@ export interface Success<Result> {
   locationOf?(result: Result): string;
   /** What a GET answers, if the result holds more. The ETag is that of it. */
   representationOf?(result: Result): unknown;
+  /** Of a page: the query parameter for ids. With one value, the ETag is that of the resource alone. */
+  singleBy?: string;
 }
 
 /** 200 with one resource and its ETag. */
@@ -145,13 +147,13 @@ export function accepted<S extends TSchema>(schema: S, description: string): Suc
   return { kind: 'accepted', status: 202, description, schema };
 }
 
-/** 200 with an array in the order of ids, and a Link if more follow. Adds `limit` and `cursor` to the query. */
+/** 200 with an array in the order of ids, its ETag, and a Link if more follow. Adds `limit` and `cursor` to the query. */
 export function page<Item>(
   schema: TSchema & { '~item'?: Item },
   description: string,
-  headers: readonly AddedHeader[] = [],
+  options: Pick<Success<Page<Item>>, 'headers' | 'singleBy'> = {},
 ): Success<Page<Item>> {
-  return { kind: 'page', status: 200, description, schema, headers };
+  return { kind: 'page', status: 200, description, schema, ...options };
 }
 
 /** 204 without a body. */

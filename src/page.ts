@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Row } from './db/sql.ts';
+import type { Fields } from './field-names.ts';
 
 /** A part of a list ordered by id: at most `limit` items with ids above `after`. */
 export interface PageRequest {
@@ -11,8 +12,8 @@ export interface PageRequest {
 export interface Page<Item> {
   items: Item[];
   next?: number;
-  /** Header fields of the answer, besides those of every page. Names are in lower case. */
-  headers?: Record<string, string>;
+  /** Header fields of the answer, besides those of every page. */
+  headers?: Fields;
 }
 
 export const defaultLimit = 20;

@@ -89,7 +89,7 @@ test('a client that waits for 100 Continue is told to go on once, and its connec
   await until(() => connection.text.endsWith('\r\n\r\n'));
   assert.deepEqual(statuses(connection.text), [100]);
   connection.socket.write(body);
-  await until(() => connection.text.endsWith('}'));
+  await until(() => connection.text.endsWith('}\n'));
   // One that does not wait gets the same.
   connection.socket.write(head + body);
   await until(() => connection.text.split('"Dragons"').length === 3);
@@ -105,7 +105,7 @@ test('what follows a refused body is answered as if the body had been read', asy
     [404, '/pets'],
   ] as const) {
     const connection = open(store, announce(path, {}));
-    await until(() => connection.text.endsWith('}'));
+    await until(() => connection.text.endsWith('}\n'));
     connection.socket.write(body + next);
     await connection.ended;
     assert.deepEqual(statuses(connection.text), [status, 200]);
@@ -123,7 +123,7 @@ for (const [what, fields, rest] of [
       store,
       announce('/v1/categories', fields as never).replace('Content-Length: undefined\r\n', ''),
     );
-    await until(() => connection.text.endsWith('}'));
+    await until(() => connection.text.endsWith('}\n'));
     if (rest) connection.socket.write(rest);
     else connection.socket.end('{');
     await connection.ended;

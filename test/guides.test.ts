@@ -165,7 +165,7 @@ describe('examples', { concurrency: true, skip }, () => {
         if (isReceiver(code)) continue;
         if (language === 'sh') {
           if (!/^curl/m.test(code)) continue;
-          curls = [...(isShown ? [] : curls), code.replaceAll(/^curl/gm, 'curl -sS -w "\\n"')];
+          curls = [...(isShown ? [] : curls), code.replaceAll(/^curl/gm, 'curl -sS')];
           isShown = false;
         } else if (language === 'json' || language === 'http') {
           // Another answer below the same command is that to the command once more.

@@ -42,6 +42,7 @@ const layers = [
   'data-dir.ts', //    the ground floor
   'errors.ts',
   'bounds.ts', //      what a request may hold
+  'field-names.ts', // the names of header fields of answers
   'redact.ts',
   'instant.ts',
   'reference-url.ts',

@@ -130,7 +130,7 @@ test('Retry-After is long enough, and a second less would not be', () => {
       const terms = hasBans ? { quota, banRules: rules } : { quota };
       for (const { nowMs, after, decision } of run(terms, stepsMs)) {
         if (decision.outcome === 'admitted') continue;
-        const seconds = Number(limitRefusal(decision).headers['retry-after']);
+        const seconds = Number(limitRefusal(decision).headers['Retry-After']);
         assert.ok(Number.isInteger(seconds) && seconds >= 1);
         assert.equal(holds(terms, after, nowMs + seconds * 1000), 'admitted');
         if (seconds > 1) assert.notEqual(holds(terms, after, nowMs + (seconds - 1) * 1000), 'admitted');
@@ -148,15 +148,15 @@ test('the headers are those of the binding window: least left, and the longer be
         const dayLeft = quota.perDay - after.dayCount;
         const isDay = dayLeft <= minuteLeft;
         const lengthMs = isDay ? dayMs : minuteMs;
-        assert.equal(headers['x-ratelimit-limit'], String(isDay ? quota.perDay : quota.perMinute));
-        assert.equal(headers['x-ratelimit-remaining'], String(Math.min(minuteLeft, dayLeft)));
+        assert.equal(headers['X-RateLimit-Limit'], String(isDay ? quota.perDay : quota.perMinute));
+        assert.equal(headers['X-RateLimit-Remaining'], String(Math.min(minuteLeft, dayLeft)));
         assert.equal(
-          headers['x-ratelimit-reset'],
+          headers['X-RateLimit-Reset'],
           String((Math.floor(nowMs / lengthMs) + 1) * (lengthMs / 1000)),
         );
         const [minuteEnds, dayEnds] = [minuteMs, dayMs].map((ms) => Math.ceil((ms - (nowMs % ms)) / 1000));
         assert.equal(
-          headers.ratelimit,
+          headers.RateLimit,
           `"minute";r=${minuteLeft};t=${minuteEnds},"day";r=${dayLeft};t=${dayEnds}`,
         );
       }
@@ -172,7 +172,7 @@ test('Remaining falls with each admitted request of a minute and never rises in 
         const previous = made[i - 1];
         if (!previous || Math.floor(previous.nowMs / minuteMs) !== Math.floor(nowMs / minuteMs)) continue;
         const [then, now] = [previous.decision, decision].map((d) =>
-          Number(limitHeaders(d)['x-ratelimit-remaining']),
+          Number(limitHeaders(d)['X-RateLimit-Remaining']),
         );
         if (decision.outcome === 'admitted') assert.equal(now, (then as number) - 1);
         else assert.equal(now, 0);
@@ -211,9 +211,9 @@ test('a ban begins with the strike that is one too many, is as long as the rules
             day === after.day ? dayCount : 0,
           ];
           assert.deepEqual(counted(after), counted(before));
-          assert.equal(limitHeaders(decision)['x-ratelimit-remaining'], '0');
+          assert.equal(limitHeaders(decision)['X-RateLimit-Remaining'], '0');
           assert.equal(
-            limitHeaders(decision)['x-ratelimit-reset'],
+            limitHeaders(decision)['X-RateLimit-Reset'],
             String(Math.ceil(decision.bannedUntilMs / 1000)),
           );
         }
@@ -246,5 +246,5 @@ test('after a clock that was wrong by more than a day, an account begins anew', 
   const slightlyAhead = decide(newAccount, terms, startMs + minuteMs).account;
   const { decision } = decide(slightlyAhead, terms, startMs);
   assert.equal(decision.outcome, 'limited');
-  assert.equal(limitRefusal(decision).headers['retry-after'], String(dayMs / 1000));
+  assert.equal(limitRefusal(decision).headers['Retry-After'], String(dayMs / 1000));
 });

@@ -55,8 +55,9 @@ async function untilEnded({ ended }: { ended: Promise<unknown> }): Promise<numbe
 function assertError(answer: string, status: number): void {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
-  assert.match(head, /^content-type: application\/json/im);
-  assert.match(head, /^x-request-id: \S+/im);
+  assert.match(head, /^Content-Type: application\/json/m);
+  assert.match(head, /^X-Request-Id: \S+/m);
+  assert.match(body, /\}\n$/);
   const error = JSON.parse(body);
   assert.deepEqual(Object.keys(error), ['code', 'message', 'status']);
   assert.equal(error.status, status);

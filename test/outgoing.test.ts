@@ -70,6 +70,8 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
     'src/db/postgres.ts': ['pg'],
+    // For the class of responses.
+    'src/http/named-response.ts': ['getBuiltinModule'],
     // For the names of statuses.
     'src/http/reason-phrase.ts': ['getBuiltinModule'],
     // In the text of samples.

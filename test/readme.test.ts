@@ -23,7 +23,7 @@ test('every curl of the README, pasted in order, answers what the README shows',
     if (kind !== 'sh') return;
     if (text.startsWith('API=')) settings = text;
     if (!text.startsWith('curl')) return;
-    const script = `${settings}\n${text.replaceAll(/^curl/gm, 'curl -sS -w "\\n"')}`.replaceAll(
+    const script = `${settings}\n${text.replaceAll(/^curl/gm, 'curl -sS')}`.replaceAll(
       'http://localhost:8080',
       service.origin,
     );

@@ -41,7 +41,7 @@ export const eventOperations = [
         'pet.updated',
       ]),
     },
-    success: page<Event>(Events, 'A page of events.', ['Last-Event-ID']),
+    success: page<Event>(Events, 'A page of events.', { headers: ['Last-Event-ID'] }),
     errors: ['events_expired'],
     handle: async (sql, { workspaceId, query, page, baseUrl }) => {
       const { limit } = page;
@@ -57,7 +57,7 @@ export const eventOperations = [
       return {
         items: items.map(({ json }): Event => JSON.parse(json)),
         ...(lookedAt < extent.last && { next: lookedAt }),
-        headers: { 'last-event-id': String(lookedAt) },
+        headers: { 'Last-Event-ID': String(lookedAt) },
       };
     },
   }),

@@ -13,7 +13,7 @@ export function assertPosition(after: number, { first, last }: Extent, baseUrl: 
     throw new ApiError(
       'events_expired',
       `The events after ${after} are no longer kept; the oldest is ${first}. Read the lists anew, and then the events after ${first - 1}.`,
-      { link: `<${baseUrl}/store/events>; rel="first"` },
+      { Link: `<${baseUrl}/store/events>; rel="first"` },
     );
   }
 }

@@ -115,7 +115,7 @@ export class Streams {
   #assertMayBegin({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): void {
     if (this.#isClosed) {
       throw new ApiError('unavailable', 'This instance is stopping. Try again shortly.', {
-        'retry-after': '1',
+        'Retry-After': '1',
       });
     }
     if (!makeLast(request, response)) {

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FieldName, Fields } from '../field-names.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
 import { isForApi } from './target.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The limit headers, once the request was charged. */
-    limitHeaders: Record<string, string> | undefined;
+    limitHeaders: Fields | undefined;
   }
   interface FastifyContextConfig {
     /** Headers of every answer of a deprecated operation. */
@@ -14,21 +15,27 @@ declare module 'fastify' {
 }
 
 /** Returns the headers of every answer of a route, for the path parameters of the request. */
-export type RouteHeaders = (params: Record<string, string>) => Record<string, string>;
+export type RouteHeaders = (params: Record<string, string>) => Fields;
 
-/** An answer before it is written to the wire. Header names are in lower case. */
+/** An answer before it is written to the wire. */
 export interface Answer {
   status: number;
-  headers: Record<string, string>;
+  headers: Fields;
   /** JSON text. */
   body?: string;
 }
 
-const json = 'application/json; charset=utf-8';
+export const jsonType = 'application/json; charset=utf-8';
+
+/** What describes a JSON text that is sent. */
+export const bodyFields = (body: string): Fields => ({
+  'Content-Type': jsonType,
+  'Content-Length': String(Buffer.byteLength(body)),
+});
 
 /** The headers of every answer to a request, as far as they are known. */
-export const headersOf = (request: FastifyRequest): Record<string, string> => ({
-  'x-request-id': request.id,
+export const headersOf = (request: FastifyRequest): Fields => ({
+  'X-Request-Id': request.id,
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
   ...(request.operation && lifecycleOf(request, request.routeOptions.config.lifecycle)),
   ...request.limitHeaders,
@@ -44,7 +51,7 @@ export function answerWriter(lifecycle: RouteHeaders | undefined) {
   return (request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Answer): void => {
     const fields = addFields(fieldsOf(request), headers);
     if (body !== undefined) {
-      fields.push('content-type', json, 'content-length', String(Buffer.byteLength(body)));
+      addFields(fields, bodyFields(body));
     }
     reply.hijack();
     reply.raw.writeHead(status, fields);
@@ -54,27 +61,27 @@ export function answerWriter(lifecycle: RouteHeaders | undefined) {
 
 const streamHeaders = {
   ...commonHeaders,
-  'cache-control': 'no-store',
+  'Cache-Control': 'no-store',
   // Asks proxies such as nginx to pass each event on at once.
-  'x-accel-buffering': 'no',
+  'X-Accel-Buffering': 'no',
   // Some clients would take text without a charset for ISO 8859-1.
-  'content-type': 'text/event-stream; charset=utf-8',
-};
+  'Content-Type': 'text/event-stream; charset=utf-8',
+} satisfies Fields;
 
 /** A writer of the beginnings of streams, whose events are written to `reply.raw` later. */
 export function streamStarter(lifecycle: RouteHeaders | undefined) {
   const fieldsOf = fieldsWriter(lifecycle, streamHeaders);
-  return (request: FastifyRequest, reply: FastifyReply, headers: Record<string, string>): void => {
+  return (request: FastifyRequest, reply: FastifyReply, headers: Fields): void => {
     reply.hijack();
     reply.raw.writeHead(200, addFields(fieldsOf(request), headers));
   };
 }
 
 /** The fields of every answer to an operation; `always` are the same for each. */
-function fieldsWriter(lifecycle: RouteHeaders | undefined, always: Record<string, string>) {
+function fieldsWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
   const constant = addFields([], always);
   return (request: FastifyRequest): string[] => {
-    const fields = ['x-request-id', request.id, ...constant];
+    const fields = ['X-Request-Id', request.id, ...constant];
     addFields(fields, lifecycleOf(request, lifecycle));
     return addFields(fields, request.limitHeaders);
   };
@@ -84,7 +91,7 @@ const lifecycleOf = (request: FastifyRequest, lifecycle: RouteHeaders | undefine
   lifecycle?.(request.params as Record<string, string>);
 
 /** Adds names and values in turn, as in `rawHeaders` of Node.js. */
-function addFields(fields: string[], headers: Record<string, string> | undefined): string[] {
-  for (const name in headers) fields.push(name, headers[name] as string);
+function addFields(fields: string[], headers: Fields | undefined): string[] {
+  for (const name in headers) fields.push(name, headers[name as FieldName] as string);
   return fields;
 }

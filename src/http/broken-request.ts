@@ -2,17 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError, toApiError } from '../errors.ts';
+import type { Fields } from '../field-names.ts';
+import { bodyFields } from './answer.ts';
 import { endConnection, isAnsweredEarly, isEnding } from './connections.ts';
 import { commonHeaders } from './headers.ts';
+import { jsonText } from './json-text.ts';
 import { reasonPhrase } from './reason-phrase.ts';
 import { requestIdOf } from './request-id.ts';
 
 type ParseError = Error & { code?: string };
 
 /** Charges an address for a request that cannot be read. Returns the limit headers, and a refusal if the limit is used up. */
-type Admit = (
-  address: string | undefined,
-) => Promise<{ headers: Record<string, string>; refusal?: ApiError | undefined }>;
+type Admit = (address: string | undefined) => Promise<{ headers: Fields; refusal?: ApiError | undefined }>;
 
 /** What is known about a request that could not be read, after its answer. */
 interface UnreadAnswered {
@@ -64,16 +65,15 @@ export async function answerBrokenRequest(
   // Another error of this connection may have been answered meanwhile.
   if (isEnding(socket)) return;
   const apiError = refusal ?? refusalOf(error, requestId);
-  const body = JSON.stringify(apiError.body);
-  const headers = {
-    'x-request-id': requestId,
+  const body = jsonText(apiError.body);
+  const headers: Fields = {
+    'X-Request-Id': requestId,
     ...commonHeaders,
     ...limits,
     ...apiError.headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    date: new Date().toUTCString(),
-    connection: 'close',
+    ...bodyFields(body),
+    Date: new Date().toUTCString(),
+    Connection: 'close',
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const line = `HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}`;

@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { exposedNames, type Fields } from '../field-names.ts';
 
 /**
  * Any web page may read an answer of the API: callers are identified by a key that they send, never by a cookie.
  */
 export const corsHeaders = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers':
-    'Allow, Deprecation, ETag, Idempotency-Replayed, Last-Event-ID, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
-};
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': exposedNames.join(', '),
+} satisfies Fields;
 
 /** Headers of answers outside the API. Web pages of other origins may not read these answers. */
 export const outsideHeaders = {
-  'cache-control': 'private, no-cache',
-  'x-content-type-options': 'nosniff',
-};
+  'Cache-Control': 'private, no-cache',
+  'X-Content-Type-Options': 'nosniff',
+} satisfies Fields;
 
 /** Headers of answers of the API. An answer is for one key only, so a cache must ask again before it uses one. */
 export const commonHeaders = { ...corsHeaders, ...outsideHeaders };
@@ -22,12 +22,12 @@ export const commonHeaders = { ...corsHeaders, ...outsideHeaders };
 const preflightMaxAgeSeconds = 86_400;
 
 /** What a browser may send besides the method it asked for (Fetch standard, section 3.2.3). */
-export const preflightHeaders = (methods: readonly string[]) => ({
-  'access-control-allow-methods': methods.join(', '),
-  'access-control-allow-headers':
+export const preflightHeaders = (methods: readonly string[]): Fields => ({
+  'Access-Control-Allow-Methods': methods.join(', '),
+  'Access-Control-Allow-Headers':
     'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-API-Key, X-Request-Id',
-  'access-control-max-age': String(preflightMaxAgeSeconds),
-  vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
+  'Access-Control-Max-Age': String(preflightMaxAgeSeconds),
+  Vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
 });
 
 /** Whether this is a preflight request of a browser, which carries no key. */

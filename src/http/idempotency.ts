@@ -3,6 +3,7 @@ import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
+import { withDocumentedNames } from '../field-names.ts';
 import type { Answer } from './answer.ts';
 import { fieldLines } from './headers.ts';
 
@@ -82,7 +83,8 @@ async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
   }
   return {
     status: Number(status),
-    headers: { ...JSON.parse(String(headers)), 'idempotency-replayed': 'true' },
+    // Older versions stored the names in lower case.
+    headers: { ...withDocumentedNames(JSON.parse(String(headers))), 'Idempotency-Replayed': 'true' },
     body,
   };
 }

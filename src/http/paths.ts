@@ -66,11 +66,13 @@ export class Paths {
     if (!methods) throw this.#notFound(request);
     const allow = methods.join(', ');
     if (request.method !== 'OPTIONS') {
-      throw new ApiError('method_not_allowed', `This path takes ${allow}, not ${request.method}.`, { allow });
+      throw new ApiError('method_not_allowed', `This path takes ${allow}, not ${request.method}.`, {
+        Allow: allow,
+      });
     }
     return reply
       .code(204)
-      .headers({ ...headersOf(request), allow, ...(isForApi(request) && preflightHeaders(methods)) })
+      .headers({ ...headersOf(request), Allow: allow, ...(isForApi(request) && preflightHeaders(methods)) })
       .send();
   }
 

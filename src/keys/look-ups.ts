@@ -35,7 +35,7 @@ export class LookUps {
       // The requests under way take what the address has left. After their turn they are charged, and nothing is left.
       if (room > 0) await this.#turn;
       throw new ApiError('rate_limited', 'Too many unknown keys come from this address. Try again shortly.', {
-        'retry-after': '1',
+        'Retry-After': '1',
       });
     }
     return new Promise((resolve, reject) => {

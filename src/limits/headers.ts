@@ -1,17 +1,12 @@
 import { ApiError } from '../errors.ts';
+import type { Fields } from '../field-names.ts';
 import type { Decision, WindowState } from './decision.ts';
 
 /**
  * The header fields about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
  * of draft-ietf-httpapi-ratelimit-headers. During a ban zero requests remain until it ends.
  */
-export function limitHeaders({
-  outcome,
-  nowMs,
-  minute,
-  day,
-  bannedUntilMs,
-}: Decision): Record<string, string> {
+export function limitHeaders({ outcome, nowMs, minute, day, bannedUntilMs }: Decision): Fields {
   const isBanned = outcome === 'banned';
   const binding = day.remaining <= minute.remaining ? day : minute;
   const state = (window: WindowState) =>
@@ -19,11 +14,11 @@ export function limitHeaders({
       ? `r=0;t=${secondsUntil(bannedUntilMs, nowMs)}`
       : `r=${window.remaining};t=${secondsUntil(window.endsAtMs, nowMs)}`;
   return {
-    'x-ratelimit-limit': String(binding.quota),
-    'x-ratelimit-remaining': isBanned ? '0' : String(binding.remaining),
-    'x-ratelimit-reset': String(Math.ceil((isBanned ? bannedUntilMs : binding.endsAtMs) / 1000)),
-    'ratelimit-policy': `"minute";q=${minute.quota};w=60,"day";q=${day.quota};w=86400`,
-    ratelimit: `"minute";${state(minute)},"day";${state(day)}`,
+    'X-RateLimit-Limit': String(binding.quota),
+    'X-RateLimit-Remaining': isBanned ? '0' : String(binding.remaining),
+    'X-RateLimit-Reset': String(Math.ceil((isBanned ? bannedUntilMs : binding.endsAtMs) / 1000)),
+    'RateLimit-Policy': `"minute";q=${minute.quota};w=60,"day";q=${day.quota};w=86400`,
+    RateLimit: `"minute";${state(minute)},"day";${state(day)}`,
   };
 }
 
@@ -31,7 +26,7 @@ export function limitHeaders({
 export function limitRefusal(decision: Decision): ApiError {
   const { outcome, nowMs, retryAtMs } = decision;
   const seconds = secondsUntil(retryAtMs, nowMs);
-  const headers = { 'retry-after': String(seconds) };
+  const headers = { 'Retry-After': String(seconds) };
   if (outcome === 'banned') {
     return new ApiError(
       'key_banned',

@@ -7,7 +7,14 @@ import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
 import { describeCallbacks, describeWebhooks } from './callbacks.ts';
 import { guides } from './guides.ts';
-import { answerHeaders, errorHeaders, requestHeaders, requestHeadersOf, successHeaders } from './headers.ts';
+import {
+  answerHeaders,
+  errorHeaders,
+  isConditionalRead,
+  requestHeaders,
+  requestHeadersOf,
+  successHeaders,
+} from './headers.ts';
 import { codeSamples } from './samples.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
 
@@ -16,7 +23,7 @@ const introduction = (
 ) => `A demonstration pet store that does exactly what this description says.
 
 Lists return a plain array in the order of ids, with at most \`limit\` items; while more follow, the \`Link\` header gives the
-next page. Single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
+next page. Lists and single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
 ignored; unknown query parameters are refused. Every \`GET\` can be sent as \`HEAD\`, and every path takes \`OPTIONS\`.
 
 This description is served as [JSON](${baseUrl}/openapi.json) and as [YAML](${baseUrl}/openapi.yaml).`;
@@ -178,7 +185,7 @@ function describeBody(operation: Operation, body: TSchema, schemas: Schemas): Js
 }
 
 function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
-  const { success, method, errors, deprecated } = operation;
+  const { success, errors, deprecated } = operation;
   const responses: JsonObject = {
     [success.status]: {
       description: success.description,
@@ -193,7 +200,7 @@ function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
       }),
     },
   };
-  if (success.kind === 'resource' && method === 'GET') {
+  if (isConditionalRead(operation)) {
     responses['304'] = {
       description: 'The caller has the current representation already.',
       headers: refs(successHeaders(operation)),

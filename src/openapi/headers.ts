@@ -1,4 +1,5 @@
 import { bearerChallenge } from '../errors.ts';
+import type { Fields } from '../field-names.ts';
 import { maxKeyLength, rememberHours } from '../http/idempotency.ts';
 import { lifecycleHeaders } from '../lifecycle.ts';
 import { plans } from '../limits/plans.ts';
@@ -20,7 +21,7 @@ export const requestHeaders = {
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'If-None-Match': text(
-    'When reading, answer 304 if the ETag of the resource is among these, or `*`; when changing, refuse with 412.',
+    'When reading, answer 304 if the ETag is among these, or `*`; when changing, refuse with 412.',
     '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
   ),
   'Idempotency-Key': text(
@@ -91,23 +92,23 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
   const deprecated = operations.find((operation) => operation.deprecated);
   const headers = deprecated && lifecycleHeaders(deprecated, operations, baseUrl);
   if (!headers) return {};
-  const example = headers(exampleParams(deprecated)) as Record<'deprecation' | 'sunset' | 'link', string>;
+  const example = headers(exampleParams(deprecated)) as Record<'Deprecation' | 'Sunset' | 'Link', string>;
   return {
     Deprecation: required(
       'When the operation was deprecated, as `@` and Unix seconds (RFC 9745).',
-      example.deprecation,
+      example.Deprecation,
     ),
     LifecycleLink: required(
       'What to use instead, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
-      example.link,
+      example.Link,
     ),
     ...(operations.some(isDeprecatedPage) && {
       LifecyclePageLink: required(
         'As LifecycleLink, and the next page, with `rel="next"` (RFC 8288), while more follows.',
-        example.link,
+        example.Link,
       ),
     }),
-    Sunset: required('When the operation may be removed (RFC 8594).', example.sunset),
+    Sunset: required('When the operation may be removed (RFC 8594).', example.Sunset),
   };
 }
 
@@ -119,9 +120,7 @@ function requiredCount(description: string, example: number): JsonObject {
   return { description, schema: { type: 'integer', format: 'int64', minimum: 0 }, example, required: true };
 }
 
-/** Header fields by their names, each with the component that describes it. */
-type Fields = Record<string, string>;
-
+/** Header fields, each with the component that describes it. */
 const onEveryAnswer: Fields = {
   'X-Request-Id': 'XRequestId',
   'X-RateLimit-Limit': 'XRateLimitLimit',
@@ -140,7 +139,7 @@ const ofSuccess: Record<Operation['success']['kind'], Fields> = {
   resource: { ETag: 'ETag' },
   created: { ETag: 'ETag', Location: 'Location' },
   accepted: {},
-  page: { Link: 'Link' },
+  page: { ETag: 'ETag', Link: 'Link' },
   empty: {},
   stream: {},
 };
@@ -171,12 +170,17 @@ export function errorHeaders(status: number, operation?: Operation): Fields {
   return { ...onEveryAnswer, ...ofError[status], ...(operation?.deprecated && ofDeprecated) };
 }
 
+/** Whether an operation answers 304 to a caller that has what it would send. */
+export const isConditionalRead = ({ method, success }: Operation) =>
+  method === 'GET' && 'ETag' in ofSuccess[success.kind];
+
 /** The header fields that an operation takes. */
-export function requestHeadersOf({ method, success }: Operation): (keyof typeof requestHeaders)[] {
+export function requestHeadersOf(operation: Operation): (keyof typeof requestHeaders)[] {
+  const { method, success } = operation;
   const isChange = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
   return [
     ...(isChange ? (['If-Match'] as const) : []),
-    ...(isChange || (method === 'GET' && success.kind === 'resource') ? (['If-None-Match'] as const) : []),
+    ...(isChange || isConditionalRead(operation) ? (['If-None-Match'] as const) : []),
     ...(method === 'POST' ? (['Idempotency-Key'] as const) : []),
     ...(success.kind === 'stream' ? (['Last-Event-ID'] as const) : []),
     'X-Request-Id',

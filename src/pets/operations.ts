@@ -12,7 +12,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'List pets',
     description:
-      'Returns the pets that match every filter, in the order of their ids. With `id` it returns single pets, one or up to a hundred at once; without `limit` they come on one page.',
+      'Returns the pets that match every filter, in the order of their ids. With `id` it returns single pets, one or up to a hundred at once; without `limit` they come on one page. With one `id` the `ETag` is that of the pet, for `If-Match`; without such a pet, and otherwise, it is that of the page.',
     query: {
       status: Type.Optional(PetStatus),
       categoryId: Type.Optional(Id('Only pets of this category.')),
@@ -24,7 +24,7 @@ export const petOperations = [
         }),
       ),
     },
-    success: page<Pet>(Pets, 'A page of pets.'),
+    success: page<Pet>(Pets, 'A page of pets.', { singleBy: 'id' }),
     handle: (sql, { workspaceId, query, page }) => {
       const limit = query.limit ?? query.id?.length ?? page.limit;
       return store.listPets(sql, workspaceId, query, { ...page, limit });
@@ -51,7 +51,8 @@ export const petOperations = [
     id: 'getPet',
     tag: 'Pets',
     summary: 'Get a pet',
-    description: 'Returns a pet. `GET /pets?id=` does the same, for several pets at once.',
+    description:
+      'Returns a pet. `GET /pets?id=` does the same, for several pets at once, and for one carries the same `ETag`.',
     deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: 'listPets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),

@@ -37,6 +37,9 @@ export function assertAsDescribed(method: string, url: string, answer: Answer): 
     .split('/')
     .map((segment) => decoded(segment) ?? segment)
     .join('/');
+  const { status, text } = answer;
+  if (/^application\/json/.test(answer.headers['content-type'] ?? '') && method !== 'HEAD' && status !== 304)
+    assert.match(text, /\S\n$/, `${method} ${url}: the text does not end with a newline`);
   const isForApi = /^\/v1(\/|$)/.test(path);
   if (!isForApi) assertUnshared(`${method} ${url}`, answer);
   if (!isForApi || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;

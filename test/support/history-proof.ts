@@ -143,7 +143,7 @@ class HistoryProof {
       const { status, text } = await this.#get(pathOf(change));
       const isGone = /deleted|cancelled/.test(change.type);
       if (isGone) assert.equal(status, 404, what);
-      else assert.equal(JSON.stringify(change.data), text, what);
+      else assert.equal(`${JSON.stringify(change.data)}\n`, text, what);
     }
   }
 }

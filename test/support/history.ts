@@ -214,7 +214,7 @@ export function assertToldOf(answers: JsonAnswer[], events: Event[]): void {
     const own = byRequest.get(headers['x-request-id']) ?? [];
     byRequest.delete(headers['x-request-id']);
     if (status >= 400 || headers['idempotency-replayed']) assert.deepEqual(own, [], text);
-    else if (status === 201) assert.equal(JSON.stringify(own[0]?.data), text);
+    else if (status === 201) assert.equal(`${JSON.stringify(own[0]?.data)}\n`, text);
   }
   assert.deepEqual([...byRequest.keys()], []);
 }

@@ -86,7 +86,7 @@ export class Receiver {
   async untilSettled({ origin }: Service, lastId: number): Promise<void> {
     await until(() => this.#accepted.has(lastId));
     const path = '/store/webhooks/1/deliveries?state=pending';
-    await until(async () => (await fetchChecked(origin, 'GET', path, { key: this.#key })).text === '[]');
+    await until(async () => (await fetchChecked(origin, 'GET', path, { key: this.#key })).body.length === 0);
   }
 
   /** Each of these events was answered with success. */

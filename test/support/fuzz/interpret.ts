@@ -137,6 +137,7 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
       operationId: operation.id,
       method: operation.method,
       path,
+      search: wire.query,
       params,
       query,
       body: Object.fromEntries(declared),

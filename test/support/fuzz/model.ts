@@ -3,6 +3,7 @@ import { identifier, join, type Sql } from '../../../src/db/sql.ts';
 import type { Kind } from '../../../src/db/tables.ts';
 import { type ErrorCode, errorCodes } from '../../../src/errors.ts';
 import { toUtc } from '../../../src/instant.ts';
+import { writeCursor } from '../../../src/page.ts';
 import { baseUrl, resolve } from '../description.ts';
 import { changesBetween, type Event, type Lists } from '../history.ts';
 import { resources } from '../resources.ts';
@@ -56,6 +57,8 @@ export interface Call {
   operationId: string;
   method: string;
   path: string;
+  /** The query as it was sent. */
+  search: string;
   params: Record<string, number>;
   // biome-ignore lint/suspicious/noExplicitAny: the description has checked what these are
   query: Record<string, any>;
@@ -74,6 +77,8 @@ export interface Expected {
   next?: number;
   /** The header of that name. */
   lastEventId?: string;
+  /** What the entity tag stands for, if not for the body. */
+  represented?: object;
   /** What the body, or each item of it, has besides, and nobody can know. */
   unknown?: string;
 }
@@ -153,7 +158,8 @@ export class Model {
   #answer(call: Call): Expected {
     const handle = this.#operations[call.operationId];
     try {
-      return handle ? handle(call) : this.#answerPlainly(call);
+      const expected = handle ? handle(call) : this.#answerPlainly(call);
+      return Array.isArray(expected.body) && !expected.code ? this.#readPage(call, expected) : expected;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: errorCodes[error.code][0], code: error.code };
@@ -403,6 +409,16 @@ export class Model {
       : { status: 200, body: current };
   }
 
+  /** The tag of a page stands for its header fields, too; that of a pet asked for by its id, for the pet. */
+  #readPage(call: Call, page: Expected): Expected {
+    const { body, next, lastEventId } = page;
+    const link = next === undefined ? undefined : linkTo(call, next);
+    const items = body as object[];
+    const single = call.operationId === 'listPets' && call.query.id?.length === 1 ? items[0] : undefined;
+    const represented = single ?? { items, link, lastEventId };
+    return { ...page, represented, status: this.#read(call, represented).status };
+  }
+
   #isKnown(ifNoneMatch: string | undefined, current: object): boolean {
     if (ifNoneMatch === undefined) return false;
     return ifNoneMatch.trim() === '*' || this.#names(ifNoneMatch.replaceAll('W/', ''), current);
@@ -438,7 +454,19 @@ export class Model {
 }
 
 /** A text for each value, whatever the order of its properties. */
-export const canonical = (value: object) => JSON.stringify(value, Object.keys(value).sort());
+export const canonical = (value: object) =>
+  JSON.stringify(value, (_, part) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The link to the page that begins after an id. */
+function linkTo({ operationId, path, search }: Call, after: number): string {
+  const query = new URLSearchParams(search);
+  query.set('cursor', writeCursor(operationId, after));
+  return `<${baseUrl}${path.slice('/v1'.length)}?${query}>; rel="next"`;
+}
 
 function found<Row>(rows: Map<number, Row>, id: number | undefined): Row {
   return rows.get(id as number) ?? refuse('not_found');

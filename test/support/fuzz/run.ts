@@ -185,12 +185,12 @@ class Sequence {
   }
 
   /** Keeps what later requests refer to. Equal representations have equal tags, and others have others. */
-  #remember({ operationId, path: asked }: Call, expected: Expected, { headers }: Answer): void {
+  #remember({ operationId, path: asked, search }: Call, expected: Expected, { headers }: Answer): void {
     const { textByTag, tagByPath, cursors } = this.model;
     if (headers.etag) {
-      const text = canonical(expected.body as object);
+      const text = canonical(expected.represented ?? (expected.body as object));
       assert.equal(textByTag.get(headers.etag) ?? text, text, 'one tag stands for one representation');
-      const path = (headers.location ?? asked).replace(/^.*\/v1/, '/v1');
+      const path = (headers.location ?? `${asked}?${search}`).replace(/^.*\/v1/, '/v1').replace(/\?$/, '');
       if (tagByPath.has(path) && textByTag.get(tagByPath.get(path) as string) === text) {
         assert.equal(headers.etag, tagByPath.get(path), 'what has not changed keeps its tag');
       }
