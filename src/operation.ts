@@ -4,7 +4,7 @@ import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
 import type { EventType } from './history/types.ts';
 import type { Plan } from './limits/plans.ts';
-import { type Page, type PageRequest, pageQuery } from './page.ts';
+import { type Page, type PageRequest, pageQueryOf } from './page.ts';
 import type { InstallationKey } from './secret-key.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -37,7 +37,7 @@ interface Shape {
   sendsEvents?: boolean;
   /** Whether its answer holds a secret, which the storage must not show. */
   hasSecret?: boolean;
-  /** Path parameters of the code samples, if the operation would refuse the examples of the schemas. */
+  /** Path parameters of its examples, where those of the schemas would be refused, or would take away what others use. */
   sampleParams?: Record<string, number>;
 }
 
@@ -181,7 +181,7 @@ export function operation<
   Result,
 >(definition: Definition<M, Params, Query, Body, Result>): Operation {
   const { params = {}, query = {}, ...rest } = definition;
-  const pageParameters = rest.success.kind === 'page' ? pageQuery : {};
+  const pageParameters = rest.success.kind === 'page' ? pageQueryOf(rest.id) : {};
   const operation = { ...rest, params, query: { ...query, ...pageParameters } };
   return { ...operation, errors: errorsOf(operation) } as unknown as Operation;
 }

@@ -23,7 +23,8 @@ export const maxLimit = 100;
 export const writeCursor = (operationId: string, id: number) =>
   Buffer.from(`${operationId}:${id}`).toString('base64url');
 
-export const pageQuery = {
+/** What the operation of a list takes beside its filters. */
+export const pageQueryOf = (operationId: string) => ({
   limit: Type.Optional(
     Type.Integer({
       format: 'int32',
@@ -37,10 +38,10 @@ export const pageQuery = {
   cursor: Type.Optional(
     Type.String({
       description: 'Where to continue: the `cursor` in the link with `rel="next"` of the previous page.',
-      examples: [writeCursor('listPets', 20)],
+      examples: [writeCursor(operationId, 1)],
     }),
   ),
-};
+});
 
 /**
  * A page from rows that begin with their id and were read with `limit + 1`: the extra row shows that more

@@ -1,4 +1,4 @@
-import Type, { type TProperties, type TSchema } from 'typebox';
+import Type, { type TProperties } from 'typebox';
 import Format from 'typebox/format';
 import { toUtc } from './instant.ts';
 
@@ -77,20 +77,18 @@ export function toInt64(digits: string): number | undefined {
   return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
 }
 
+/** Without examples, since there is one for each code where it is sent; tools would show this one for all. */
 export const ErrorBody = Type.Object(
   {
     code: Type.String({
       description: 'Machine-readable error code. New codes may be added; treat an unknown one by its status.',
-      examples: ['not_found'],
     }),
     message: Type.String({
       description: 'Human-readable description of the error. It names every offending field.',
-      examples: ['There is no pet with this petId.'],
     }),
     status: Type.Integer({
       format: 'int32',
       description: 'The HTTP status code, equal to that of the response.',
-      examples: [404],
     }),
   },
   { title: 'Error', description: 'The body of every error.' },
@@ -101,18 +99,11 @@ export const ErrorBody = Type.Object(
  * default or removes it.
  */
 export function patchOf(properties: TProperties): TProperties {
-  const changed = Object.entries(properties).map(([name, property]) => {
-    const value = withoutDefault(property);
-    return [name, Type.Optional(Type.IsOptional(property) ? Type.Union([value, Type.Null()]) : value)];
-  });
+  const changed = Object.entries(properties).map(([name, property]) => [
+    name,
+    Type.Optional(Type.IsOptional(property) ? Type.Union([property, Type.Null()]) : property),
+  ]);
   return Object.fromEntries(changed);
-}
-
-/** A field that is absent from a patch stays as it is, so a default would mislead. */
-function withoutDefault(schema: TSchema): TSchema {
-  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as { default?: unknown };
-  delete copy.default;
-  return copy as TSchema;
 }
 
 /** Applies a JSON Merge Patch whose values are not objects. */

@@ -8,10 +8,17 @@ import { ApiError } from '../errors.ts';
  */
 export const etagOf = (representation: string): string => `"${hash('sha1', representation, 'base64url')}"`;
 
+const tagOf = (characters: string) => `(?:W/)?"[${characters}]*"`;
+
+/** What a client should send in If-Match and If-None-Match: the form in which every server reads it. */
+export const entityTagsPattern = `^(?:\\*|${tagOf('!#-~')}(?:, ?${tagOf('!#-~')})*)$`;
+
+/** With bytes beyond ASCII, which servers must take as they are. */
+const tag = tagOf('!#-~\\x80-\\xff');
+
 /** The members of an If-Match or If-None-Match field, or `*`. Throws `invalid_request` for anything else. */
 export function parseEntityTags(field: string, value: string): '*' | string[] {
   if (value.trim() === '*') return '*';
-  const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
   if (!new RegExp(`^[\\s,]*${tag}(?:[ \\t]*,[\\s,]*${tag})*[\\s,]*$`).test(value)) {
     throw new ApiError(
       'invalid_request',

@@ -8,6 +8,9 @@ import type { Answer } from './answer.ts';
 import { fieldLines } from './headers.ts';
 
 export const maxKeyLength = 255;
+/** The form of the field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */
+export const keyPattern = `^(?:[!#-~][!-~]{0,${maxKeyLength - 1}}|"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,${maxKeyLength}}")$`;
+const keyForm = new RegExp(keyPattern);
 /** How long an Idempotency-Key is remembered. */
 export const rememberHours = 24;
 const rememberMs = rememberHours * 60 * 60 * 1000;
@@ -119,24 +122,16 @@ export function forgetOldKeys(db: Database, nowMs: number): Promise<void> {
   );
 }
 
-/**
- * The key of a request: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). Undefined
- * where there is none. Throws `invalid_request` for anything else.
- */
+/** The key of a request. Undefined where there is none. Throws `invalid_request` for what has another form. */
 export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const fields = fieldLines(request.raw, 'idempotency-key');
   const [field] = fields;
   if (field === undefined) return undefined;
-  const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
-    .exec(field)?.[1]
-    ?.replace(/\\(["\\])/g, '$1');
-  const bare = /^[\x21\x23-\x7e][\x21-\x7e]*$/.exec(field)?.[0];
-  const key = quoted ?? bare;
-  if (fields.length > 1 || !key || key.length > maxKeyLength) {
+  if (fields.length > 1 || !keyForm.test(field)) {
     throw new ApiError(
       'invalid_request',
       `Idempotency-Key must be sent once and be 1 to ${maxKeyLength} ASCII characters, without spaces or in double quotes.`,
     );
   }
-  return key;
+  return field.startsWith('"') ? field.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : field;
 }

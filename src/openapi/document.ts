@@ -1,16 +1,14 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { type ErrorCode, errorCodes } from '../errors.ts';
-import { reasonPhrase } from '../http/reason-phrase.ts';
 import { successorOf } from '../lifecycle.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
-import { ErrorBody } from '../schema.ts';
 import { version } from '../version.ts';
 import { describeCallbacks, describeWebhooks } from './callbacks.ts';
+import { ErrorResponses } from './error-responses.ts';
 import { guides } from './guides.ts';
 import {
   answerHeaders,
-  errorHeaders,
   isConditionalRead,
+  refs,
   requestHeaders,
   requestHeadersOf,
   successHeaders,
@@ -41,9 +39,10 @@ const tags = [
 /** The OpenAPI 3.0.3 document of the operations, for an API at `baseUrl`. */
 export function describe(operations: readonly Operation[], baseUrl: string): JsonObject {
   const schemas = new Schemas();
+  const errorResponses = new ErrorResponses(schemas);
   const parameters: JsonObject = {};
   const paths: Record<string, JsonObject> = {};
-  const context = { operations, schemas, parameters, baseUrl };
+  const context = { operations, schemas, errorResponses, parameters, baseUrl };
   const texts = guides(baseUrl);
   for (const operation of operations) {
     paths[operation.path] ??= {};
@@ -52,7 +51,6 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
       context,
     );
   }
-  const responses = errorResponses(operations, schemas);
   return {
     openapi: '3.0.3',
     info: {
@@ -74,7 +72,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
       schemas: schemas.components,
       parameters,
       headers: answerHeaders(operations, baseUrl),
-      responses,
+      responses: errorResponses.components,
       securitySchemes: {
         bearerAuth: {
           type: 'http',
@@ -95,6 +93,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
 interface Context {
   operations: readonly Operation[];
   schemas: Schemas;
+  errorResponses: ErrorResponses;
   /** Components that are filled as operations use them. */
   parameters: JsonObject;
   baseUrl: string;
@@ -119,10 +118,10 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     parameters: [
       ...describeParameters(operation.params, 'path', operation, context),
       ...describeParameters(operation.query, 'query', operation, context),
-      ...requestHeadersOf(operation).map((name) => useRequestHeader(name, context)),
+      ...requestHeadersOf(operation).map((name) => useRequestHeader(name, operation, context)),
     ],
     ...(body && { requestBody: describeBody(operation, body, context.schemas) }),
-    responses: describeResponses(operation, context.schemas),
+    responses: describeResponses(operation, context),
     ...(operation.sendsEvents && { callbacks: describeCallbacks(context.schemas) }),
     'x-codeSamples': codeSamples(operation, context.baseUrl),
   };
@@ -146,33 +145,51 @@ function notesOn(operation: Operation, { operations }: Context): string[] {
   ];
 }
 
-/** Parameters of paths and pages are components; a filter has a description of its own in each operation. */
+/** A parameter that is the same wherever it is taken is a component. A filter or a cursor is of its operation alone. */
 function describeParameters(
   properties: TProperties,
   place: 'path' | 'query',
   operation: Operation,
   context: Context,
 ): Json[] {
-  const isShared = (name: string) =>
-    place === 'path' || (operation.success.kind === 'page' && (name === 'limit' || name === 'cursor'));
+  const { sampleParams, success } = operation;
   return Object.entries(properties).map(([name, schema]) => {
+    const own = place === 'path' ? sampleParams?.[name] : undefined;
     const { description, ...rest } = schema as TSchema & { description: string; title?: string };
     const parameter: JsonObject = {
       name,
       in: place,
       required: !Type.IsOptional(schema),
       description,
-      schema: context.schemas.use(rest.title ? schema : (rest as TSchema)),
+      schema: context.schemas.use(
+        rest.title ? schema : ({ ...rest, ...(own !== undefined && { examples: [own] }) } as TSchema),
+      ),
     };
-    if (!isShared(name)) return parameter;
+    const isShared = place === 'path' ? own === undefined : success.kind === 'page' && name === 'limit';
+    if (!isShared) return parameter;
     context.parameters[name] = parameter;
     return { $ref: `#/components/parameters/${name}` };
   });
 }
 
-function useRequestHeader(name: keyof typeof requestHeaders, { parameters }: Context): Json {
+/**
+ * A header field is the same for all operations. Only the schema of an Idempotency-Key says for which it is: Postman makes up one
+ * value for all parameters with equal schemas, and a key that two operations share is refused.
+ */
+function useRequestHeader(
+  name: keyof typeof requestHeaders,
+  { id }: Operation,
+  { parameters }: Context,
+): Json {
+  const parameter: JsonObject = { name, in: 'header', required: false, ...requestHeaders[name] };
+  if (name === 'Idempotency-Key') {
+    return {
+      ...parameter,
+      schema: { ...(parameter.schema as JsonObject), description: `For one \`${id}\`.` },
+    };
+  }
   const component = name.replaceAll('-', '');
-  parameters[component] = { name, in: 'header', required: false, ...requestHeaders[name] };
+  parameters[component] = parameter;
   return { $ref: `#/components/parameters/${component}` };
 }
 
@@ -184,8 +201,8 @@ function describeBody(operation: Operation, body: TSchema, schemas: Schemas): Js
   };
 }
 
-function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
-  const { success, errors, deprecated } = operation;
+function describeResponses(operation: Operation, { schemas, errorResponses }: Context): JsonObject {
+  const { success } = operation;
   const responses: JsonObject = {
     [success.status]: {
       description: success.description,
@@ -206,44 +223,5 @@ function describeResponses(operation: Operation, schemas: Schemas): JsonObject {
       headers: refs(successHeaders(operation)),
     };
   }
-  for (const status of statusesOf(errors)) {
-    const component = { $ref: `#/components/responses/${nameOf(status)}` };
-    const tellsLifecycle = deprecated && !unreadStatuses.includes(status);
-    responses[status] = tellsLifecycle ? describeError(status, errors, schemas, operation) : component;
-  }
-  return responses;
+  return { ...responses, ...errorResponses.use(operation) };
 }
-
-/** Answers to requests that fail before their operation is known. */
-const unreadStatuses = [408, 431];
-
-/** One response component for each error status, with an example for each of its codes. Deprecated operations have more headers. */
-function errorResponses(operations: readonly Operation[], schemas: Schemas): JsonObject {
-  const codes = [...new Set(operations.flatMap(({ deprecated, errors }) => (deprecated ? [] : errors)))];
-  return Object.fromEntries(
-    statusesOf(codes).map((status) => [nameOf(status), describeError(status, codes, schemas)]),
-  );
-}
-
-/** The answer with an error status: for every operation, or for the given one. */
-function describeError(status: number, codes: readonly ErrorCode[], schemas: Schemas, operation?: Operation) {
-  const ofStatus = codes.filter((code) => errorCodes[code][0] === status);
-  const examples = ofStatus.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]);
-  return {
-    description: ofStatus.map((code) => `\`${code}\`: ${errorCodes[code][1]}`).join(' '),
-    headers: refs(errorHeaders(status, operation)),
-    content: {
-      'application/json': { schema: schemas.use(ErrorBody), examples: Object.fromEntries(examples) },
-    },
-  };
-}
-
-const statusesOf = (codes: readonly ErrorCode[]) =>
-  [...new Set(codes.map((code) => errorCodes[code][0]))].sort((a, b) => a - b);
-
-const nameOf = (status: number) => reasonPhrase(status).replaceAll(/\W/g, '');
-
-const refs = (headers: Record<string, string>): JsonObject =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
-  );

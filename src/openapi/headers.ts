@@ -1,12 +1,16 @@
 import { bearerChallenge } from '../errors.ts';
 import type { Fields } from '../field-names.ts';
-import { maxKeyLength, rememberHours } from '../http/idempotency.ts';
+import { entityTagsPattern, etagOf } from '../http/etag.ts';
+import { keyPattern, maxKeyLength, rememberHours } from '../http/idempotency.ts';
+import { jsonText } from '../http/json-text.ts';
+import { requestIdPattern } from '../http/request-id.ts';
 import { lifecycleHeaders } from '../lifecycle.ts';
 import { plans } from '../limits/plans.ts';
 import type { Operation } from '../operation.ts';
 import { writeCursor } from '../page.ts';
+import { Pet } from '../pets/schema.ts';
 import { exampleParams } from './samples.ts';
-import type { JsonObject } from './schemas.ts';
+import { exampleOf, type JsonObject } from './schemas.ts';
 
 const text = (description: string, example: string): JsonObject => ({
   description,
@@ -14,27 +18,42 @@ const text = (description: string, example: string): JsonObject => ({
   example,
 });
 
-/** Header fields that operations take, by their names. */
+const examplePet = exampleOf(Pet) as JsonObject;
+
+/** Text of a form, with or without an example. */
+const formed = (description: string, pattern: string, example?: string): JsonObject => ({
+  description,
+  schema: { type: 'string', pattern },
+  ...(example !== undefined && { example }),
+});
+
+/**
+ * Header fields that operations take, by their names. Many tools send the example of each, so it must do no harm: `*`
+ * is every state, the tag is none that the example pet is in, and a key that all use would be refused.
+ */
 export const requestHeaders = {
-  'If-Match': text(
+  'If-Match': formed(
     'Change the resource only if its ETag is among these, or `*`; otherwise 412.',
-    '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
+    entityTagsPattern,
+    '*',
   ),
-  'If-None-Match': text(
+  'If-None-Match': formed(
     'When reading, answer 304 if the ETag is among these, or `*`; when changing, refuse with 412.',
-    '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"',
+    entityTagsPattern,
+    etagOf(jsonText({ ...examplePet, status: 'pending' })),
   ),
-  'Idempotency-Key': text(
-    `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. At most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused.`,
-    '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
+  'Idempotency-Key': formed(
+    `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. Take a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused.`,
+    keyPattern,
   ),
   'Last-Event-ID': {
     description: 'The `id` that was received last, or 0: the stream goes on after it.',
     schema: { type: 'integer', format: 'int64', minimum: 0 },
-    example: 41,
+    example: 0,
   },
-  'X-Request-Id': text(
-    'An id for this request: 1 to 128 visible ASCII characters. The answer carries it, too.',
+  'X-Request-Id': formed(
+    'An id for this request, in visible ASCII characters. The answer carries it, or a new one if this is none.',
+    requestIdPattern,
     'walk-1',
   ),
 };
@@ -46,7 +65,7 @@ const { perMinute, perDay } = plans.free;
 export function answerHeaders(operations: readonly Operation[], baseUrl: string): JsonObject {
   return {
     ...lifecycleComponents(operations, baseUrl),
-    ETag: required('A strong entity tag of the representation.', '"2jmj7l5rSw0yVb-vlWAYkK_YBwk"'),
+    ETag: required('A strong entity tag of the representation.', etagOf(jsonText(examplePet))),
     IdempotencyReplayed: text(
       '`true` when this repeats the first answer to the same Idempotency-Key.',
       'true',
@@ -173,6 +192,12 @@ export function errorHeaders(status: number, operation?: Operation): Fields {
 /** Whether an operation answers 304 to a caller that has what it would send. */
 export const isConditionalRead = ({ method, success }: Operation) =>
   method === 'GET' && 'ETag' in ofSuccess[success.kind];
+
+/** References to the components of header fields. */
+export const refs = (headers: Fields): JsonObject =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
+  );
 
 /** The header fields that an operation takes. */
 export function requestHeadersOf(operation: Operation): (keyof typeof requestHeaders)[] {

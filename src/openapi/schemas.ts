@@ -41,7 +41,7 @@ export class Schemas {
     const converted = withoutConst(same as JsonObject);
     if (items) converted.items = this.use(items);
     if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
-    if (examples || properties || items) converted.example = exampleOf(schema);
+    if (hasExample(schema)) converted.example = exampleOf(schema);
     return converted;
   }
 
@@ -61,17 +61,32 @@ export class Schemas {
     };
   }
 
-  /** `nullable` has an effect only beside `type`, and an enumeration must list null (OpenAPI 3.0.3, section 4.7.24). */
+  /**
+   * `nullable` has an effect only beside `type`, and lets null through nothing else that refuses it (OpenAPI 3.0.3, section
+   * 4.7.24): not through a component, and not through an enumeration that does not list it.
+   */
   #nullable(schema: TSchema): JsonObject {
-    const converted = this.#convert(schema);
-    if (Array.isArray(converted.enum)) converted.enum = [...converted.enum, null];
-    return { ...converted, nullable: true };
+    const used = this.use(schema);
+    if (!used.$ref && !used.enum) return { ...used, nullable: true };
+    const { type } = schema as { type?: Json };
+    return {
+      anyOf: [used, { type: type as Json, nullable: true, enum: [null] }],
+      ...(hasExample(schema) && { example: exampleOf(schema) }),
+    };
   }
 }
 
 /** OpenAPI 3.0.3 has no `const`. */
 function withoutConst({ const: value, ...schema }: JsonObject): JsonObject {
   return value === undefined ? schema : { ...schema, enum: [value] };
+}
+
+/** Whether each part of a value has an example. */
+function hasExample(schema: TSchema): boolean {
+  const { examples, anyOf, items, properties } = schema as Keywords;
+  if (examples) return true;
+  if (anyOf) return hasExample(anyOf[0] as TSchema);
+  return items ? hasExample(items) : properties !== undefined && Object.values(properties).every(hasExample);
 }
 
 /** An example value, built from the examples of its parts. A request leaves out read-only properties. */

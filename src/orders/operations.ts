@@ -80,7 +80,7 @@ export const orderOperations = [
       'Cancels an open order and returns its units to stock. A complete order cannot be cancelled.',
     stability: 'beta',
     params: { orderId },
-    sampleParams: { orderId: 2 },
+    sampleParams: { orderId: 5 },
     success: empty('The order is cancelled.'),
     errors: ['order_complete', 'conflict'],
     handle: (sql, { workspaceId, params, assertMayChange }) =>

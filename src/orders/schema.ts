@@ -7,7 +7,7 @@ const petId = Type.Optional(Id('The animal in the order.'));
 
 /** What may be changed of an open order. */
 const terms = {
-  quantity: Type.Optional(Type.Integer({ ...Units(1, 'Number of units ordered.', 1), default: 1 })),
+  quantity: Type.Optional(Units(1, 'Number of units ordered; 1 if absent.', 1)),
   shipDate: Type.Optional(
     DateTime(
       'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
@@ -15,7 +15,10 @@ const terms = {
     ),
   ),
   complete: Type.Optional(
-    Type.Boolean({ default: false, description: 'Whether the order has been fulfilled.', examples: [false] }),
+    Type.Boolean({
+      description: 'Whether the order has been fulfilled; `false` if absent.',
+      examples: [false],
+    }),
   ),
 };
 

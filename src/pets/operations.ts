@@ -107,6 +107,7 @@ export const petOperations = [
     description:
       'Removes a pet and its inventory entry. Refused with `conflict` while an open order holds units of it; completed orders stay.',
     params: { petId },
+    sampleParams: { petId: 4 },
     success: empty('The pet was removed.'),
     errors: ['conflict'],
     handle: (sql, { workspaceId, params, assertMayChange }) =>

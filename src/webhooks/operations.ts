@@ -63,37 +63,6 @@ export const webhookOperations = [
   }),
 
   operation({
-    method: 'GET',
-    path: '/store/webhooks/{webhookId}',
-    id: 'getWebhook',
-    tag: 'Store',
-    summary: 'Get a webhook',
-    description: 'Returns a webhook, without its secret.',
-    stability: 'beta',
-    params: { webhookId },
-    success: resource(Webhook, 'The webhook.'),
-    handle: (sql, { workspaceId, params }) => store.getWebhook(sql, workspaceId, params.webhookId),
-  }),
-
-  operation({
-    method: 'PATCH',
-    path: '/store/webhooks/{webhookId}',
-    id: 'updateWebhook',
-    tag: 'Store',
-    summary: 'Change fields of a webhook',
-    description:
-      'Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent, or with the oldest that is kept.',
-    stability: 'beta',
-    params: { webhookId },
-    body: WebhookPatch,
-    success: resource(Webhook, 'The webhook as it is now.'),
-    handle: (sql, { workspaceId, params, body, installation, assertMayChange }) => {
-      if (body.url !== undefined) assertTarget(body.url as string, installation);
-      return store.updateWebhook(sql, workspaceId, params.webhookId, body, assertMayChange);
-    },
-  }),
-
-  operation({
     method: 'POST',
     path: '/store/webhooks/{webhookId}/ping',
     id: 'pingWebhook',
@@ -156,6 +125,37 @@ export const webhookOperations = [
     errors: ['conflict'],
     handle: (sql, { workspaceId, params }) =>
       deliveries.redeliver(sql, workspaceId, params.webhookId, params.deliveryId),
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/store/webhooks/{webhookId}',
+    id: 'getWebhook',
+    tag: 'Store',
+    summary: 'Get a webhook',
+    description: 'Returns a webhook, without its secret.',
+    stability: 'beta',
+    params: { webhookId },
+    success: resource(Webhook, 'The webhook.'),
+    handle: (sql, { workspaceId, params }) => store.getWebhook(sql, workspaceId, params.webhookId),
+  }),
+
+  operation({
+    method: 'PATCH',
+    path: '/store/webhooks/{webhookId}',
+    id: 'updateWebhook',
+    tag: 'Store',
+    summary: 'Change fields of a webhook',
+    description:
+      'Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent, or with the oldest that is kept.',
+    stability: 'beta',
+    params: { webhookId },
+    body: WebhookPatch,
+    success: resource(Webhook, 'The webhook as it is now.'),
+    handle: (sql, { workspaceId, params, body, installation, assertMayChange }) => {
+      if (body.url !== undefined) assertTarget(body.url as string, installation);
+      return store.updateWebhook(sql, workspaceId, params.webhookId, body, assertMayChange);
+    },
   }),
 
   operation({

@@ -6,10 +6,13 @@ import { maxUrlLength } from './target.ts';
 export const webhookId = Id('The id of the webhook.');
 export const deliveryId = Id('The id of the delivery.');
 
+/** A name that nobody has (RFC 6761): what is tried with this example reaches nobody. */
+const exampleUrl = 'https://shop.example/petstore-events';
+
 const url = Text(
   maxUrlLength,
   'Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too.',
-  'https://example.com/petstore-events',
+  exampleUrl,
 );
 
 const fields = {
@@ -67,7 +70,7 @@ const ownFields = {
 
 const example = {
   id: 1,
-  url: 'https://example.com/petstore-events',
+  url: exampleUrl,
   types: ['pet.created', 'pet.updated'],
   description: 'Tells the website of new pets.',
   enabled: true,

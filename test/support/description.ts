@@ -93,7 +93,11 @@ function assertResponse(what: string, response: JsonObject, method: string, answ
   const body = JSON.parse(answer.text);
   const validate = validator(content[mediaType].schema);
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
-  if (answer.status >= 400) assertError(what, answer);
+  if (answer.status < 400) return;
+  assertError(what, answer);
+  const { examples } = content[mediaType] as { examples?: object };
+  const { code } = body as { code: string };
+  assert.ok(code in (examples ?? {}), `${what}: the operation does not describe ${code}`);
 }
 
 /** What came of a stream begins with `retry`; whole events have an id, a type and the event on one line, in the order of ids. */

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../src/errors.ts';
+import { sampleRequest } from '../src/openapi/samples.ts';
+import type { JsonObject } from '../src/openapi/schemas.ts';
+import type { Operation } from '../src/operation.ts';
+import { operations } from '../src/operations.ts';
+import { description, resolve } from './support/description.ts';
+import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from './support/petstore.ts';
+import { fill } from './support/resources.ts';
+
+/** Codes of every operation that no single request brings about. Tests of their own do. */
+const ofAll: ErrorCode[] = [
+  'key_banned',
+  'request_timeout',
+  'headers_too_large',
+  'internal_error',
+  'unavailable',
+];
+
+const missing = 4711;
+
+/** The example request of an operation, with something else in it. */
+async function send(
+  store: Petstore,
+  operation: Operation,
+  { path = '', params, ...options }: CallOptions & { path?: string; params?: number } = {},
+): Promise<JsonAnswer> {
+  const { method, url, body } = sampleRequest(operation, '');
+  const target = params === undefined ? url : operation.path.replaceAll(/{\w+}/g, String(params));
+  return store.call(method, target + path, { ...(body && { body }), ...options });
+}
+
+/** What brings each code about. */
+const causes: Partial<Record<ErrorCode, (store: Petstore, operation: Operation) => Promise<JsonAnswer>>> = {
+  invalid_json: (store, operation) => send(store, operation, { body: '{' }),
+  invalid_request: (store, operation) => send(store, operation, { path: '?unknown=1' }),
+  invalid_reference: (store, operation) => {
+    const { body } = sampleRequest(operation, '');
+    return send(store, operation, { body: { ...body, categoryId: missing, petId: missing } });
+  },
+  unauthorized: (store, operation) => send(store, operation, { key: null }),
+  not_found: (store, operation) => send(store, operation, { params: missing }),
+  conflict: async (store, operation) => {
+    if (operation.method === 'POST') {
+      const headers = { 'idempotency-key': 'twin' };
+      const answers = [send(store, operation, { headers }), send(store, operation, { headers })];
+      return (await Promise.all(answers)).find(({ status }) => status === 409) as JsonAnswer;
+    }
+    if (operation.id === 'deleteCategory') return send(store, operation, { params: 1 });
+    if (operation.id === 'deletePet') return send(store, operation, { params: 3 });
+    // The units of an order cannot return to a stock that is full.
+    await store.call('PATCH', '/inventory/13', { body: { quantity: 2 ** 31 - 1 } });
+    return send(store, operation, { params: 3, ...(operation.body && { body: { quantity: 1 } }) });
+  },
+  insufficient_stock: (store, operation) => send(store, operation, { body: { petId: 3, quantity: 1_000 } }),
+  order_complete: (store, operation) => send(store, operation, { params: 1 }),
+  events_expired: async (store, operation) => {
+    await store.change((sql) => sql`delete from events where id = 1`);
+    return send(store, operation, { path: '?after=0' });
+  },
+  precondition_failed: (store, operation) => send(store, operation, { headers: { 'if-match': '"other"' } }),
+  payload_too_large: (store, operation) => send(store, operation, { body: ' '.repeat(65_537) }),
+  unsupported_media_type: (store, operation) =>
+    send(store, operation, { body: '{}', headers: { 'content-type': 'none' } }),
+  idempotency_key_reused: async (store, operation) => {
+    const headers = { 'idempotency-key': 'once' };
+    await store.call('POST', '/categories', { headers, body: { name: 'Dragons' } });
+    return send(store, operation, { headers });
+  },
+  rate_limited: async (store, operation) => {
+    const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
+    await store.call('GET', '/pets', { key });
+    return send(store, operation, { key });
+  },
+};
+
+/** The codes that the description names for an operation. */
+function codesOf({ path, method }: Operation): ErrorCode[] {
+  const responses = Object.values<JsonObject>(description.paths[path][method.toLowerCase()].responses);
+  return responses.flatMap((response) => {
+    const { content = {} } = resolve(response) as { content?: Record<string, { examples?: object }> };
+    return Object.keys(content['application/json']?.examples ?? {}) as ErrorCode[];
+  });
+}
+
+test('each error that is described of an operation can happen there', async (t) => {
+  const ending = await startPetstore(t, { enforceSunset: true });
+  ending.nowMs = Date.parse('2031-01-01T00:00:00Z');
+  causes.gone = (_, operation) => send(ending, operation);
+  const store = await startPetstore(t, { seed: false });
+  for (const operation of operations) {
+    store.key = (await store.addWorkspace(operation.id, true)).key;
+    await fill(store);
+    for (const code of codesOf(operation).filter((code) => !ofAll.includes(code))) {
+      const { body, text } = (await causes[code]?.(store, operation)) ?? {};
+      assert.equal(body?.code, code, `${operation.id}: ${text}`);
+    }
+  }
+});
