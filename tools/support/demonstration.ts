@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { petstoreInTurn, startService } from '../../test/support/service.ts';
+import { temporaryStorage } from '../../test/support/storage.ts';
+
+/** A service with its description as it serves it, and workspaces with the demonstration data that nobody has touched. */
+export interface Demonstration {
+  origin: string;
+  /** The file that holds the description. */
+  description: string;
+  /** A key to a new workspace, which the tools do not use up. */
+  freshKey(): string;
+}
+
+export async function startDemonstration(t: TestContext): Promise<Demonstration> {
+  const folder = await temporaryStorage(t);
+  const dataDir = join(folder, 'data');
+  const { origin } = await startService(t, dataDir);
+  const description = join(folder, 'openapi.json');
+  writeFileSync(description, await (await fetch(`${origin}/v1/openapi.json`)).text());
+  let count = 0;
+  const freshKey = () => {
+    const name = `fresh-${++count}`;
+    const [, key] = petstoreInTurn(
+      [
+        ['workspaces', 'create', name, '--seed'],
+        ['keys', 'create', '--workspace', name, '--plan', 'business', '--json'],
+      ],
+      { PETSTORE_DATA_DIR: dataDir },
+    );
+    return JSON.parse(key?.stdout as string).key;
+  };
+  return { origin, description, freshKey };
+}
