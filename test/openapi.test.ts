@@ -76,6 +76,22 @@ function examplesOf(node: JsonObject): [unknown, JsonObject][] {
   return [...('example' in node ? [node.example] : []), ...named].map((example) => [example, schema]);
 }
 
+test('no property has a default, which would make it required in typed clients', () => {
+  const { schemas } = description.components as { schemas: Record<string, JsonObject> };
+  for (const [name, { properties = {} }] of Object.entries(schemas)) {
+    for (const [property, schema] of Object.entries(properties as Record<string, JsonObject>))
+      assert.ok(!('default' in schema), `${name}.${property}`);
+  }
+});
+
+test('a status that may be null refers to PetStatus, and takes null and nothing else besides', () => {
+  const { properties } = description.components.schemas.PetPatch;
+  assert.equal(properties.status.anyOf[0].$ref, '#/components/schemas/PetStatus');
+  const fits = validator(properties.status);
+  for (const value of ['available', 'pending', 'sold', null]) assert.ok(fits(value), `${value}`);
+  for (const value of ['lost', '', 0]) assert.ok(!fits(value), `${value}`);
+});
+
 test('every operation describes each of its statuses, and every error example has the status of its code', () => {
   const methods = ['get', 'post', 'put', 'patch', 'delete'];
   for (const [path, item] of Object.entries<JsonObject>(description.paths)) {
