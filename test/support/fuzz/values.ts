@@ -48,11 +48,13 @@ const kindOfId: Record<string, string> = {
 /** Values that a schema of the description allows. Identifiers mostly name rows that exist. */
 export function validValue(reference: Json, name = ''): Arbitrary<unknown> {
   const schema = resolve(reference);
+  if (Array.isArray(schema.anyOf))
+    return fc.oneof(...schema.anyOf.map((part) => validValue(part as Json, name)));
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
   if (schema.nullable) {
     const { nullable, ...same } = schema;
     return fc.oneof({ weight: 4, arbitrary: validValue(same, name) }, fc.constant(null));
   }
-  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum.filter((value) => value !== null));
   switch (schema.type) {
     case 'boolean':
       return fc.boolean();
