@@ -76,7 +76,7 @@ test('a Prism mock answers each operation with its example, and with the right e
   t.diagnostic(`${count} answers of ${operations.length} operations`);
 });
 
-test('Prism finds the examples, the answers to them, and what else may be left out or null, as described', async (t) => {
+test('a Prism proxy finds every example, its answer, and what may be left out or null as described', async (t) => {
   const { origin: upstream, description: file, freshKey } = await startDemonstration(t);
   const origin = await startPrism(t, 'proxy', file, `${upstream}/v1`, '--errors');
   const headers = { authorization: `Bearer ${freshKey()}` };
