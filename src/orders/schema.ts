@@ -7,7 +7,7 @@ const petId = Type.Optional(Id('The animal in the order.'));
 
 /** What may be changed of an open order. */
 const terms = {
-  quantity: Type.Optional(Units(1, 'Number of units ordered; 1 if absent.', 1)),
+  quantity: Type.Optional(Units(1, 'Number of units ordered.', 1)),
   shipDate: Type.Optional(
     DateTime(
       'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
@@ -16,7 +16,7 @@ const terms = {
   ),
   complete: Type.Optional(
     Type.Boolean({
-      description: 'Whether the order has been fulfilled; `false` if absent.',
+      description: 'Whether the order has been fulfilled.',
       examples: [false],
     }),
   ),
@@ -24,7 +24,11 @@ const terms = {
 
 export const Order = Type.Object(
   { id: Type.Optional(Id('Unique order identifier.', { readOnly: true })), petId, ...terms },
-  { title: 'Order', description: 'An order for units of a pet.' },
+  {
+    title: 'Order',
+    description:
+      'An order for units of a pet. When it is placed, `quantity` is 1 if absent, and `complete` is `false`.',
+  },
 );
 export type Order = Type.Static<typeof Order>;
 
