@@ -1,25 +1,22 @@
-import { hash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { isKnown, parseEntityTags } from './etag.ts';
-
-const compress = promisify(gzip);
+import type { Forms } from './forms.ts';
 
 /** A public text that does not change until the next start. */
 export interface TextDocument {
   path: string;
   mediaType: string;
   /** Called once, at the first request for the document. */
-  text(): string | Promise<string>;
+  forms(): Promise<Forms>;
   headers?: Record<string, string>;
 }
 
-/** Serves a document with an ETag for each of its forms, plain and gzip (RFC 9110, section 8.8.3.3). */
-export function serveDocument(app: FastifyInstance, { path, mediaType, text, headers }: TextDocument): void {
-  let forms: ReturnType<typeof formsOf> | undefined;
+/** Serves a document in the form that the client takes, with its ETag. */
+export function serveDocument(app: FastifyInstance, document: TextDocument): void {
+  const { path, mediaType, headers } = document;
+  let forms: Promise<Forms> | undefined;
   app.get(path, async (request, reply) => {
-    forms ??= formsOf(text);
+    forms ??= document.forms();
     const { plain, gzipped } = await forms.catch((error) => {
       forms = undefined;
       throw error;
@@ -34,14 +31,4 @@ export function serveDocument(app: FastifyInstance, { path, mediaType, text, hea
     if (isGzip) reply.header('content-encoding', 'gzip');
     return reply.type(mediaType).send(bytes);
   });
-}
-
-async function formsOf(read: TextDocument['text']) {
-  const text = await read();
-  const tag = hash('sha1', text, 'base64url');
-  const bytes = Buffer.from(text);
-  return {
-    plain: { etag: `"${tag}"`, bytes },
-    gzipped: { etag: `"${tag}.gzip"`, bytes: await compress(bytes) },
-  };
 }

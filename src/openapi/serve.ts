@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { serveDocument } from '../http/document.ts';
+import { formsFromThread, formsOf } from '../http/forms.ts';
 
 /** The description as text. */
 export const asJson = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
@@ -13,11 +14,11 @@ export function serveDescription(app: FastifyInstance, description: () => object
   serveDocument(app, {
     path: '/v1/openapi.json',
     mediaType: 'application/json; charset=utf-8',
-    text: () => asJson(description()),
+    forms: () => formsOf(asJson(description())),
   });
   serveDocument(app, {
     path: '/v1/openapi.yaml',
     mediaType: 'application/yaml; charset=utf-8',
-    text: () => asYaml(description()),
+    forms: () => formsFromThread(new URL('./yaml-thread.ts', import.meta.url), JSON.stringify(description())),
   });
 }

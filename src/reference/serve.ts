@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { serveDocument } from '../http/document.ts';
+import { formsFromThread, formsOf } from '../http/forms.ts';
 
 const folder = new URL('./page/', import.meta.url);
 
@@ -31,7 +32,7 @@ export function serveReference(app: FastifyInstance, baseUrl: string): void {
   serveDocument(app, {
     path: '/reference',
     mediaType: 'text/html; charset=utf-8',
-    text: () => readFile(new URL('index.html', folder), 'utf8'),
+    forms: async () => formsOf(await readFile(new URL('index.html', folder), 'utf8')),
     headers: {
       'content-security-policy': policy(new URL(baseUrl).origin),
       'referrer-policy': 'no-referrer',
@@ -42,25 +43,15 @@ export function serveReference(app: FastifyInstance, baseUrl: string): void {
     serveDocument(app, {
       path,
       mediaType,
-      text: () => readFile(file, 'utf8'),
+      forms: async () => formsOf(await readFile(file, 'utf8')),
       headers: { 'cache-control': 'max-age=60' },
     });
   }
   serveDocument(app, {
     path: '/reference/scalar.js',
     mediaType: 'text/javascript; charset=utf-8',
-    text: scalarProgram,
+    forms: () => formsFromThread(new URL('./program-thread.ts', import.meta.url)),
   });
-}
-
-/** Scalar's script for the browser, which is part of its plugin for Fastify. */
-async function scalarProgram(): Promise<string> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const host = fastify();
-  await host.register(scalar, { routePrefix: '/', configuration: { url: '/' } });
-  const { body } = await host.inject('/js/scalar.js');
-  await host.close();
-  return body;
 }
 
 /** Scalar writes styles into the page, so styles may be inline; scripts may not. */

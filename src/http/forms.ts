@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { parentPort, Worker } from 'node:worker_threads';
+import { gzip } from 'node:zlib';
+
+/** A text in a form that can be sent. */
+export interface Form {
+  etag: string;
+  bytes: Uint8Array;
+}
+
+/** The forms of a text, plain and gzip. Each has an ETag of its own (RFC 9110, section 8.8.3.3). */
+export interface Forms {
+  plain: Form;
+  gzipped: Form;
+}
+
+const compress = promisify(gzip);
+
+/** The forms of a text. To hash and copy it takes a millisecond for each MB; the rest is done beside the event loop. */
+export async function formsOf(text: string): Promise<Forms> {
+  const bytes = Buffer.from(text);
+  const tag = hash('sha1', bytes, 'base64url');
+  return {
+    plain: { etag: `"${tag}"`, bytes },
+    gzipped: { etag: `"${tag}.gzip"`, bytes: await compress(bytes) },
+  };
+}
+
+/** The forms of a text that takes long to make. It is made in a thread of its own, by a module that calls `sendForms`. */
+export async function formsFromThread(module: URL, workerData?: string): Promise<Forms> {
+  const [forms] = await once(new Worker(module, { workerData }), 'message');
+  return forms;
+}
+
+/** Hands the forms of a text to who started this thread. */
+export async function sendForms(text: string): Promise<void> {
+  const { plain, gzipped } = await formsOf(text);
+  parentPort?.postMessage({ plain, gzipped });
+}
