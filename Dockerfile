@@ -15,6 +15,7 @@ WORKDIR /app
 COPY --from=packages /app ./
 COPY bin bin
 COPY src src
+COPY CHANGELOG.md ./
 ENV HOST=0.0.0.0 PORT=8080 PETSTORE_DATA_DIR=/data
 EXPOSE 8080
 VOLUME /data

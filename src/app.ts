@@ -37,6 +37,7 @@ import { serveDescription } from './openapi/serve.ts';
 import type { Installation, Operation } from './operation.ts';
 import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
+import { serveTexts, textPaths } from './reference/texts.ts';
 import { sharedFor } from './shared.ts';
 import type { Dispatcher } from './webhooks/dispatcher.ts';
 
@@ -67,6 +68,7 @@ const makeMetricsEveryMs = 1_000;
 /** What can be read without a key, besides the API. */
 const documents = [
   ...referencePaths,
+  ...textPaths,
   '/healthz',
   '/readyz',
   '/metrics',
@@ -177,8 +179,10 @@ export function buildApp({
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
-  serveDescription(app, () => describe(operations, baseUrl));
+  const description = () => describe(operations, baseUrl);
+  serveDescription(app, description);
   serveReference(app, baseUrl);
+  serveTexts(app, baseUrl, description);
 
   app.register(
     async (api) => {

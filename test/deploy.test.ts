@@ -38,6 +38,7 @@ test('the image is made of files that exist, and of all that the service needs',
     (files as string).split(' '),
   );
   assert.deepEqual(copied.sort(), [
+    'CHANGELOG.md',
     'bin',
     'package-lock.json',
     'package.json',

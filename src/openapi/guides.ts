@@ -20,17 +20,21 @@ export type Guide = {
 /** In the order in which they are shown. Each is in the file of its name. */
 const names = ['Getting started', 'Authentication', 'Rate limits', 'Errors', 'Events', 'Versioning'];
 
+/** The paths of all guides, in their order. */
+export const guidePaths = names.map((name) => `/guides/${fileOf(name)}`);
+
 /** The guides, for an API at `baseUrl`. */
 export function guides(baseUrl: string): Guide[] {
   const values = { ...facts(), base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
   return names.map((name) => ({ name, description: fill(textOf(name), values) }));
 }
 
+function fileOf(name: string): string {
+  return `${name.toLowerCase().replaceAll(' ', '-')}.md`;
+}
+
 const textOf = (name: string) =>
-  readFileSync(
-    new URL(`guides/${name.toLowerCase().replaceAll(' ', '-')}.md`, import.meta.url),
-    'utf8',
-  ).trimEnd();
+  readFileSync(new URL(`guides/${fileOf(name)}`, import.meta.url), 'utf8').trimEnd();
 
 /** Replaces `{names}` by their values; throws for a name without a value. `${name}` and `{petId}` stay. */
 function fill(text: string, values: Record<string, string>): string {

@@ -10,6 +10,7 @@ const files = {
   '/reference/key.js': 'text/javascript; charset=utf-8',
   '/reference/page.js': 'text/javascript; charset=utf-8',
   '/reference/page.css': 'text/css; charset=utf-8',
+  '/reference/changelog.css': 'text/css; charset=utf-8',
   '/reference/icon.svg': 'image/svg+xml',
 };
 

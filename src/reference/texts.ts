@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
+import { serveDocument } from '../http/document.ts';
+import { formsOf } from '../http/forms.ts';
+import { compactDescription } from '../openapi/compact.ts';
+import { type Guide, guidePaths, guides } from '../openapi/guides.ts';
+import type { JsonObject } from '../openapi/schemas.ts';
+import { referenceUrl } from '../reference-url.ts';
+import { version } from '../version.ts';
+
+/** The paths that `serveTexts` answers. */
+export const textPaths = [
+  '/llms.txt',
+  '/llms-full.txt',
+  '/changelog',
+  '/changelog.md',
+  '/robots.txt',
+  ...guidePaths,
+];
+
+const markdown = 'text/markdown; charset=utf-8';
+const plain = 'text/plain; charset=utf-8';
+
+/** Serves what there is to read beside the reference: for assistants, crawlers, and whoever prefers plain text. */
+export function serveTexts(app: FastifyInstance, baseUrl: string, description: () => JsonObject): void {
+  const rootUrl = baseUrl.replace(/\/v1$/, '');
+  const serve = (path: string, mediaType: string, text: () => string | Promise<string>) =>
+    serveDocument(app, { path, mediaType, forms: async () => formsOf(await text()) });
+
+  for (const [i, path] of guidePaths.entries()) {
+    serve(path, markdown, () => guideText(guides(baseUrl)[i] as Guide, rootUrl));
+  }
+  serve('/llms.txt', plain, () => overview(baseUrl, rootUrl));
+  serve('/llms-full.txt', plain, () => fullText(baseUrl, rootUrl, description()));
+  serve('/robots.txt', plain, () => robots(new URL(baseUrl).pathname));
+  serve('/changelog.md', markdown, changelog);
+  serveDocument(app, {
+    path: '/changelog',
+    mediaType: 'text/html; charset=utf-8',
+    forms: async () => formsOf(await changelogPage()),
+    headers: {
+      'content-security-policy':
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+    },
+  });
+}
+
+const changelog = () => readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
+
+async function changelogPage(): Promise<string> {
+  const { marked } = await import('marked');
+  const page = await readFile(new URL('./page/changelog.html', import.meta.url), 'utf8');
+  const text = await marked.parse(await changelog());
+  return page.replace('<main></main>', () => `<main>\n${text}</main>`);
+}
+
+/** A guide on its own. In the reference its sections stand below the heading of a tag. */
+const guideText = ({ name, description }: Guide, rootUrl: string) =>
+  `# ${name}
+
+${sectionsRaised(description)}
+
+---
+
+[All guides and documents of this API](${rootUrl}/llms.txt)
+`;
+
+/** Code may have lines that look like headings. */
+const sectionsRaised = (text: string) =>
+  text
+    .split(/(^```[\s\S]*?^```$)/m)
+    .map((part, i) => (i % 2 === 0 ? part.replaceAll(/^###/gm, '##') : part))
+    .join('');
+
+const summary =
+  'A demonstration pet store over HTTP with JSON: pets and their categories, orders, stock, and a history of events as a list, a stream and webhooks.';
+
+const essentials = (baseUrl: string) => `- Base URL: ${baseUrl}
+- Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`.
+- A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for \`Retry-After\`.`;
+
+/** What there is to read, in the form that llmstxt.org proposes. */
+const overview = (baseUrl: string, rootUrl: string) => `# Petstore API
+
+> ${summary}
+
+${essentials(baseUrl)}
+
+## Guides
+
+${guideList(baseUrl, rootUrl)}
+
+## Reference
+
+- [All operations and schemas](${rootUrl}/llms-full.txt): one text, without samples
+- [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml)
+- [Interactive reference](${referenceUrl(baseUrl)}): for browsers
+
+## Optional
+
+- [Changelog](${rootUrl}/changelog.md): what changed, version by version
+`;
+
+const guideList = (baseUrl: string, rootUrl: string) =>
+  guides(baseUrl)
+    .map(
+      ({ name, description }, i) => `- [${name}](${rootUrl}${guidePaths[i]}): ${firstSentence(description)}`,
+    )
+    .join('\n');
+
+const firstSentence = (text: string) => /^.*?\.(?=\s)/s.exec(text)?.[0].replaceAll('\n', ' ');
+
+const fullText = (baseUrl: string, rootUrl: string, description: JsonObject) => `# Petstore API ${version}
+
+> ${summary}
+
+${essentials(baseUrl)}
+- The [guides](${rootUrl}/llms.txt) explain the rest.
+
+${compactDescription(description)}
+`;
+
+/** Crawlers read it at the root of a host alone, so behind a path prefix whoever runs the proxy serves it there. */
+const robots = (api: string) => `User-agent: *
+Allow: ${api}/openapi.json
+Allow: ${api}/openapi.yaml
+Disallow: ${api}/
+`;
