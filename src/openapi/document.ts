@@ -1,6 +1,7 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { successorOf } from '../lifecycle.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
+import { referenceUrl } from '../reference-url.ts';
 import { version } from '../version.ts';
 import { describeCallbacks, describeWebhooks } from './callbacks.ts';
 import { ErrorResponses } from './error-responses.ts';
@@ -16,15 +17,22 @@ import {
 import { codeSamples } from './samples.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
 
-const introduction = (
-  baseUrl: string,
-) => `A demonstration pet store that does exactly what this description says.
+/** What a reader sees first. The rules stand in the guides. */
+function introduction(baseUrl: string): string {
+  const rootUrl = baseUrl.replace(/\/v1$/, '');
+  const guide = (tag: string, text: string) => `[${text}](${referenceUrl(baseUrl)}#tag/${tag})`;
+  return `Petstore is a pet shop as a service: pets and their categories, orders, stock, and a history of all that happens, as a
+list, as a stream and as webhooks. It is a demonstration, so try whatever you like.
 
-Lists return a plain array in the order of ids, with at most \`limit\` items; while more follow, the \`Link\` header gives the
-next page. Lists and single resources carry an \`ETag\` for \`If-None-Match\` and \`If-Match\`. Unknown properties in a body are
-ignored; unknown query parameters are refused. Every \`GET\` can be sent as \`HEAD\`, and every path takes \`OPTIONS\`.
+1. **Get a key.** The service prints one when it starts. ${guide('authentication', 'Authentication')} says how to send it.
+2. **Send a first request,** from your terminal as in ${guide('getting-started', 'Getting started')}, or from the reference: enter the key at the
+   top of the page, and press *Test Request* beside any operation.
+3. **Write a client that lasts.** ${guide('rate-limits', 'Rate limits')}, ${guide('errors', 'Errors')}, ${guide('events', 'Events')} and
+   ${guide('versioning', 'Versioning')} say what it needs to know.
 
-This description is served as [JSON](${baseUrl}/openapi.json) and as [YAML](${baseUrl}/openapi.yaml).`;
+This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools.
+[llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
+}
 
 /** Tags with operations. The other tags are guides. */
 const tags = [

@@ -5,13 +5,20 @@ import { formsFromThread, formsOf } from '../http/forms.ts';
 
 const folder = new URL('./page/', import.meta.url);
 
-/** The files of the page, by path. */
-const files = {
-  '/reference/key.js': 'text/javascript; charset=utf-8',
-  '/reference/page.js': 'text/javascript; charset=utf-8',
-  '/reference/page.css': 'text/css; charset=utf-8',
-  '/reference/changelog.css': 'text/css; charset=utf-8',
-  '/reference/icon.svg': 'image/svg+xml',
+const script = 'text/javascript; charset=utf-8';
+const style = 'text/css; charset=utf-8';
+
+/** The files of the pages, by path. */
+const files: Record<string, { mediaType: string; url: URL }> = {
+  '/reference/key.js': { mediaType: script, url: new URL('key.js', folder) },
+  '/reference/page.js': { mediaType: script, url: new URL('page.js', folder) },
+  '/reference/search.js': { mediaType: script, url: new URL('search.js', folder) },
+  '/reference/search-index.js': { mediaType: script, url: new URL('search-index.js', folder) },
+  '/reference/minisearch.js': { mediaType: script, url: new URL(import.meta.resolve('minisearch')) },
+  '/reference/page.css': { mediaType: style, url: new URL('page.css', folder) },
+  '/reference/search.css': { mediaType: style, url: new URL('search.css', folder) },
+  '/reference/changelog.css': { mediaType: style, url: new URL('changelog.css', folder) },
+  '/reference/icon.svg': { mediaType: 'image/svg+xml', url: new URL('icon.svg', folder) },
 };
 
 /** The paths that the reference answers. */
@@ -39,12 +46,11 @@ export function serveReference(app: FastifyInstance, baseUrl: string): void {
       'referrer-policy': 'no-referrer',
     },
   });
-  for (const [path, mediaType] of Object.entries(files)) {
-    const file = new URL(path.replace('/reference/', ''), folder);
+  for (const [path, { mediaType, url }] of Object.entries(files)) {
     serveDocument(app, {
       path,
       mediaType,
-      forms: async () => formsOf(await readFile(file, 'utf8')),
+      forms: async () => formsOf(await readFile(url, 'utf8')),
       headers: { 'cache-control': 'max-age=60' },
     });
   }

@@ -1,18 +1,22 @@
 // Shows the description with Scalar. Settings that Scalar does not read from it are derived from it here.
 
 import { currentKey, onKeyChange } from './key.js';
+import { offerSearch } from './search.js';
 
 const description = await loadDescription();
 const operations = Object.entries(description.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
 );
 
+offerSearch(structuredClone(description));
 leaveOptionalParametersOut();
 markLifecycle();
 hideTryItPanels();
+stayInThePage();
 tellWhereKeysAreEntered();
 
 const reference = Scalar.createApiReference('#reference', configurationWith(currentKey()));
+if (matchMedia('(width <= 720px)').matches) letTablesScroll();
 onKeyChange((key) => reference.updateConfiguration(configurationWith(key)));
 
 /** The settings of Scalar, so that its panel sends `key`. */
@@ -24,6 +28,7 @@ function configurationWith(key) {
       securitySchemes: { bearerAuth: { token: key }, apiKeyAuth: { value: key } },
     },
     persistAuth: false,
+    hideSearch: true,
     hiddenClients: true,
     defaultOpenAllTags: true,
     hideClientButton: true,
@@ -58,16 +63,29 @@ function leaveOptionalParametersOut() {
   ];
   for (const parameter of parameters) {
     if (parameter.$ref || parameter.required) continue;
-    const value = parameter.example ?? parameter.schema.example;
+    const value = parameter.example ?? resolved(parameter.schema).example;
     delete parameter.example;
     parameter.examples = { example: { value, 'x-disabled': true } };
   }
+}
+
+function resolved(schema) {
+  return schema.$ref ? description.components.schemas[schema.$ref.split('/').at(-1)] : schema;
 }
 
 /** Scalar's own fields for a key are hidden (page.css): a key typed there would be sent instead of the key of the tab. */
 function tellWhereKeysAreEntered() {
   for (const scheme of Object.values(description.components.securitySchemes)) {
     scheme.description = `Enter the key at the top of the page. ${scheme.description}`;
+  }
+}
+
+/** Links to the reference lead to places in this page. Scalar opens whole addresses in other tabs, which have no key. */
+function stayInThePage() {
+  const { info, servers } = description;
+  const reference = servers[0].url.replace(/v1$/, 'reference');
+  for (const part of [info, ...description.tags]) {
+    part.description = part.description.replaceAll(`](${reference}#`, '](#');
   }
 }
 
@@ -80,6 +98,16 @@ function markLifecycle() {
       ...(sunset ? [{ name: `Sunset ${sunset}`, color: '#dc2626' }] : []),
     ];
   }
+}
+
+/** On a phone a table may be too wide. It scrolls by itself, also by keyboard. */
+function letTablesScroll() {
+  const page = document.querySelector('#reference');
+  const reachAll = () => {
+    for (const table of page.querySelectorAll('.markdown table:not([tabindex])')) table.tabIndex = 0;
+  };
+  new MutationObserver(reachAll).observe(page, { childList: true, subtree: true });
+  reachAll();
 }
 
 /** Scalar can only hide the panel for all operations or for none, and an open panel has a list of all operations. */

@@ -1,0 +1,122 @@
+// What can be found in the reference: sections of guides, operations and schemas. Guides come first, since they explain.
+
+import MiniSearch from './minisearch.js';
+
+const fields = ['title', 'names', 'within', 'text', 'code'];
+
+/** Builds a function that returns what fits the words of a query, the best first. */
+export function searchIndex(description) {
+  const entries = [
+    ...guideEntries(description),
+    ...operationEntries(description),
+    ...schemaEntries(description),
+  ];
+  const index = new MiniSearch({ fields, processTerm: formsOf });
+  index.addAll(entries.map((entry, id) => ({ ...entry, id })));
+  const options = {
+    boost: { title: 5, names: 4, within: 2, code: 0.5 },
+    boostDocument: (id) => weightOf[entries[id].kind],
+    prefix: (term) => term.length > 1,
+    fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+    processTerm: stemOf,
+  };
+  return (query) => {
+    const all = index.search(query, { ...options, combineWith: 'AND' });
+    const found = all.length > 0 ? all : index.search(query, options);
+    return ordered(
+      found.map(({ id, score, terms }) => ({ ...entries[id], score, terms })),
+      query,
+    );
+  };
+}
+
+/** An operation that was asked for by name comes first. A section gains by the others of its guide that fit, too. */
+function ordered(results, query) {
+  const sections = Object.groupBy(results, ({ anchor }) => anchor);
+  const isNamed = ({ kind, title, operationId }) =>
+    kind === 'Operation' && [title, operationId].some((name) => name.toLowerCase() === query.toLowerCase());
+  const rank = (result) =>
+    isNamed(result) ? Infinity : result.score * (1 + sections[result.anchor].length / 2);
+  return results.toSorted((one, other) => rank(other) - rank(one));
+}
+
+const weightOf = { Guide: 4, Operation: 1, Schema: 0.5 };
+
+/** A guide is a tag without operations. Its description has sections. */
+function guideEntries({ tags, paths }) {
+  const used = new Set(
+    Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
+  );
+  return tags
+    .filter(({ name }) => !used.has(name))
+    .flatMap(({ name, description }) => {
+      const anchor = anchorOf(name);
+      const [lead, ...sections] = description.split(/^### /m);
+      return [
+        { kind: 'Guide', title: name, ...partsOf(lead), anchor },
+        ...sections.map((section) => {
+          const [, heading, rest] = /^(.*)\n([\s\S]*)$/.exec(section);
+          return { kind: 'Guide', title: heading, within: name, ...partsOf(rest), anchor, heading };
+        }),
+      ];
+    });
+}
+
+const codeBlocks = /^```[\s\S]*?^```$/gm;
+
+const partsOf = (markdown) => ({
+  text: plain(markdown.replaceAll(codeBlocks, '')),
+  code: markdown.match(codeBlocks)?.join('\n'),
+});
+
+function operationEntries({ paths, components }) {
+  const named = (parameter) => components.parameters[parameter.$ref?.split('/').at(-1)] ?? parameter;
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      kind: 'Operation',
+      title: operation.summary,
+      operationId: operation.operationId,
+      names: `${operation.operationId} ${path}`,
+      within: `${method.toUpperCase()} ${path}`,
+      text: plain(
+        [
+          operation.description,
+          ...operation.parameters.map(named).map(({ name, description }) => `${name}: ${description}`),
+        ].join(' '),
+      ),
+      anchor: `${anchorOf(operation.tags[0])}/${method.toUpperCase()}${path}`,
+      isDeprecated: operation.deprecated,
+    })),
+  );
+}
+
+function schemaEntries({ components }) {
+  return Object.entries(components.schemas).map(([name, { description = '', properties = {} }]) => ({
+    kind: 'Schema',
+    title: name,
+    text: plain([description, ...Object.keys(properties)].join(' ')),
+    anchor: `models/${name}`,
+  }));
+}
+
+const anchorOf = (tag) => `tag/${tag.toLowerCase().replaceAll(' ', '-')}`;
+
+/** Markdown as text in one line. */
+const plain = (markdown) =>
+  markdown
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/^\|[\s|:-]*\|$/gm, '')
+    .replaceAll(/^\s*(?:-|\d+\.)\s/gm, '')
+    .replaceAll(/[`*|]/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+/** A name such as `createPet` is found as a whole and by its parts. */
+const formsOf = (term) => [...new Set([term, ...term.split(/(?<=[a-z])(?=[A-Z])/)].map(stemOf))];
+
+/** So that a word is found in the singular and in the plural. */
+function stemOf(term) {
+  const word = term.toLowerCase();
+  if (word.length < 4) return word;
+  return word.replace(/ies$/, 'y').replace(/(?<!s)s$/, '');
+}

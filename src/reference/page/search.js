@@ -1,0 +1,133 @@
+// The search of the page, since that of Scalar cannot be told what is important.
+
+import { searchIndex } from './search-index.js';
+
+const maxResults = 12;
+const snippetLength = 140;
+
+const opener = document.querySelector('#search-open');
+const dialog = document.querySelector('#search');
+const input = dialog.querySelector('input');
+const list = dialog.querySelector('[role=listbox]');
+const note = dialog.querySelector('[role=status]');
+let search = () => [];
+let results = [];
+let selected = 0;
+
+/** Lets readers search a description. */
+export function offerSearch(description) {
+  let built;
+  search = (query) => {
+    built ??= searchIndex(description);
+    return built(query);
+  };
+  opener.hidden = false;
+}
+
+opener.addEventListener('click', open);
+addEventListener('keydown', (event) => {
+  if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || opener.hidden) return;
+  event.preventDefault();
+  if (dialog.open) dialog.close();
+  else open();
+});
+input.addEventListener('input', show);
+input.addEventListener('keydown', (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step && results.length > 0) {
+    event.preventDefault();
+    select((selected + step + results.length) % results.length);
+  } else if (event.key === 'Enter' && !event.isComposing && results.length > 0) {
+    event.preventDefault();
+    goTo(results[selected]);
+  }
+});
+list.addEventListener('click', (event) => {
+  const option = event.target.closest('[role=option]');
+  if (option) goTo(results[[...list.children].indexOf(option)]);
+});
+// A click beside the dialog is one on its backdrop.
+dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
+
+function open() {
+  dialog.showModal();
+  input.select();
+  show();
+}
+
+function show() {
+  const query = input.value.trim();
+  results = query ? search(query).slice(0, maxResults) : [];
+  list.replaceChildren(...results.map(optionFor));
+  list.hidden = results.length === 0;
+  note.textContent = !query ? 'Guides, operations and schemas.' : results.length ? '' : 'Nothing fits.';
+  input.setAttribute('aria-expanded', String(results.length > 0));
+  select(0);
+}
+
+function select(place) {
+  selected = place;
+  for (const [i, option] of [...list.children].entries()) {
+    option.setAttribute('aria-selected', String(i === place));
+    if (i !== place) continue;
+    input.setAttribute('aria-activedescendant', option.id);
+    option.scrollIntoView({ block: 'nearest' });
+  }
+  if (results.length === 0) input.removeAttribute('aria-activedescendant');
+}
+
+function optionFor(result, i) {
+  const option = element('div', { id: `search-result-${i}`, role: 'option' });
+  const name = element('span', {});
+  name.append(element('strong', {}, result.title));
+  if (result.within) name.append(' ', element('span', { class: 'place' }, result.within));
+  const kind = result.isDeprecated ? 'Deprecated' : result.kind;
+  option.append(name, ' ', element('span', { class: 'kind' }, kind), snippetOf(result));
+  return option;
+}
+
+/** The text around the first word that was found, which is marked. */
+function snippetOf({ text, terms }) {
+  const snippet = element('p', {});
+  const word = new RegExp(
+    `(?<![A-Za-z0-9])(?:${terms.map((term) => term.replaceAll(/\W/g, '\\$&')).join('|')})`,
+    'i',
+  ).exec(text);
+  const from = Math.max(0, text.lastIndexOf(' ', (word?.index ?? 0) - 40));
+  const part = `${from > 0 ? '…' : ''}${text.slice(from, from + snippetLength)}`;
+  if (!word) {
+    snippet.textContent = part;
+    return snippet;
+  }
+  const at = word.index - from + (from > 0 ? 1 : 0);
+  const end = at + word[0].length;
+  snippet.append(part.slice(0, at), element('mark', {}, part.slice(at, end)), part.slice(end));
+  return snippet;
+}
+
+function element(name, attributes, text = '') {
+  const made = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
+  made.textContent = text;
+  return made;
+}
+
+/** Scalar goes where the address says. A section of a guide is a heading without an address of its own. */
+function goTo({ anchor, heading }) {
+  dialog.close();
+  history.pushState({}, '', `#${anchor}`);
+  dispatchEvent(new PopStateEvent('popstate'));
+  if (heading) scrollToHeading(anchor, heading);
+}
+
+/** Scalar fills sections as they come into view, and moves to their beginning meanwhile. */
+function scrollToHeading(anchor, heading, triesLeft = 20) {
+  const headings = document.querySelectorAll(
+    `section[id$="/${CSS.escape(anchor).replaceAll('\\/', '/')}"] h3`,
+  );
+  const found = [...headings].find(({ textContent }) => textContent.trim() === heading);
+  found?.scrollIntoView();
+  if (triesLeft > 0 && location.hash === `#${anchor}`) {
+    setTimeout(scrollToHeading, 50, anchor, heading, triesLeft - 1);
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openReference, skip, timeout } from './support/reference.ts';
+
+/** What is searched for, and the first thing that must be found: a section of a guide, or an operation. */
+const searches: [string, RegExp][] = [
+  ['429', /^When a limit is used up Rate limits Guide/],
+  ['Retry-After', /(Errors|Rate limits) Guide/],
+  ['ban', /^Bans Rate limits Guide/],
+  ['key', /^Send the key Authentication Guide/],
+  ['webhook', /^Receive webhooks Events Guide/],
+  ['etag', /^Ask only for what is new Getting started Guide/],
+  ['cursor', /^Read lists page by page Getting started Guide/],
+  ['idempotency', /^Repeat a POST without doing it twice Getting started Guide/],
+  ['412', /^Do not undo what others did Getting started Guide/],
+  ['rate limits', /^Rate limits Guide/],
+  ['rate_limited', /^When a limit is used up Rate limits Guide/],
+  ['webhok', /^Receive webhooks Events Guide/],
+  ['createPet', /^Add a pet POST \/pets Operation/],
+  ['list pets', /^List pets GET \/pets Operation/],
+  ['/inventory/{petId}', /GET \/inventory\/\{petId\} Operation/],
+  ['NewPet', /^NewPet Schema/],
+];
+
+const sizes = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+];
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** One of each kind: axe takes long for the whole page. */
+const partsOfPage = [
+  'header',
+  'aside',
+  'section[id$="/description/introduction"]',
+  'section[id$="/tag/getting-started"]',
+  'section[id$="/tag/rate-limits"]',
+  'section[id$="/tag/pets"]',
+  'section[id$="/tag/pets/POST/pets"]',
+];
+
+/** What axe finds that keeps somebody from reading or using parts of a page, as rule and element. */
+async function findings(page: Page, parts: string[]): Promise<string[]> {
+  await page.evaluate(axeSource);
+  return page.evaluate(
+    async (include) => {
+      // @ts-expect-error: it was put into the page
+      const { violations } = await globalThis.axe.run({ include }, { resultTypes: ['violations'] });
+      return violations
+        .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }: { id: string; nodes: { target: string[] }[] }) =>
+          nodes.map(({ target }) => `${id}: ${target}`),
+        );
+    },
+    parts.map((part) => [part]),
+  );
+}
+
+/** Cards and programs that one would have to scroll sideways. */
+const tooWide = `[...document.querySelectorAll(':is(.request-card, .response-card, .markdown pre) *')]
+  .filter((element) => /auto|scroll/.test(getComputedStyle(element).overflowX))
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+  .map(({ className }) => className)`;
+
+test('the reference can be searched and read', { skip, timeout }, async (t) => {
+  const { page, open, origin, complaints } = await openReference(t);
+
+  await t.test('a search finds the guide first, and an operation by its name', async () => {
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('combobox', { name: 'Search' });
+    for (const [query, expected] of searches) {
+      await field.fill(query);
+      const [first = ''] = await page.getByRole('option').allInnerTexts();
+      assert.match(first.replaceAll(/\s+/g, ' '), expected, query);
+    }
+    await field.fill('xyzzy');
+    await page.getByText('Nothing fits.').waitFor();
+    assert.equal(await page.getByRole('option').count(), 0);
+  });
+
+  await t.test('what is found is reached by keyboard and by a click', async () => {
+    const field = page.getByRole('combobox', { name: 'Search' });
+    await field.fill('ban');
+    await field.press('ArrowDown');
+    await field.press('ArrowUp');
+    await field.press('Enter');
+    await page.waitForURL(`${origin}/reference#tag/rate-limits`);
+    const bans = page.locator('main').getByRole('heading', { name: 'Bans', exact: true });
+    await page.waitForFunction(
+      (element) => {
+        const { top } = element?.getBoundingClientRect() ?? {};
+        return top !== undefined && top > 40 && top < 200;
+      },
+      await bans.elementHandle(),
+    );
+    await page.getByRole('button', { name: 'Search' }).click();
+    await field.fill('createPet');
+    await page.getByRole('option').first().click();
+    await page.waitForURL(`${origin}/reference#tag/pets/POST/pets`);
+    assert.equal(await page.getByRole('dialog', { name: 'Search the reference' }).count(), 0);
+  });
+
+  await t.test('an example of a parameter is a value', async () => {
+    const section = page.locator('section[id$="/tag/pets/GET/pets"]');
+    await section.getByText('Query Parameters').waitFor();
+    assert.doesNotMatch((await section.textContent()) as string, /undefined/);
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const size of sizes) {
+      await t.test(
+        `nothing keeps anybody from reading it: ${colorScheme}, ${size.width} pixels`,
+        async () => {
+          const tab = await open(`${origin}/reference#tag/pets/POST/pets`, { ...size, colorScheme });
+          await tab.locator('section[id$="/tag/pets/POST/pets"] .request-card').waitFor();
+          assert.equal(await tab.locator(`body.${colorScheme}-mode`).count(), 1);
+          assert.deepEqual(await findings(tab, partsOfPage), []);
+          assert.deepEqual(await tab.evaluate(tooWide), []);
+          await tab.goto(`${origin}/changelog`);
+          assert.deepEqual(await findings(tab, ['body']), []);
+          await tab.close();
+        },
+      );
+    }
+  }
+
+  assert.deepEqual(complaints, []);
+});

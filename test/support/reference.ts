@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { chromium, type Page, type Request } from 'playwright-core';
+import { startService } from './service.ts';
+import { temporaryStorage } from './storage.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** Why tests in a browser are skipped, if they are. */
+export const skip =
+  !existsSync(executablePath) && !process.env.CI && `no browser at ${executablePath}; CHROMIUM can name one`;
+export const timeout = 300_000;
+/** Generous, since the page is long and browsers are slow where much else runs. */
+const stepTimeoutMs = 60_000;
+
+/** Keeps the browser from looking anything up by itself. */
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+interface Look {
+  width: number;
+  height: number;
+  colorScheme?: 'light' | 'dark';
+}
+
+export interface Visit {
+  /** The tab of whoever followed the address that the start prints. */
+  page: Page;
+  /** Opens another tab, at an address and of a size in pixels, that is watched like the first. */
+  open(address: string, look?: Look): Promise<Page>;
+  origin: string;
+  demoKey: string;
+  /** Everything that the tabs asked for. */
+  requests: Request[];
+  /** What the consoles show, but for what Scalar says of its version. */
+  complaints: string[];
+}
+
+/** Opens the reference of a demonstration that has just been started, all in one browser that keeps what pages store. */
+export async function openReference(t: TestContext): Promise<Visit> {
+  const dataDir = join(await temporaryStorage(t), 'data');
+  const service = await startService(t, dataDir);
+  const browser = await chromium.launch({ executablePath, args });
+  t.after(() => browser.close());
+  const context = await browser.newContext();
+  context.setDefaultTimeout(stepTimeoutMs);
+  const requests: Request[] = [];
+  const complaints: string[] = [];
+  context.on('request', (request) => requests.push(request));
+  const open: Visit['open'] = async (address, look = { width: 1400, height: 1000 }) => {
+    const page = await context.newPage();
+    await page.setViewportSize(look);
+    await page.emulateMedia({ colorScheme: look.colorScheme ?? null });
+    page.on('console', (message) => message.type() !== 'info' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(address);
+    return page;
+  };
+  const printed = /^ *(http:\S+\/reference#key=pet_\S+)$/m.exec(service.output())?.[1];
+  assert.ok(printed, service.output());
+  const page = await open(printed);
+  await heading(page).waitFor();
+  const demoKey = readFileSync(join(dataDir, 'demo.key'), 'utf8').trim();
+  return { page, open, origin: new URL(printed).origin, demoKey, requests, complaints };
+}
+
+/** The heading of the page, which is there once it is built. */
+export const heading = (page: Page) => page.getByRole('heading', { name: 'Petstore', level: 1 });
