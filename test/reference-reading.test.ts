@@ -120,6 +120,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
           assert.equal(await tab.locator(`body.${colorScheme}-mode`).count(), 1);
           assert.deepEqual(await findings(tab, partsOfPage), []);
           assert.deepEqual(await tab.evaluate(tooWide), []);
+          assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), size.width);
           await tab.goto(`${origin}/changelog`);
           assert.deepEqual(await findings(tab, ['body']), []);
           await tab.close();

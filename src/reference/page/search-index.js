@@ -107,7 +107,8 @@ const plain = (markdown) =>
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/^\|[\s|:-]*\|$/gm, '')
     .replaceAll(/^\s*(?:-|\d+\.)\s/gm, '')
-    .replaceAll(/[`*|]/g, ' ')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll('|', ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
 
