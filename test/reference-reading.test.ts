@@ -37,7 +37,6 @@ const partsOfPage = [
   'header',
   'aside',
   'section[id$="/description/introduction"]',
-  'section[id$="/tag/getting-started"]',
   'section[id$="/tag/rate-limits"]',
   'section[id$="/tag/pets"]',
   'section[id$="/tag/pets/POST/pets"]',
@@ -102,6 +101,13 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     await page.getByRole('option').first().click();
     await page.waitForURL(`${origin}/reference#tag/pets/POST/pets`);
     assert.equal(await page.getByRole('dialog', { name: 'Search the reference' }).count(), 0);
+  });
+
+  await t.test('the introduction leads to the guides, in the same tab', async () => {
+    const introduction = page.locator('section[id$="/description/introduction"]');
+    await introduction.getByRole('link', { name: 'Getting started' }).click();
+    await page.waitForURL(`${origin}/reference#tag/getting-started`);
+    assert.equal(page.context().pages().length, 1);
   });
 
   await t.test('an example of a parameter is a value', async () => {

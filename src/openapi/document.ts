@@ -5,7 +5,7 @@ import { referenceUrl } from '../reference-url.ts';
 import { version } from '../version.ts';
 import { describeCallbacks, describeWebhooks } from './callbacks.ts';
 import { ErrorResponses } from './error-responses.ts';
-import { guides } from './guides.ts';
+import { type Guide, guides } from './guides.ts';
 import {
   answerHeaders,
   isConditionalRead,
@@ -18,17 +18,18 @@ import { codeSamples } from './samples.ts';
 import { exampleOf, type Json, type JsonObject, Schemas } from './schemas.ts';
 
 /** What a reader sees first. The rules stand in the guides. */
-function introduction(baseUrl: string): string {
+function introduction(baseUrl: string, guides: Guide[]): string {
   const rootUrl = baseUrl.replace(/\/v1$/, '');
-  const guide = (tag: string, text: string) => `[${text}](${referenceUrl(baseUrl)}#tag/${tag})`;
+  const [start, authentication, ...others] = guides.map(
+    ({ name }) => `[${name}](${referenceUrl(baseUrl)}#tag/${name.toLowerCase().replaceAll(' ', '-')})`,
+  );
   return `Petstore is a pet shop as a service: pets and their categories, orders, stock, and a history of all that happens, as a
 list, as a stream and as webhooks. It is a demonstration, so try whatever you like.
 
-1. **Get a key.** The service prints one when it starts. ${guide('authentication', 'Authentication')} says how to send it.
-2. **Send a first request,** from your terminal as in ${guide('getting-started', 'Getting started')}, or from the reference: enter the key at the
+1. **Get a key.** The service prints one when it starts. ${authentication} says how to send it.
+2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
    top of the page, and press *Test Request* beside any operation.
-3. **Write a client that lasts.** ${guide('rate-limits', 'Rate limits')}, ${guide('errors', 'Errors')}, ${guide('events', 'Events')} and
-   ${guide('versioning', 'Versioning')} say what it needs to know.
+3. **Write a client that lasts.** What it needs to know: ${others.join(', ')}.
 
 This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools.
 [llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
@@ -64,7 +65,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
     info: {
       title: 'Petstore',
       version,
-      description: introduction(baseUrl),
+      description: introduction(baseUrl, texts),
       contact: { name: 'The developers of Petstore' },
     },
     servers: [{ url: baseUrl }],

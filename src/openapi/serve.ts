@@ -11,10 +11,15 @@ export async function asYaml(document: object): Promise<string> {
 
 /** Serves the description as JSON and as YAML, without a key. It is made at the first request for it. */
 export function serveDescription(app: FastifyInstance, description: () => object): void {
+  let json: string | undefined;
+  const text = () => {
+    json ??= asJson(description());
+    return json;
+  };
   serveDocument(app, {
     path: '/v1/openapi.json',
     mediaType: 'application/json; charset=utf-8',
-    forms: () => formsOf(asJson(description())),
+    forms: () => formsOf(text()),
   });
   serveDocument(app, {
     path: '/v1/openapi.yaml',

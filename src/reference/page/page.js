@@ -10,6 +10,7 @@ const operations = Object.entries(description.paths).flatMap(([path, item]) =>
 
 offerSearch(structuredClone(description));
 leaveOptionalParametersOut();
+tellCommonHeadersOnce();
 markLifecycle();
 hideTryItPanels();
 stayInThePage();
@@ -66,6 +67,16 @@ function leaveOptionalParametersOut() {
     const value = parameter.example ?? resolved(parameter.schema).example;
     delete parameter.example;
     parameter.examples = { example: { value, 'x-disabled': true } };
+  }
+}
+
+/** An answer of success tells the headers that every answer has. Each error would repeat them, also in what is copied. */
+function tellCommonHeadersOnce() {
+  const answers = operations.flatMap(({ responses }) => Object.entries(responses));
+  const ofErrors = answers.filter(([status]) => status >= 400).map(([, answer]) => answer);
+  for (const { headers } of [...Object.values(description.components.responses), ...ofErrors]) {
+    for (const name of Object.keys(headers ?? {}))
+      if (/^(X-)?(RateLimit|Request-Id)/.test(name)) delete headers[name];
   }
 }
 
