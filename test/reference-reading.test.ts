@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { guidePaths } from '../src/openapi/guides.ts';
 import { openReference, skip, timeout } from './support/reference.ts';
 
 /** What is searched for, and the first thing that must be found: a section of a guide, or an operation. */
@@ -108,6 +109,9 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     await introduction.getByRole('link', { name: 'Getting started' }).click();
     await page.waitForURL(`${origin}/reference#tag/getting-started`);
     assert.equal(page.context().pages().length, 1);
+    const links = page.locator('main').getByRole('link', { name: 'This guide as Markdown' });
+    const paths = await links.evaluateAll((all) => all.map((link) => new URL(String(link)).pathname));
+    assert.deepEqual(paths, guidePaths);
   });
 
   await t.test('an example of a parameter is a value', async () => {

@@ -14,6 +14,7 @@ tellCommonHeadersOnce();
 markLifecycle();
 hideTryItPanels();
 stayInThePage();
+offerGuidesAsText();
 tellWhereKeysAreEntered();
 
 const reference = Scalar.createApiReference('#reference', configurationWith(currentKey()));
@@ -97,6 +98,15 @@ function stayInThePage() {
   const reference = servers[0].url.replace(/v1$/, 'reference');
   for (const part of [info, ...description.tags]) {
     part.description = part.description.replaceAll(`](${reference}#`, '](#');
+  }
+}
+
+/** Each tag without operations is a guide, which is also served as a text of its own. */
+function offerGuidesAsText() {
+  const used = new Set(operations.flatMap(({ tags }) => tags));
+  for (const tag of description.tags.filter(({ name }) => !used.has(name))) {
+    const file = `guides/${tag.name.toLowerCase().replaceAll(' ', '-')}.md`;
+    tag.description += `\n\n[This guide as Markdown](${file})`;
   }
 }
 
