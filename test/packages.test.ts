@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +11,8 @@ interface Package {
   link?: boolean;
   hasInstallScript?: boolean;
   bin?: Record<string, string>;
+  engines?: { node?: string };
+  deprecated?: string;
   os?: string;
   cpu?: string;
 }
@@ -17,19 +20,30 @@ interface Package {
 const fileAt = (path: string) => new URL(`../${path}`, import.meta.url);
 const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
 const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, Package> };
-const { optionalDependencies } = JSON.parse(textOf('package.json'));
+const { optionalDependencies, engines } = JSON.parse(textOf('package.json'));
+/** It has no types of its own. */
+const semver = createRequire(import.meta.url)('semver');
 
 test('every byte that npm installs is locked, and none runs while it is installed', () => {
   const fetched = Object.entries(packages).filter(
     ([path, { link }]) => path.includes('node_modules/') && !link,
   );
-  assert.ok(fetched.length > 100);
+  assert.ok(fetched.length > 80);
   for (const [path, { integrity, hasInstallScript }] of fetched) {
     assert.match(integrity ?? '', /^sha512-/, path);
     assert.ok(!hasInstallScript, path);
   }
   assert.match(textOf('.npmrc'), /^ignore-scripts=true$/m);
   assert.match(textOf('Dockerfile'), /npm ci .*--ignore-scripts/);
+});
+
+test('npm has nothing to warn of, also on the oldest Node.js that package.json allows', () => {
+  const oldest = semver.minVersion(engines.node).version;
+  assert.equal(oldest, '20.0.0');
+  for (const [path, { engines, deprecated }] of Object.entries(packages)) {
+    assert.ok(semver.satisfies(oldest, engines?.node ?? '*'), `${path} needs Node.js ${engines?.node}`);
+    assert.equal(deprecated, undefined, path);
+  }
 });
 
 test('the lock file has the Node.js of each platform, in one version', () => {
