@@ -3,6 +3,7 @@ import {
   baseUrl,
   choice,
   databaseUrl,
+  hostOfUrl,
   networkNames,
   number,
   onOrOff,
@@ -17,6 +18,9 @@ import {
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+const logFormats = ['auto', 'json', 'pretty'] as const;
+export type LogFormat = (typeof logFormats)[number];
 
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
 
@@ -33,6 +37,7 @@ export const settings = {
     default: '127.0.0.1',
     meaning: 'address to listen on',
     read: text,
+    inDefault: hostOfUrl,
   },
   /** Where PostgreSQL is, with its password. Undefined: SQLite in `dataDir`. */
   databaseUrl: {
@@ -58,8 +63,9 @@ export const settings = {
   /** Where callers find the API, without a slash at the end: it ends in `/v1`. */
   baseUrl: {
     variable: 'PETSTORE_BASE_URL',
-    default: 'http://localhost:{PORT}/v1',
-    meaning: 'where callers find the API; ends in `/v1`',
+    default: 'http://{HOST}:{PORT}/v1',
+    meaning:
+      'where callers find the API; ends in `/v1`. In the default `localhost` stands for `127.0.0.1` and for all addresses',
     read: baseUrl,
   },
   demo: {
@@ -115,6 +121,13 @@ export const settings = {
     default: 'info',
     meaning: `how much is logged, from nothing to all: ${quoted(logLevels)}`,
     read: choice(logLevels),
+  },
+  logFormat: {
+    variable: 'LOG_FORMAT',
+    default: 'auto',
+    meaning:
+      'form of the log: `json`, `pretty` for people, or `auto`: `pretty` at a terminal and else `json`',
+    read: choice(logFormats),
   },
 } satisfies Record<string, Setting<unknown>>;
 
@@ -195,7 +208,13 @@ function valuesOf<Group extends Settings>(group: Group, env: Environment): Value
 }
 
 function textOf(setting: Setting<unknown>, env: Environment): string {
-  return env[setting.variable]?.trim() || defaultOf(setting, (other) => textOf(other, env));
+  return (
+    env[setting.variable]?.trim() ||
+    defaultOf(setting, (other) => {
+      const text = textOf(other, env);
+      return other.inDefault?.(text) ?? text;
+    })
+  );
 }
 
 /** The default, in which `fill` replaces each variable in braces. */

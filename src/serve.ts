@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type Config, readConfig, unknownVariable } from './config.ts';
@@ -13,7 +12,7 @@ import type { Limiter } from './limits/limiter.ts';
 import { LocalLimiter } from './limits/local-limiter.ts';
 import { createLogger } from './log/logger.ts';
 import { LogOutput } from './log/output.ts';
-import { referenceUrlWithKey } from './reference-url.ts';
+import { prettyFor } from './log/pretty.ts';
 import { repeat } from './repeat.ts';
 import { installationKey } from './secret-key.ts';
 import { openStorage } from './storage.ts';
@@ -22,6 +21,7 @@ import { Dispatcher, realTicker } from './webhooks/dispatcher.ts';
 import { systemResolver } from './webhooks/resolve.ts';
 import { send } from './webhooks/send.ts';
 import { targetPolicy, targetProblem } from './webhooks/target.ts';
+import { readyLine, welcome } from './welcome.ts';
 
 const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
@@ -31,15 +31,19 @@ const stopWithinMs = 10_000;
 /** The last lines of the log get this long to be written. */
 const lastWriteMs = 2_000;
 
-/** Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. */
-export async function serve(config: Config): Promise<void> {
+/**
+ * Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. With `tellsPrograms`
+ * standard output gets one line of JSON once it is ready, and nothing else.
+ */
+export async function serve(config: Config, { tellsPrograms = false } = {}): Promise<void> {
   const key = installationKey(config);
   const db = await openStorage(config, { isService: true });
   try {
     const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
-    const output = new LogOutput(process.stdout.fd);
+    const logStream = tellsPrograms ? process.stderr : process.stdout;
+    const output = new LogOutput(logStream.fd);
     process.on('exit', () => output.flush());
-    const log = createLogger(config.logLevel, output);
+    const log = createLogger(config.logLevel, output, prettyFor(config.logFormat, logStream));
     output.onReadAgain = (dropped) =>
       log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
     for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
@@ -60,7 +64,8 @@ export async function serve(config: Config): Promise<void> {
     stopOnSignal(app, dispatcher, limiter, db);
     await listen(app, served);
     dispatcher.start();
-    if (demoKey) output.write(`${welcome(served, demoKey)}\n`);
+    if (tellsPrograms) new LogOutput(process.stdout.fd).write(readyLine(served, demoKey));
+    else if (demoKey) output.write(welcome(served, demoKey));
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
     const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
     const failed = (err: unknown) => log.warn({ err }, 'sweeping failed');
@@ -106,7 +111,8 @@ const listen = (app: FastifyInstance, { port, host }: Config) =>
 /** Explains why the server cannot listen on the configured address. */
 function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
   const { code } = error;
-  if (code === 'EADDRINUSE') throw new Error(`PORT ${port} on ${host} is in use.`);
+  if (code === 'EADDRINUSE')
+    throw new Error(`PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 npm start`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);
   if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);
@@ -149,23 +155,4 @@ function ancestors(): string {
   } catch {
     return String(process.ppid);
   }
-}
-
-function welcome({ baseUrl, dataDir }: Config, demoKey: string): string {
-  return `
-Petstore is ready.
-
-  API          ${baseUrl}
-  Description  ${baseUrl}/openapi.json
-  Demo key     ${demoKey}
-               (Free plan, kept in ${join(dataDir, 'demo.key')})
-
-The reference, where requests can be tried with the key:
-
-  ${referenceUrlWithKey(baseUrl, demoKey)}
-
-A first request:
-
-  curl -H "Authorization: Bearer ${demoKey}" "${baseUrl}/pets?limit=3"
-`;
 }

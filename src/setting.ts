@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** A setting: an environment variable. */
@@ -9,6 +9,8 @@ export interface Setting<Value> {
   /** For people, with literal values in backquotes. */
   meaning: string;
   read: Reader<Value>;
+  /** What the text becomes in the default of another setting. */
+  inDefault?: (text: string) => string;
 }
 
 /** Reads the value from a text. Throws ConfigError that names the variable, but repeats no text that may hold a secret. */
@@ -97,6 +99,14 @@ function isValkeyUrl(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The host of URLs at which a service that listens on this address is found from its own machine. */
+export function hostOfUrl(address: string): string {
+  const host = isIPv6(address) ? `[${address}]` : address;
+  return ['127.0.0.1', '0.0.0.0', '[::]'].includes(host) || !URL.canParse(`http://${host}`)
+    ? 'localhost'
+    : host;
 }
 
 /** The address of the API, without a slash at the end. A wrong one may hold a password, so it is not repeated. */

@@ -9,6 +9,7 @@ const layers = [
   'main.ts', //        the command line
   'commands',
   'serve.ts', //       configuration → storage → app → socket
+  'welcome.ts', //     what is told at the start
   'app.ts', //         the request path
   'admission.ts',
   'mount.ts',
@@ -44,6 +45,7 @@ const layers = [
   'bounds.ts', //      what a request may hold
   'field-names.ts', // the names of header fields of answers
   'redact.ts',
+  'printable.ts', //   what a terminal may get
   'instant.ts',
   'reference-url.ts',
   'shared.ts',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,8 +6,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxWaiting } from '../src/log/output.ts';
 import { freePort } from './support/port.ts';
-import { ampleKey, bin, environment, type Service, startService } from './support/service.ts';
+import { ampleKey, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
+import { atTerminal, needsTerminal } from './support/terminal.ts';
 import { until } from './support/until.ts';
 
 const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
@@ -98,25 +98,16 @@ test('a service whose log reader is gone starts and serves, and counts the lines
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
 
-test('a service at a terminal that stands still answers, and ends on SIGTERM', {
-  skip: process.platform !== 'linux' && 'it asks for the script of Linux',
-}, async (t) => {
+test('a service at a terminal that stands still answers, and ends on SIGTERM', needsTerminal, async (t) => {
   const folder = await temporaryStorage(t);
   const port = await freePort();
-  const env = environment({ PORT: String(port), PETSTORE_DATA_DIR: folder });
-  const terminal = spawn(
-    'script',
-    ['-qfc', `${process.execPath} ${bin} serve & echo pid=$!; wait`, '/dev/null'],
-    { env },
-  );
-  t.after(() => terminal.kill('SIGKILL'));
-  let output = '';
-  terminal.stdout.on('data', (chunk) => (output += chunk));
-  await until(() => /curl .*limit=/.test(output));
-  const pid = Number(/pid=(\d+)/.exec(output)?.[1]);
+  const env = { PORT: String(port), PETSTORE_DATA_DIR: folder };
+  const terminal = atTerminal(t, ['serve'], env, 'echo pid=$$;');
+  await until(() => /curl .*limit=/.test(terminal.output()));
+  const pid = Number(/pid=(\d+)/.exec(terminal.output())?.[1]);
   const origin = `http://127.0.0.1:${port}`;
   const key = ampleKey(folder);
-  terminal.stdout.pause();
+  terminal.stall();
   await flood({ origin }, key, 1_000);
   assert.equal((await fetch(`${origin}/healthz`)).status, 200);
   process.kill(pid, 'SIGTERM');

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { Event } from '../events/schema.ts';
+import { printable } from '../printable.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
-import { controls } from './output.ts';
 
 /** What to listen to, and what to do with each event. */
 export interface ListenOptions {
@@ -38,7 +38,7 @@ export async function listen(options: ListenOptions): Promise<never> {
   const handle = async (event: Event, json: string) => {
     const outcome = forwardTo ? ` → ${await forward(forwardTo, event, json, secret)}` : '';
     const line = `#${event.id} ${event.timestamp} ${event.type}${outcome || ` ${dataOf(json)}`}`;
-    console.log(visible(asJson ? json : line));
+    console.log(printable(asJson ? json : line));
     if (asJson && outcome) note(`#${event.id}${outcome}`);
   };
   for (;;) {
@@ -133,11 +133,7 @@ async function forward(url: URL, event: Event, body: string, secret: string): Pr
 }
 
 /** Notes go to standard error, so that standard output holds events alone. */
-const note = (text: string) => console.error(visible(text));
-
-/** Control characters as JSON can write them, since a terminal might obey them. */
-const visible = (text: string) =>
-  text.replace(controls, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const note = (text: string) => console.error(printable(text));
 
 const dataOf = (json: string) => JSON.stringify(JSON.parse(json).data);
 

@@ -1,7 +1,5 @@
 import { styleText } from 'node:util';
-
-/** Control characters, which a terminal might obey instead of showing them. */
-export const controls = /\p{Cc}/gu;
+import { unprintable } from '../printable.ts';
 
 type Cell = string | number | undefined;
 
@@ -21,7 +19,7 @@ function toTable(rows: Record<string, Cell>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [
     names,
-    ...rows.map((row) => names.map((name) => String(row[name] ?? '').replace(controls, '?'))),
+    ...rows.map((row) => names.map((name) => String(row[name] ?? '').replace(unprintable, '?'))),
   ];
   const widths = names.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length)));
   const texts = lines.map((line) =>
@@ -37,7 +35,7 @@ function toLines(fields: Record<string, Cell>): string {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = Math.max(...present.map(([name]) => name.length));
   return present
-    .map(([name, value]) => `${name.padEnd(width)}  ${String(value).replace(controls, '?')}`)
+    .map(([name, value]) => `${name.padEnd(width)}  ${String(value).replace(unprintable, '?')}`)
     .join('\n');
 }
 

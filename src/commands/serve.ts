@@ -7,11 +7,15 @@ const helpWidth = 80;
 export function serveCommand(): Command {
   return new Command('serve')
     .description('Run the service until it gets SIGTERM or SIGINT.')
+    .option(
+      '--json',
+      'print one line of JSON once it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
+    )
     .addHelpText('after', ({ command }) => environmentHelp(command.createHelp()))
-    .action(async () => {
+    .action(async (options) => {
       const config = readConfig(process.env);
       const { serve } = await import('../serve.ts');
-      await serve(config);
+      await serve(config, { tellsPrograms: options.json === true });
     });
 }
 

@@ -8,10 +8,14 @@ const maxFieldLength = 1_000;
 const maxErrorFieldLength = 4_000;
 
 /**
- * A logger that writes JSON lines. No API key, no secret of a webhook and no password of an address gets through, wherever
+ * A logger that writes JSON lines, or what `format` makes of them. No API key, no secret of a webhook and no password of an address gets through, wherever
  * it is in a line.
  */
-export function createLogger(level: LogLevel, stream: DestinationStream): FastifyBaseLogger {
+export function createLogger(
+  level: LogLevel,
+  stream: DestinationStream,
+  format: (json: string) => string = (json) => json,
+): FastifyBaseLogger {
   return pino(
     {
       level,
@@ -24,7 +28,7 @@ export function createLogger(level: LogLevel, stream: DestinationStream): Fastif
       serializers: {
         err: (error: Error) => cutFields(pino.stdSerializers.err(error), maxErrorFieldLength),
       },
-      hooks: { streamWrite: withoutSecrets },
+      hooks: { streamWrite: (json) => format(withoutSecrets(json)) },
     },
     stream,
   );

@@ -7,7 +7,7 @@ import { databaseUrlOf } from './storage.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
-const endOfWelcome = '/pets?limit=3"\n';
+const endOfWelcome = '/pets?limit=2"\n';
 const startTimeoutMs = 20_000;
 const commandTimeoutMs = 60_000;
 

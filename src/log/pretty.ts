@@ -1,0 +1,71 @@
+import { styleText } from 'node:util';
+import type { LogFormat } from '../config.ts';
+import { printable } from '../printable.ts';
+
+type Style = Parameters<typeof styleText>[0];
+type Paint = (style: Style, text: string) => string;
+type Fields = Record<string, unknown>;
+
+const maxUrlLength = 120;
+/** A line that begins with a blank goes on with the one above it, whatever a caller put into an error. */
+const indent = ' '.repeat(10);
+const levelStyles: Record<string, Style> = { warn: 'yellow', error: ['red', 'bold'], fatal: ['red', 'bold'] };
+
+/** How JSON lines are made readable, if they are to be. */
+export function prettyFor(
+  format: LogFormat,
+  stream: NodeJS.WriteStream,
+): ((json: string) => string) | undefined {
+  if (format === 'json' || (format === 'auto' && !stream.isTTY)) return undefined;
+  const hasColour = styleText('red', '.', { stream }) !== '.';
+  return (json) => prettyLine(json, hasColour);
+}
+
+/**
+ * A JSON line of the log as people read it at a terminal: the time of the day, what happened, and the stack of an error
+ * below it. Nothing in it can make the terminal do something, or look like another line.
+ */
+export function prettyLine(json: string, hasColour: boolean): string {
+  const paint: Paint = (style, text) =>
+    hasColour ? styleText(style, text, { validateStream: false }) : text;
+  const { level, time, msg = '', err, ...fields }: Fields = JSON.parse(json);
+  const style = levelStyles[String(level)];
+  const parts = [
+    paint('dim', new Date(String(time)).toTimeString().slice(0, 8)),
+    ...(level === 'info' ? [] : [paint(style ?? 'dim', plain(level).toUpperCase())]),
+    ...(msg === 'answered'
+      ? request(fields, paint)
+      : [style ? paint(style, plain(msg)) : plain(msg), ...list(fields)]),
+  ];
+  const below = err ? error(err as Fields).map((line) => paint('dim', line)) : [];
+  return [parts.join('  '), ...below, ''].join('\n');
+}
+
+function request(
+  { method, url, status, durationMs, keyId, address, reason }: Fields,
+  paint: Paint,
+): string[] {
+  const target = plain(url);
+  return [
+    url === undefined
+      ? 'no readable request'
+      : `${plain(method)} ${target.length > maxUrlLength ? `${target.slice(0, maxUrlLength)}…` : target}`,
+    paint(Number(status) < 400 ? 'green' : Number(status) < 500 ? 'yellow' : ['red', 'bold'], plain(status)),
+    ...(durationMs === undefined ? [] : [`${Number(durationMs).toFixed(1)} ms`]),
+    ...[keyId ?? address, reason].filter((part) => part !== undefined).map(plain),
+  ];
+}
+
+function error({ type, message, stack, ...fields }: Fields): string[] {
+  const lines = String(stack ?? `${type}: ${message}`).split('\n');
+  return [...lines.map(printable), ...list(fields)].map((line) => indent + line);
+}
+
+const list = (fields: Fields) =>
+  Object.entries(fields).map(([name, value]) => `${printable(name)}=${quoted(value)}`);
+
+/** A word as it is, and anything else as JSON, so that one sees where it ends. */
+const quoted = (value: unknown) =>
+  printable(typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value));
+
+const plain = (value: unknown) => printable(String(value));

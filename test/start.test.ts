@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { bin, environment } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
+import { until } from './support/until.ts';
+
+/** The service on a free port, with what it writes until it ends. */
+function start(t: TestContext, args: string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [bin, 'serve', ...args], { env: environment({ PORT: '0', ...env }) });
+  const ended = once(child, 'close');
+  const written = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (chunk) => (written[stream] += chunk));
+  t.after(() => child.kill('SIGKILL'));
+  return { child, ended, written };
+}
+
+test('serve --json tells a program in one line that the service is ready, and how to reach it', async (t) => {
+  const dataDir = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_ODD: '1' };
+  const { child, ended, written } = start(t, ['--json'], env);
+  const [line] = await once(createInterface(child.stdout), 'line');
+  const { key, port, ...told } = JSON.parse(line);
+  const origin = `http://localhost:${port}`;
+  assert.deepEqual(told, {
+    ready: true,
+    baseUrl: `${origin}/v1`,
+    referenceUrl: `${origin}/reference`,
+    host: '127.0.0.1',
+    pid: child.pid,
+    dataDir,
+    version: '1.0.0',
+  });
+  assert.equal(key, readFileSync(join(dataDir, 'demo.key'), 'utf8').trim());
+  const headers = { authorization: `Bearer ${key}` };
+  assert.equal((await fetch(`${told.baseUrl}/pets?limit=2`, { headers })).status, 200);
+  assert.equal((await fetch(told.referenceUrl)).status, 200);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(written.stdout, `${line}\n`);
+  const log = written.stderr
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text).msg);
+  assert.ok(log.includes('answered') && log.includes('stopped'), written.stderr);
+});
+
+test('serve --json tells no key without a demonstration, and nothing if it cannot start', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), PETSTORE_DEMO: 'off', LOG_LEVEL: 'silent' };
+  const { child, written } = start(t, ['--json'], env);
+  const [line] = await once(createInterface(child.stdout), 'line');
+  const { port, key } = JSON.parse(line);
+  assert.equal(key, undefined);
+  assert.equal(written.stderr, '');
+  const second = start(t, ['--json'], {
+    ...env,
+    PORT: String(port),
+    PETSTORE_DATA_DIR: await temporaryStorage(t),
+  });
+  assert.deepEqual(await second.ended, [1, null]);
+  assert.equal(second.written.stdout, '');
+  assert.match(
+    second.written.stderr,
+    /^petstore: PORT \d+ on 127\.0\.0\.1 is in use\. .*PORT=0 npm start\n$/,
+  );
+});
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+const hasAddress = (address: string) =>
+  Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address));
+
+describe('the curl line of the welcome works as it is pasted', {
+  concurrency: true,
+  skip: hasCurl || process.env.CI === 'true' ? false : 'curl is not installed',
+}, () => {
+  for (const [host, inUrl, skip] of [
+    ['127.0.0.1', 'localhost', false],
+    ['0.0.0.0', 'localhost', false],
+    ['127.0.0.2', '127.0.0.2', process.platform !== 'linux' && 'other systems have one loopback address'],
+    ['::1', '[::1]', !hasAddress('::1') && 'this machine has no IPv6'],
+  ] as const) {
+    test(`HOST=${host}`, { skip }, async (t) => {
+      const env = { HOST: host, PETSTORE_DATA_DIR: join(await temporaryStorage(t), 'a folder') };
+      const { written } = start(t, [], env);
+      await until(() => written.stdout.includes('limit=2"'));
+      const [line = '', url = ''] = / {2}curl .* "(.*)"/.exec(written.stdout) ?? [];
+      assert.match(url, new RegExp(`^http://${inUrl.replaceAll(/[[\]]/g, '\\$&')}:\\d+/v1/pets\\?limit=2$`));
+      const { stdout, stderr } = await promisify(execFile)('sh', ['-c', line]);
+      assert.equal(JSON.parse(stdout).length, 2, stderr);
+    });
+  }
+});
+
+test('the welcome goes by a base URL with a path', async (t) => {
+  const baseUrl = 'https://pets.example/shop/v1';
+  const env = { PETSTORE_BASE_URL: baseUrl, PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const { written } = start(t, [], env);
+  await until(() => written.stdout.includes('limit=2"'));
+  assert.ok(written.stdout.includes(`"${baseUrl}/pets?limit=2"\n`));
+  assert.match(written.stdout, /\n {2}https:\/\/pets\.example\/shop\/reference#key=pet_\w+\n/);
+});

@@ -1,0 +1,48 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { bin, environment } from './service.ts';
+
+const isInstalled = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+
+/** For the options of tests that need a terminal. Where everything must be tested, none is skipped. */
+export const needsTerminal = {
+  skip:
+    isInstalled || process.env.CI === 'true'
+      ? false
+      : 'there is no script of util-linux, which makes terminals',
+};
+
+/** A command at a terminal of its own. */
+export interface AtTerminal {
+  /** What the terminal got until now. */
+  output(): string;
+  /** As if typed by its user. */
+  type(text: string): void;
+  /** Nobody looks at the terminal any more: what is written waits. */
+  stall(): void;
+  /** How the command ended. */
+  ended: Promise<number | null>;
+}
+
+/** Starts the command line at a pseudo terminal, in a shell that first runs `before`. */
+export function atTerminal(
+  t: TestContext,
+  args: string[],
+  env: Record<string, string>,
+  before = '',
+): AtTerminal {
+  const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qefc', `${before} exec ${command}`, '/dev/null'], {
+    env: environment({ TERM: 'xterm-256color', SHELL: '/bin/sh', ...env }),
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+  return {
+    output: () => output,
+    type: (text) => child.stdin.write(text),
+    stall: () => child.stdout.pause(),
+    ended: once(child, 'close').then(([code]) => code),
+  };
+}
