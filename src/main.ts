@@ -15,7 +15,10 @@ export async function main(argv: string[]): Promise<void> {
   process.stdout.on('error', endQuietly);
   const program = new Command('petstore')
     .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
-    .version(version)
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .addHelpText('after', '\nSettings are environment variables, which "petstore serve --help" lists.')
     .configureOutput({ outputError: (text, write) => write(`${text.trim()} (see --help)\n`) })
     .configureHelp({ showGlobalOptions: false });
   for (const command of [

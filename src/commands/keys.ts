@@ -23,10 +23,12 @@ interface QuotaOptions {
 }
 
 const json = () => new Option('--json', 'print JSON');
-const plan = () => new Option('--plan <plan>', 'plan of the key').choices(planNames).makeOptionMandatory();
+const plan = () =>
+  new Option('--plan <plan>', 'plan of the key; required').choices(planNames).makeOptionMandatory();
 const perMinute = () =>
-  new Option('--per-minute <n>', 'requests per minute, for enterprise').argParser(parseCount);
-const perDay = () => new Option('--per-day <n>', 'requests per day, for enterprise').argParser(parseCount);
+  new Option('--per-minute <n>', 'requests per minute, which enterprise needs').argParser(parseCount);
+const perDay = () =>
+  new Option('--per-day <n>', 'requests per day, which enterprise needs').argParser(parseCount);
 
 export function keysCommand(): Command {
   const keys = new Command('keys').description('Create, inspect, change and revoke API keys.');
@@ -66,7 +68,7 @@ export function keysCommand(): Command {
   keys
     .command('show')
     .description('Show one key: its plan, the use of both windows, its strikes and its ban.')
-    .argument('<id>', 'id of the key')
+    .argument('<id>', 'id of the key, as in "keys list"')
     .addOption(json())
     .action(async (id, options) => {
       const fields = await withStorage(async ({ read }) => {
@@ -80,7 +82,7 @@ export function keysCommand(): Command {
   keys
     .command('revoke')
     .description('Revoke a key for good. A running server refuses it within a second.')
-    .argument('<id>', 'id of the key')
+    .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
       const isKnown = await withStorage((db) => db.write((sql) => revokeKey(sql, id, Date.now())));
       console.log(isKnown ? `Key ${id} is revoked.` : noSuchKey(id));
@@ -89,7 +91,7 @@ export function keysCommand(): Command {
   keys
     .command('plan')
     .description('Put a key on another plan. A running server follows within a second.')
-    .argument('<id>', 'id of the key')
+    .argument('<id>', 'id of the key, as in "keys list"')
     .addArgument(new Argument('<plan>', 'the new plan').choices(planNames))
     .addOption(perMinute())
     .addOption(perDay())
@@ -102,7 +104,7 @@ export function keysCommand(): Command {
   keys
     .command('unban')
     .description('Lift the ban of a key and forget earlier ones. A running server follows within a second.')
-    .argument('<id>', 'id of the key')
+    .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
       const nowMs = await latestClockMs();
       const isKnown = await withStorage((db) => db.write((sql) => pardonKey(sql, id, nowMs)));

@@ -8,8 +8,8 @@ const maxPets = 100_000_000;
 export function seedCommand(): Command {
   return new Command('seed')
     .description('Add many plausible pets, with stock, to a workspace.')
-    .requiredOption('--workspace <name>', 'workspace to fill')
-    .requiredOption('--pets <n>', 'how many pets to add', parsePets)
+    .requiredOption('--workspace <name>', 'workspace to fill; required')
+    .requiredOption('--pets <n>', `how many pets to add, ${maxPets} at most; required`, parsePets)
     .action(async (options) => {
       const startedMs = Date.now();
       const { addPets } = await import('../demo/bulk.ts');

@@ -17,7 +17,12 @@ export function webhooksCommand(): Command {
     .option('--after <id>', 'begin after this event instead of now; 0 is the beginning', parsePosition)
     .option('--key <key>', `API key; by default ${clientKeyVariable}, or the key of the demonstration`)
     .option('--url <url>', 'where the API is; by default PETSTORE_BASE_URL, or this machine', parseUrl)
-    .addOption(new Option('--secret <secret>', 'secret to sign with').argParser(parseSecret))
+    .addOption(
+      new Option(
+        '--secret <secret>',
+        'secret to sign with; by default one that is made from the key, the same each time',
+      ).argParser(parseSecret),
+    )
     .option('--json', 'print each event as JSON on a line')
     .action(async (options) => {
       const { baseUrl, dataDir } = readConfig(process.env);

@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../db/sql.ts';
+import { type Counted, contentKinds } from '../db/tables.ts';
 import {
   clearWorkspace,
   createWorkspace,
@@ -9,8 +10,11 @@ import {
   thinOut,
   type Workspace,
 } from '../workspaces/store.ts';
+import { confirm } from './confirm.ts';
 import { isoTime, printFields, printRows } from './output.ts';
 import { withStorage } from './storage.ts';
+
+const yes = () => new Option('--yes', 'do not ask; nothing is asked without a terminal either');
 
 export function workspacesCommand(): Command {
   const workspaces = new Command('workspaces').description(
@@ -52,10 +56,15 @@ export function workspacesCommand(): Command {
     .command('reset')
     .description('Remove everything in a workspace and fill it with the demonstration data. Its keys stay.')
     .argument('<name>', 'name of the workspace')
-    .action(async (name) => {
+    .addOption(yes())
+    .action(async (name, options) => {
       const { seedWorkspace } = await loadSeed();
       await withStorage(async (db) => {
         const { id } = await workspaceNamed(db.read, name);
+        if (!options.yes) {
+          const lost = await contentOf(db.read, name, contentKinds);
+          await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
+        }
         await thinOut(db, id, cause());
         await db.write(async (sql) => {
           await clearWorkspace(sql, id);
@@ -69,9 +78,15 @@ export function workspacesCommand(): Command {
     .command('delete')
     .description('Delete a workspace with everything in it, its keys too.')
     .argument('<name>', 'name of the workspace')
-    .action(async (name) => {
+    .addOption(yes())
+    .action(async (name, options) => {
       await withStorage(async (db) => {
-        const { id } = await workspaceNamed(db.read, name);
+        const workspace = await findWorkspace(db.read, name);
+        if (!workspace)
+          throw new Error(`There is no workspace ${name}. "workspaces list" shows all workspaces.`);
+        const { id } = workspace;
+        if (!options.yes)
+          await confirm(`Delete workspace ${name} with all it holds (${await contentOf(db.read, name)})?`);
         await thinOut(db, id, cause());
         await db.write((sql) => deleteWorkspace(sql, id), cause());
       });
@@ -79,6 +94,13 @@ export function workspacesCommand(): Command {
     });
 
   return workspaces;
+}
+
+/** What a workspace holds, for people. */
+async function contentOf(sql: Sql, name: string, some?: readonly Counted[]): Promise<string> {
+  const [{ id, name: _, createdAtMs, ...counts } = {}] = await listWorkspaces(sql, name);
+  const held = Object.entries(counts).filter(([countedAs]) => !some || some.some((one) => one === countedAs));
+  return held.map(([countedAs, count]) => `${countedAs}: ${count}`).join(', ');
 }
 
 /** A command changes something, not a request. */

@@ -47,13 +47,17 @@ export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace |
   return row && toWorkspace(row);
 }
 
-/** Every workspace with its counts, in the order of creation. */
-export async function listWorkspaces(sql: Sql): Promise<(Workspace & Record<Counted, number>)[]> {
+/** Every workspace with its counts, in the order of creation, or the one with this name. */
+export async function listWorkspaces(
+  sql: Sql,
+  name?: string,
+): Promise<(Workspace & Record<Counted, number>)[]> {
   const counting = counts.map(
     ([table]) => fragment`(select count(*) from ${identifier(table)} t where t.workspace_id = w.id)`,
   );
   const rows = await sql`
-    select id, name, created_at_ms, ${join(counting, ', ')} from workspaces w order by id`;
+    select id, name, created_at_ms, ${join(counting, ', ')} from workspaces w
+    where ${name === undefined ? fragment`true` : fragment`name = ${name}`} order by id`;
   return rows.map((row) => {
     const numbers = row.slice(-counts.length).map(Number);
     const counted = counts.map(([, countedAs], i) => [countedAs, numbers[i]]);
