@@ -58,16 +58,15 @@ export function exampleParams({ params, sampleParams }: Operation): Record<strin
 
 function curl({ method, url, body, mediaType, isCreation, isStream }: SampleRequest): string {
   return [
-    // It would take the end of its time for a failure, and try again.
-    isStream
-      ? 'curl --include --fail-with-body --no-buffer --max-time 5'
-      : 'curl --include --fail-with-body --retry 3 --retry-max-time 60',
+    'curl --include --fail-with-body',
+    // With a retry it would take the end of its time for a failure, and try again.
+    isStream ? '--no-buffer --max-time 5' : '--retry 3 --retry-max-time 60',
     ...(method === 'GET' ? [] : [`--request ${method}`]),
     '--header "Authorization: Bearer $PETSTORE_API_KEY"',
     ...(body ? [`--header 'Content-Type: ${mediaType}'`] : []),
     ...(isCreation ? ['--header "Idempotency-Key: $(head -c 16 /dev/urandom | base64)"'] : []),
-    ...(body ? [`--data ${shellQuoted(JSON.stringify(body))}`] : []),
-    shellQuoted(url) + (isStream ? ' || test $? = 28 # The time is over.' : ''),
+    ...(body ? [`--data ${shellQuoted(spread(body))}`] : []),
+    shellQuoted(url) + (isStream ? ' ||\n  test $? = 28 # The time is over.' : ''),
   ].join(' \\\n  ');
 }
 
@@ -87,13 +86,16 @@ function javaScript(request: SampleRequest): string {
     '',
     'let response = await fetch(url, options);',
     'for (let retry = 0; response.status === 429 && retry < 3; retry++) {',
-    '  // Too many requests: wait as long as Retry-After says, unless that is too long.',
+    '  // Too many requests: wait as long as Retry-After says,',
+    '  // unless that is too long.',
     '  const seconds = Number(response.headers.get("Retry-After"));',
     '  if (seconds > 60) break;',
     '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
     '  response = await fetch(url, options);',
     '}',
-    `if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);`,
+    'if (!response.ok) {',
+    `  throw new Error(\`\${response.status} \${await response.text()}\`);`,
+    '}',
     ...(isStream
       ? javaScriptReader
       : [`console.log(response.status${hasAnswer ? ', await response.json()' : ''});`]),
@@ -105,8 +107,10 @@ function javaScript(request: SampleRequest): string {
 const javaScriptReader = [
   'console.log(response.status);',
   '',
-  '// Waits for one event, five seconds at most. To go on after it, send its id as Last-Event-ID.',
-  'const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();',
+  '// Waits for one event, five seconds at most.',
+  '// To go on after it, send its id as Last-Event-ID.',
+  'const texts = response.body.pipeThrough(new TextDecoderStream());',
+  'const reader = texts.getReader();',
   'const timer = setTimeout(() => reader.cancel(), 5000);',
   'let text = "";',
   'let event;',
@@ -124,6 +128,7 @@ const javaScriptReader = [
 function python(request: SampleRequest): string {
   const { method, url, body, mediaType, isCreation, hasAnswer, isStream } = request;
   const lines = [
+    '# Needs requests: pip install requests',
     ...(isStream ? ['import json'] : []),
     'import os',
     'import time',
@@ -144,7 +149,8 @@ function python(request: SampleRequest): string {
     '',
     `response = requests.${method.toLowerCase()}(url, **options)`,
     'for _ in range(3):',
-    '    # Too many requests: wait as long as Retry-After says, unless that is too long.',
+    '    # Too many requests: wait as long as Retry-After says,',
+    '    # unless that is too long.',
     '    seconds = int(response.headers.get("Retry-After", 0))',
     '    if response.status_code != 429 or seconds > 60:',
     '        break',
@@ -159,7 +165,8 @@ function python(request: SampleRequest): string {
 const pythonReader = [
   'print(response.status_code)',
   '',
-  '# Waits for one event, five seconds at most. To go on after it, send its id as Last-Event-ID.',
+  '# Waits for one event, five seconds at most.',
+  '# To go on after it, send its id as Last-Event-ID.',
   'try:',
   '    for line in response.iter_lines(decode_unicode=True):',
   '        if line.startswith("data: "):',
@@ -177,6 +184,12 @@ function entries(
   indent: string,
 ): string[] {
   return Object.entries(object).map(([name, value]) => `${indent}${nameOf(name)}: ${literalOf(value)},`);
+}
+
+/** JSON that is as short as it can be, or spread over lines where it would be a long one. */
+function spread(body: Record<string, Json>): string {
+  const line = JSON.stringify(body);
+  return line.length > 60 ? JSON.stringify(body, null, 2).replaceAll('\n', '\n  ') : line;
 }
 
 /** A value as JSON, which is valid JavaScript, and valid Python for a string or a number. */
