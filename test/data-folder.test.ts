@@ -19,6 +19,7 @@ import { prepareDemo } from '../src/demo/prepare.ts';
 import { openStorage } from '../src/storage.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { freePort } from './support/port.ts';
+import { whyNo } from './support/programs.ts';
 import { petstore, startService } from './support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from './support/storage.ts';
 
@@ -144,7 +145,7 @@ test('what a link in the data folder leads to is neither read as a key, nor writ
 });
 
 test('a demo.key that another user or a pipe has put there is replaced', {
-  skip: noModes,
+  skip: noModes || whyNo('mkfifo'),
 }, async (t) => {
   const folder = await temporaryStorage(t);
   const db = await openTestStorage(folder);

@@ -12,13 +12,19 @@ import { StorageUnavailableError } from '../src/errors.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { assertSound } from './support/invariants.ts';
 import { fetchChecked } from './support/petstore.ts';
+import { whyNo } from './support/programs.ts';
 import { ampleKey, petstore, startService } from './support/service.ts';
 import { aboutSqlite } from './support/storage.ts';
 
-const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+/** Root may do anything unless it gives that up. */
+const isRoot = process.getuid?.() === 0;
+const withoutPrivileges = isRoot ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+const noSetpriv = isRoot && whyNo('setpriv');
+
+const noPrlimit = whyNo('prlimit');
 
 test('no room to write: 503 and reading goes on; with room again service resumes, and nothing is corrupt', {
-  skip: aboutSqlite || (!hasPrlimit && 'prlimit is not installed'),
+  skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const folder = temporaryFolder(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
@@ -48,7 +54,7 @@ test('no room to write: 503 and reading goes on; with room again service resumes
 });
 
 test('no room for what a read must sort: it fails, the reads beside it are answered, and reading goes on', {
-  skip: aboutSqlite || (!hasPrlimit && 'prlimit is not installed'),
+  skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
   t.after(() => connection.close());
@@ -140,7 +146,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     ['read', 0o300],
     ['entered', 0o600],
   ] as const) {
-    test(`one that may not be ${what}`, async (t) => {
+    test(`one that may not be ${what}`, { skip: noSetpriv }, async (t) => {
       const folder = await filledFolder(t);
       chmodSync(folder, mode);
       const ended = petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges);
@@ -149,7 +155,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     });
   }
 
-  test('one whose database may not be written to', async (t) => {
+  test('one whose database may not be written to', { skip: noSetpriv }, async (t) => {
     const folder = await filledFolder(t);
     chmodSync(join(folder, 'petstore.db'), 0o400);
     assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges));
@@ -192,10 +198,6 @@ function assertRefused(folder: string, { status, stdout, stderr }: ReturnType<ty
   assert.deepEqual([status, stdout], [1, '']);
 }
 
-/** Root may do anything unless it gives that up. */
-const withoutPrivileges =
-  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
-
 /** Runs a program that sees the folder mounted read-only, which nobody else does. */
 function mountedReadOnly(folder: string): string[] {
   return inOwnMounts('mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', folder);
@@ -203,7 +205,7 @@ function mountedReadOnly(folder: string): string[] {
 
 /** Runs a program by a script that gets the folder as `$0`, and whose mounts nobody else sees. */
 function inOwnMounts(script: string, folder: string): string[] {
-  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
+  const asRoot = isRoot ? [] : ['--map-root-user'];
   return ['unshare', '--mount', ...asRoot, 'sh', '-c', script, folder];
 }
 

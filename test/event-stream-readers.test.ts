@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
 import { chromium } from 'playwright-core';
 import { type Petstore, startPetstore } from './support/petstore.ts';
+import { whyNo } from './support/programs.ts';
 import { until } from './support/until.ts';
 
 const browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -47,7 +48,7 @@ const cannotRun = (command: string, isThere: boolean) =>
   !isThere && !process.env.CI && `${command} cannot be run here`;
 
 test('curl shows events as they come', {
-  skip: cannotRun('curl', works('curl', ['--version'])),
+  skip: whyNo('curl'),
 }, async (t) => {
   const { store, url, headers } = await start(t);
   const field = `X-API-Key: ${headers['X-API-Key']}`;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { whyNo } from './support/programs.ts';
 import { ampleKey, bin, environment, petstore, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 import { until } from './support/until.ts';
@@ -24,8 +25,8 @@ const older = (process.env.PATH ?? '')
   .find((node) => /^v2[0-5]\./.test(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout ?? ''));
 
 for (const [who, by, skip] of [
-  ['one that says it is older', [process.execPath, '--import', pretender], false],
-  ["the machine's own", [older ?? 'node'], !older && 'no older Node.js is in PATH'],
+  ['one that says it is older', [process.execPath, '--import', pretender], whyNo('pgrep')],
+  ["the machine's own", [older ?? 'node'], older ? whyNo('pgrep') : 'no older Node.js is in PATH'],
 ] as [string, [string, ...string[]], string | false][]) {
   describe(`an older Node.js hands over to the installed one: ${who}`, { skip }, () => {
     test('a command runs as if it had been started there, and its exit code is passed on', () => {

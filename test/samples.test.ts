@@ -19,7 +19,7 @@ const atOnce = availableParallelism();
 
 /** How a sample is run, from its file, by its label. */
 const runners: Record<string, { file: string; command: string | undefined }> = {
-  cURL: { file: 'sample.sh', command: works('curl', ['--version']) && 'bash' },
+  cURL: { file: 'sample.sh', command: works('curl', ['--version']) && works('bash', ['--version']) },
   JavaScript: { file: 'sample.mjs', command: process.execPath },
   Python: {
     file: 'sample.py',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { whyNo } from './support/programs.ts';
 import { bin, environment } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 import { until } from './support/until.ts';
@@ -72,13 +73,12 @@ test('serve --json tells no key without a demonstration, and nothing if it canno
   );
 });
 
-const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const hasAddress = (address: string) =>
   Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address));
 
 describe('the curl line of the welcome works as it is pasted', {
   concurrency: true,
-  skip: hasCurl || process.env.CI === 'true' ? false : 'curl is not installed',
+  skip: whyNo('curl'),
 }, () => {
   for (const [host, inUrl, skip] of [
     ['127.0.0.1', 'localhost', false],
