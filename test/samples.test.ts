@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type { Quota } from '../src/limits/plans.ts';
 import type { CodeSample } from '../src/openapi/samples.ts';
 import { operations } from '../src/operations.ts';
+import { baseUrl } from './support/description.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
@@ -76,6 +77,15 @@ test('every operation has a sample in cURL, JavaScript and Python', async (t) =>
       ['cURL', 'JavaScript', 'Python'],
       id,
     );
+  }
+});
+
+test('samples say what they need and fit into a narrow page', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  for (const { id, label, source } of await servedSamples(store)) {
+    if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
+    for (const line of source.split('\n'))
+      assert.ok(line.replace(baseUrl, '').length <= 72, `${id}: ${line}`);
   }
 });
 
