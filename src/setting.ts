@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** A setting: an environment variable. */
@@ -103,7 +103,7 @@ function isValkeyUrl(text: string): boolean {
 
 /** The host of URLs at which a service that listens on this address is found from its own machine. */
 export function hostOfUrl(address: string): string {
-  const host = isIPv6(address) ? `[${address}]` : address;
+  const host = isIP(address) === 6 ? `[${address}]` : address;
   return ['127.0.0.1', '0.0.0.0', '[::]'].includes(host) || !URL.canParse(`http://${host}`)
     ? 'localhost'
     : host;

@@ -19,6 +19,7 @@ const silentModules = [
     'node:fs/promises',
     'node:os',
     'node:path',
+    'node:readline',
     'node:sqlite',
     'node:timers/promises',
   ],
