@@ -1,52 +1,49 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ampleKey, startService } from './support/service.ts';
-import { temporaryStorage } from './support/storage.ts';
+import { clients } from './clients/clients.ts';
+import { fetchedPackages, headings } from './clients/guide.ts';
+import { takeTour } from './clients/tour.ts';
 
-const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const generators = fileAt('clients/node_modules');
-
-/** Each generator reads openapi.json in its working folder; its program imports what it makes of it. */
-const clients = [
-  {
-    program: 'openapi-fetch.ts',
-    generate: [join(generators, 'openapi-typescript/bin/cli.js'), 'openapi.json', '-o', 'petstore.ts'],
-  },
-  {
-    program: 'hey-api.ts',
-    generate: [join(generators, '@hey-api/openapi-ts/bin/run.js'), '-f', fileAt('clients/hey-api.config.js')],
-  },
-];
-
+const generators = fileURLToPath(new URL('clients/node_modules', import.meta.url));
 const skip =
   !existsSync(generators) &&
   !process.env.CI &&
   '"npm ci --prefix test/clients" brings the generators of clients';
 
-for (const { program, generate } of clients) {
-  test(`a client generated from the description checks types and works: ${program}`, { skip }, async (t) => {
-    const folder = await temporaryStorage(t);
-    const dataDir = join(folder, 'data');
-    const { origin } = await startService(t, dataDir);
-    const served = await fetch(`${origin}/v1/openapi.json`);
-    writeFileSync(join(folder, 'openapi.json'), await served.text());
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    symlinkSync(fileAt('../node_modules'), join(folder, 'node_modules'));
-    for (const file of [program, 'tsconfig.json'])
-      cpSync(fileAt(`clients/programs/${file}`), join(folder, file));
-
-    run(folder, generate);
-    run(folder, ['node_modules/typescript/bin/tsc']);
-    run(folder, [program, `${origin}/v1`, ampleKey(dataDir)]);
-  });
+for (const client of clients.filter(({ isQuick }) => isQuick)) {
+  test(`a client generated from the description checks types and works: ${client.name}`, { skip }, (t) =>
+    takeTour(t, client));
 }
 
-/** Runs a program with this Node.js; fails unless it succeeds. */
-function run(folder: string, args: string[]): void {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
-  assert.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`);
-}
+test('every command of the guide is tried, by a client that has a tour', () => {
+  assert.deepEqual(headings().sort(), clients.map(({ heading }) => heading).sort());
+  const tours = fileURLToPath(new URL('clients/tours', import.meta.url));
+  const folders = readdirSync(tours).filter((name) => statSync(join(tours, name)).isDirectory());
+  assert.deepEqual(folders.sort(), clients.map(({ name }) => name).sort());
+});
+
+test('each package that the guide fetches is tried in the version that is pinned', () => {
+  const pins = [
+    'package.json',
+    'clients/package.json',
+    'clients/requirements.txt',
+    'clients/tours/oapi-codegen/go.mod',
+    'clients/tours/openapi-generator-go/go.mod',
+    'clients/tours/orval/package.json',
+  ].map((path) =>
+    readFileSync(new URL(path === 'package.json' ? `../${path}` : path, import.meta.url), 'utf8'),
+  );
+  const packages = fetchedPackages();
+  assert.ok(packages.length >= 8);
+  for (const name of packages) {
+    // A path of Go may name a program within its module; a name of npm may come with a version.
+    const pinned = name.replace(/\[.*|(?<=.)@\d.*|\/cmd\/.*/g, '');
+    assert.ok(
+      pins.some((text) => new RegExp(`(?:^|[\\s"])${RegExp.escape(pinned)}(?:"|==| v)`, 'm').test(text)),
+      `${pinned} is not pinned`,
+    );
+  }
+});

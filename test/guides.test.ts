@@ -18,7 +18,15 @@ import { temporaryStorage } from './support/storage.ts';
 const missing = ['curl', 'python3'].filter((program) => spawnSync(program, ['--version']).error);
 const skip = missing.length > 0 && !process.env.CI && `${missing.join(' and ')} not installed`;
 
-const names = ['Getting started', 'Authentication', 'Rate limits', 'Errors', 'Events', 'Versioning'];
+const names = [
+  'Getting started',
+  'Authentication',
+  'Rate limits',
+  'Errors',
+  'Events',
+  'Generate a client',
+  'Versioning',
+];
 
 function guide(name: string, baseUrl = 'http://localhost:8080/v1'): string {
   const found = guides(baseUrl).find((guide) => guide.name === name);

@@ -87,6 +87,7 @@ test('the reference shows every operation and guide, sends real requests, and as
       'Rate limits',
       'Errors',
       'Events',
+      'Generate a client',
       'Versioning',
     ]) {
       // Guides stand above schemas, of which one may have the same name.

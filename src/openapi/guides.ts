@@ -18,7 +18,15 @@ export type Guide = {
 };
 
 /** In the order in which they are shown. Each is in the file of its name. */
-const names = ['Getting started', 'Authentication', 'Rate limits', 'Errors', 'Events', 'Versioning'];
+const names = [
+  'Getting started',
+  'Authentication',
+  'Rate limits',
+  'Errors',
+  'Events',
+  'Generate a client',
+  'Versioning',
+];
 
 /** The paths of all guides, in their order. */
 export const guidePaths = names.map((name) => `/guides/${fileOf(name)}`);

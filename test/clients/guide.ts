@@ -1,0 +1,42 @@
+import { guides } from '../../src/openapi/guides.ts';
+
+/** A command that fetches a package. The checks have the versions that are pinned in their place. */
+const fetches = /^(?:pip|npm) install |^go get /;
+
+/** The lines of commands below each heading of the guide "Generate a client", for an API at `baseUrl`. */
+function linesOf(baseUrl: string): Map<string, string[]> {
+  const { description } = guides(baseUrl).find(({ name }) => name === 'Generate a client') ?? {};
+  const parts = (description ?? '').split(/^### /m).slice(1);
+  return new Map(
+    parts.map((part) => {
+      const blocks = [...part.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code as string);
+      const lines = blocks.flatMap((code) => code.replaceAll('\\\n', '').trim().split('\n'));
+      return [part.slice(0, part.indexOf('\n')), lines];
+    }),
+  );
+}
+
+/** The commands of the guide that make the client below a heading, one a line. */
+export function generation(heading: string, baseUrl: string): string {
+  const lines =
+    linesOf(baseUrl)
+      .get(heading)
+      ?.filter((line) => !fetches.test(line)) ?? [];
+  if (lines.length === 0) throw new Error(`The guide has no command below "${heading}".`);
+  return lines.join('\n');
+}
+
+/** The headings of the guide that have commands to make a client. */
+export const headings = () =>
+  [...linesOf('http://localhost:8080/v1')]
+    .filter(([, lines]) => lines.some((line) => !fetches.test(line)))
+    .map(([heading]) => heading);
+
+/** The packages that the guide fetches. */
+export const fetchedPackages = () =>
+  [...linesOf('http://localhost:8080/v1').values()]
+    .flat()
+    .filter((line) => fetches.test(line))
+    .flatMap((line) => line.replace(fetches, '').split(' '))
+    .filter((word) => !/^-|^\.\//.test(word))
+    .map((word) => word.replaceAll('"', ''));

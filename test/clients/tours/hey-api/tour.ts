@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { createClient } from './petstore/client/index.js';
+import {
+  createPet,
+  type Error as ErrorBody,
+  getCategory,
+  getOrder,
+  listEvents,
+  listPets,
+  placeOrder,
+  updateOrder,
+  updatePet,
+} from './petstore/index.js';
+
+const { PETSTORE_URL: baseUrl, PETSTORE_API_KEY: key, PETSTORE_FREE_KEY: freeKey } = process.env;
+const clientOf = (auth?: string) => createClient({ baseUrl, auth });
+const client = clientOf(key);
+
+/** What a request that succeeded has answered. */
+function dataOf<T>({ data, error }: { data?: T; error?: ErrorBody }): T {
+  if (!data) throw new Error(error?.message);
+  return data;
+}
+
+/** The error by which a request was refused. */
+const told = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
+
+// The same request with the same key adds nothing.
+const create = () =>
+  createPet({ client, headers: { 'Idempotency-Key': 'tour' }, body: { name: 'Smaug', categoryId: 4 } });
+const created = dataOf(await create());
+console.log(`created ${created.id}: ${created.name}`);
+const again = dataOf(await create());
+console.log(`again ${again.id}: ${again.name}`);
+
+const sizes: number[] = [];
+let cursor: string | undefined;
+do {
+  const page = await listPets({ client, query: { limit: 8, cursor } });
+  sizes.push(dataOf(page).length);
+  const next = page.response?.headers.get('Link')?.match(/<([^>]+)>; rel="next"/)?.[1];
+  cursor = next && (new URL(next).searchParams.get('cursor') as string);
+} while (cursor);
+console.log(`pages of ${sizes.join(', ')}`);
+
+const renamed = dataOf(
+  await updatePet({ client, path: { petId: created.id }, body: { name: 'Smaug the Golden' } }),
+);
+console.log(`renamed ${renamed.id}: ${renamed.name}`);
+
+const place = (quantity: number) => placeOrder({ client, body: { petId: 13, quantity } });
+const order = dataOf(await place(2));
+console.log(`ordered ${order.id}: ${order.quantity} of ${order.petId}, complete: ${order.complete}`);
+const path = { orderId: 9 };
+const { response } = await getOrder({ client, path });
+const headers = { 'If-Match': response?.headers.get('ETag') ?? '' };
+const complete = () => updateOrder({ client, path, headers, body: { complete: true } });
+const changed = dataOf(await complete());
+console.log(`changed ${changed.id}: ${changed.quantity} of ${changed.petId}, complete: ${changed.complete}`);
+console.log(told(await complete()));
+
+for (const event of dataOf(await listEvents({ client, query: { type: ['pet.created', 'pet.updated'] } }))) {
+  if (event.type === 'pet.created') console.log(`${event.type}: ${event.data.name}`);
+  if (event.type === 'pet.updated')
+    console.log(`${event.type}: ${event.data.name}, was ${event.previous.name}`);
+}
+
+console.log(told(await getCategory({ client, path: { categoryId: 4711 } })));
+console.log(told(await place(1000)));
+console.log(told(await listPets({ client: clientOf('pet_mistyped') })));
+
+const ask = () => listPets({ client: free, query: { limit: 1 } });
+const free = clientOf(freeKey);
+let answer = await ask();
+for (let asked = 1; !answer.error && asked < 130; asked++) answer = await ask();
+const field = (name: string) => answer.response?.headers.get(name);
+const waitSeconds = Math.max(
+  Number(field('X-RateLimit-Reset')) - Date.now() / 1000,
+  Number(field('Retry-After')),
+);
+const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
+console.log(
+  `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
+);
+
+// The compiler must refuse each of these, and fails where it does not; so does the service.
+const refusals = [
+  // @ts-expect-error: a pet is never eaten
+  await createPet({ client, body: { name: 'Rex', categoryId: 1, status: 'eaten' } }),
+  // @ts-expect-error: a pet must have a category
+  await createPet({ client, body: { name: 'Rex' } }),
+  // @ts-expect-error: an id is a number
+  await getOrder({ client, path: { orderId: 'one' } }),
+];
+for (const { error } of refusals) assert.equal(error?.code, 'invalid_request');
