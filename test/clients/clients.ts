@@ -39,7 +39,7 @@ export const clients: Client[] = [
     heading: 'openapi-generator for Python',
     needs: [],
     steps: [
-      'MYPYPATH=petstore mypy --strict --no-error-summary tour.py',
+      'MYPYPATH=petstore mypy --strict --follow-imports silent tour.py',
       'PYTHONPATH=petstore python tour.py',
     ],
   },
@@ -49,7 +49,7 @@ export const clients: Client[] = [
     heading: 'openapi-python-client',
     needs: [],
     steps: [
-      'MYPYPATH=petstore mypy --strict --no-error-summary tour.py',
+      'MYPYPATH=petstore mypy --strict --follow-imports silent tour.py',
       'PYTHONPATH=petstore python tour.py',
     ],
   },

@@ -3,11 +3,13 @@ import { createClient } from './petstore/client/index.js';
 import {
   createPet,
   type Error as ErrorBody,
+  type Event,
   getCategory,
   getOrder,
   listEvents,
   listPets,
   placeOrder,
+  streamEvents,
   updateOrder,
   updatePet,
 } from './petstore/index.js';
@@ -63,6 +65,18 @@ for (const event of dataOf(await listEvents({ client, query: { type: ['pet.creat
   if (event.type === 'pet.created') console.log(`${event.type}: ${event.data.name}`);
   if (event.type === 'pet.updated')
     console.log(`${event.type}: ${event.data.name}, was ${event.previous.name}`);
+}
+
+// It reads the stream of events, too, as they come. Their type is that of the whole stream, which is text.
+const ending = new AbortController();
+const { stream } = await streamEvents({
+  client,
+  query: { after: 0, type: ['pet.created'] },
+  signal: ending.signal,
+});
+for await (const event of stream as AsyncIterable<unknown>) {
+  assert.equal((event as Event).type, 'pet.created');
+  ending.abort();
 }
 
 console.log(told(await getCategory({ client, path: { categoryId: 4711 } })));
