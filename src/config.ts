@@ -24,7 +24,7 @@ export type LogFormat = (typeof logFormats)[number];
 
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
 
-/** All settings except those of bans. The help of `serve` and the README list them in this order. */
+/** All settings except those of bans. The help of `serve` and docs/configuration.md list them in this order. */
 export const settings = {
   port: {
     variable: 'PORT',

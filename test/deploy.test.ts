@@ -51,7 +51,7 @@ test('the image is made of files that exist, and of all that the service needs',
 });
 
 test('every setting of an instance is one that the service reads', () => {
-  const readme = textOf('README.md');
+  const page = textOf('docs/configuration.md');
   const ofImage = [...textOf('Dockerfile').matchAll(/(\w+)=\S+/g)]
     .map(([, name]) => name as string)
     .filter((name) => /^[A-Z_]+$/.test(name));
@@ -59,7 +59,7 @@ test('every setting of an instance is one that the service reads', () => {
   assert.equal(instances.length, 3);
   for (const [, { environment = {} }] of instances) {
     for (const name of [...Object.keys(environment), ...ofImage])
-      assert.ok(readme.includes(`\`${name}\``), name);
+      assert.ok(page.includes(`\`${name}\``), name);
   }
 });
 

@@ -154,7 +154,7 @@ test('the help of serve tells every setting with its meaning and its default, in
   }
 });
 
-test('the README has the settings with their defaults and meanings, all but those of bans', () => {
+test('the page on configuration has the settings with their defaults and meanings, all but those of bans', () => {
   const rows = Object.values(settings).map((setting) => {
     const shown = shownDefault(setting);
     return [`\`${setting.variable}\``, shown === 'none' ? shown : `\`${shown}\``, setting.meaning];
@@ -164,7 +164,7 @@ test('the README has the settings with their defaults and meanings, all but thos
   const lines = [['Variable', 'Default', 'Meaning'], widths.map((width) => '-'.repeat(width)), ...rows].map(
     (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`,
   );
-  const table = /^\| Variable +\|[\s\S]*?(?=\n\n)/m.exec(textOf('README.md'))?.[0];
+  const table = /^\| Variable +\|[\s\S]*?(?=\n\n)/m.exec(textOf('docs/configuration.md'))?.[0];
   assert.equal(table, lines.join('\n'));
 });
 
@@ -177,7 +177,7 @@ test('what the pages and guides set can be set, by the names that settings have'
     'PETSTORE_TEST_VALKEY_URL',
   ];
   let values = 0;
-  for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/operations.md', ...guides]) {
+  for (const page of ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: root }), ...guides]) {
     const text = textOf(page);
     for (const [name] of text.matchAll(/\bPETSTORE_[A-Z_]*[A-Z]\b/g))
       assert.ok(others.includes(name) || all.some(({ variable }) => variable === name), `${page}: ${name}`);

@@ -30,3 +30,14 @@ export function clockAhead(aheadMs: number): OwnClock {
     now: () => Date.now() + aheadMs,
   };
 }
+
+/**
+ * The clock of a process that gets `env`. When it gets the signal, it goes back to when `leftMs` of the minute before were
+ * left, and says so. Unlike a clock that is ahead, it is behind that of commands, as a ban must be that they lift.
+ */
+export function clockThatGoesBack(leftMs: number) {
+  const [signal, said] = ['SIGUSR2', 'The clock went back.'] as const;
+  const code = `const real = Date.now; let backMs = 0; Date.now = () => real() - backMs;
+process.on('${signal}', () => { backMs = (real() % ${minuteMs}) + ${leftMs}; console.log('${said}'); });`;
+  return { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` }, signal, said };
+}

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+const columns = 80;
+const [charWidth, lineHeight, fontSize] = [8.4, 21, 14];
+const [marginX, marginTop, marginBottom] = [18, 46, 16];
+/** Drawn at the size of a terminal, shown at the width of a README. */
+const scale = 1.25;
+/** When the first output appears, so that the command can be read. */
+const readMs = 1_500;
+
+/** A line of output, and when it began to appear. */
+export interface Line {
+  text: string;
+  atMs: number;
+}
+
+/** Runs a command in a terminal of its own, and returns what that shows. */
+export async function record(command: string, env: NodeJS.ProcessEnv): Promise<Line[]> {
+  // Only in a terminal does a program write each line at once, and both of its outputs in order.
+  const child = spawn('script', ['-qefc', command, '/dev/null'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const startMs = performance.now();
+  const lines: Line[] = [];
+  let isOpen = false;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    const atMs = performance.now() - startMs;
+    for (const [, text, end] of chunk.matchAll(/([^\r\n]*)(\r?\n|$)/g)) {
+      if (isOpen) (lines.at(-1) as Line).text += text;
+      else if (text || end) lines.push({ text: text as string, atMs });
+      isOpen = end ? false : isOpen || text !== '';
+    }
+  });
+  const [status] = await once(child, 'close');
+  if (status !== 0) throw new Error(`${command} ended with ${status}: ${JSON.stringify(lines)}`);
+  return lines;
+}
+
+interface Row {
+  text: string;
+  atMs: number;
+  kind: 'comment' | 'command' | 'answer' | 'refusal' | 'warning';
+}
+
+/** Draws a terminal, in which output appears when it did. Where nothing moves, all of it is there. */
+export function drawTerminal({ shown, printed }: { shown: string[]; printed: Line[] }): string {
+  const typed: Row[] = shown.map((line) => ({
+    text: `${/^ /.test(line) ? '>' : '$'} ${line}`,
+    atMs: 0,
+    kind: line.startsWith('#') ? 'comment' : 'command',
+  }));
+  const output: Row[] = printed.flatMap(({ text, atMs }) =>
+    wrap(text).map((part) => ({ text: part, atMs: atMs + readMs, kind: kindOf(text) })),
+  );
+  const endMs = (output.at(-1)?.atMs ?? 0) + 200;
+  const rows: Row[] = [...typed, ...output, { text: '$ \u2588', atMs: endMs, kind: 'command' }];
+  const width = 2 * marginX + columns * charWidth;
+  const height = marginTop + rows.length * lineHeight + marginBottom;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.round(width * scale)}" height="${Math.round(height * scale)}" viewBox="0 0 ${width} ${height}" role="img">
+<title>${escaped(shown.join('\n'))}</title>
+<style>
+text { font: ${fontSize}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; white-space: pre; fill: #e6edf3 }
+.comment { fill: #8b949e } .command { fill: #ffffff; font-weight: 600 } .refusal { fill: #ff7b72 } .warning { fill: #e3b341 }
+@media (prefers-reduced-motion: no-preference) { .late { animation: appear 1ms both } }
+@keyframes appear { from { opacity: 0 } to { opacity: 1 } }
+</style>
+<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="10" fill="#0d1117" stroke="#3d444d"/>
+<circle cx="24" cy="20" r="6" fill="#ff5f57"/><circle cx="44" cy="20" r="6" fill="#febc2e"/><circle cx="64" cy="20" r="6" fill="#28c840"/>
+${rows.map(drawRow).join('\n')}
+</svg>
+`;
+}
+
+function drawRow({ text, atMs, kind }: Row, index: number): string {
+  const y = marginTop + (index + 0.7) * lineHeight;
+  const late = atMs > 0 ? ` late" style="animation-delay:${Math.round(atMs)}ms` : '';
+  return `<text x="${marginX}" y="${y.toFixed(1)}" textLength="${(text.length * charWidth).toFixed(1)}" lengthAdjust="spacingAndGlyphs" class="${kind}${late}">${escaped(text)}</text>`;
+}
+
+/** The parts of a line in which a terminal shows it. */
+const wrap = (text: string) => text.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [''];
+
+function kindOf(text: string): Row['kind'] {
+  if (text.startsWith('Warning')) return 'warning';
+  return /"status":4\d\d/.test(text) ? 'refusal' : 'answer';
+}
+
+const escaped = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -1,0 +1,36 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A fenced block of a page. */
+export interface Block {
+  language: string;
+  code: string;
+}
+
+/** The fenced blocks of a page, in order. */
+export const blocksOf = (markdown: string): Block[] =>
+  [...markdown.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language, code]) => ({
+    language: language as string,
+    code: code as string,
+  }));
+
+/** The part of a page below a heading, up to the next one of its level. */
+export function below(heading: string, markdown: string): string {
+  const [level] = heading.split(' ');
+  const begin = markdown.indexOf(`${heading}\n`);
+  if (begin < 0) throw new Error(`No "${heading}" is there.`);
+  const end = markdown.indexOf(`\n${level} `, begin);
+  return markdown.slice(begin, end < 0 ? undefined : end);
+}
+
+/** Makes an empty folder one in which the lines of the README work, with data of its own. Returns the data folder. */
+export function asCheckout(folder: string): string {
+  for (const name of ['package.json', 'bin', 'node_modules'])
+    symlinkSync(join(root, name), join(folder, name));
+  const dataDir = join(folder, 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  return dataDir;
+}
