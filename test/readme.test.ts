@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { guides } from '../src/openapi/guides.ts';
 import { clockThatGoesBack } from './support/clock.ts';
 import { asCheckout, type Block, below, blocksOf } from './support/pasted.ts';
@@ -107,4 +109,19 @@ test('limits are rehearsed as the README and the guide say: a key for load tests
 
   assert.match(paste(unban).stdout, /^Key key_\w+ is not banned\.\n$/);
   await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
+});
+
+test('every file that the README and the pages link to or show is there', () => {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  let links = 0;
+  for (const page of ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })]) {
+    const text = readFileSync(join(root, page), 'utf8');
+    for (const [, linked, shown] of text.matchAll(/\]\(([^)#]+)[^)]*\)|src(?:set)?="([^"]+)"/g)) {
+      const path = (linked ?? shown) as string;
+      if (/^https?:/.test(path)) continue;
+      assert.ok(existsSync(join(root, dirname(page), path)), `${page}: ${path}`);
+      links++;
+    }
+  }
+  assert.ok(links >= 10, String(links));
 });
