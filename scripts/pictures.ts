@@ -39,7 +39,7 @@ let output = '';
 service.stdout.on('data', (chunk) => (output += chunk));
 
 try {
-  await written(/curl/);
+  await until(isReady, 'get ready');
   save('limits.svg', drawTerminal(await recordLimits()));
   const key = readFileSync(join(folder, 'data/demo.key'), 'utf8').trim();
   for (const [scheme, picture] of await photograph(`http://localhost:${port}/reference#key=${key}`))
@@ -59,7 +59,7 @@ async function recordLimits() {
   const setUp = `${create}\nprintf %s "$SMALL"`;
   const SMALL = execFileSync('bash', ['-ec', setUp], { cwd: folder, env, encoding: 'utf8' });
   service.kill(clock.signal);
-  await written(new RegExp(clock.said));
+  await until(() => output.includes(clock.said), 'turn its clock back');
   const shown = ['# This key has 3 requests per minute.', ...ask.trimEnd().split('\n')];
   return {
     shown,
@@ -67,12 +67,17 @@ async function recordLimits() {
   };
 }
 
-/** Waits until the service has written something. */
-async function written(pattern: RegExp): Promise<void> {
+async function isReady(): Promise<boolean> {
+  const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => undefined);
+  return answer?.ok === true;
+}
+
+/** Waits until the service does what it should. */
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (const endMs = Date.now() + startTimeoutMs; Date.now() < endMs; await sleep(20)) {
-    if (pattern.test(output)) return;
+    if (await holds()) return;
   }
-  throw new Error(`The service did not write ${pattern}:\n${output}`);
+  throw new Error(`The service did not ${what}:\n${output}`);
 }
 
 function save(name: string, content: string | Buffer): void {

@@ -55,7 +55,7 @@ async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
     const colors = new Uint32Array(pixels.data.buffer);
     const counts = new Map();
     for (const color of colors) counts.set(color, (counts.get(color) ?? 0) + 1);
-    const common = new Set([...counts].sort(([, a], [, b]) => b - a).slice(0, 100).map(([color]) => color));
+    const common = new Set([...counts].sort(([, a], [, b]) => b - a).slice(0, 32).map(([color]) => color));
     colors.forEach((color, i) => {
       if (common.has(color)) return;
       for (let c = 4 * i; c < 4 * i + 3; c++) pixels.data[c] = Math.round(pixels.data[c] / 17) * 17;
