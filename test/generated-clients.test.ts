@@ -15,7 +15,8 @@ const skip =
 
 for (const client of clients.filter(({ isQuick }) => isQuick)) {
   test(`a client generated from the description checks types and works: ${client.name}`, { skip }, (t) =>
-    takeTour(t, client));
+    takeTour(t, client),
+  );
 }
 
 test('every command of the guide is tried, by a client that has a tour', () => {

@@ -31,7 +31,7 @@ export async function takeTour(t: TestContext, client: Client, programs: string[
   const { origin } = await startService(t, dataDir);
   const baseUrl = `${origin}/v1`;
   const freeKey = ['keys', 'create', '--plan', 'free', '--json'];
-  const bins = [nodeModules, fileAt("node_modules")].map((modules) => join(modules, ".bin"));
+  const bins = [nodeModules, fileAt('node_modules')].map((modules) => join(modules, '.bin'));
   const path = [dirname(process.execPath), ...bins, ...programs, process.env.PATH];
   const env = {
     ...process.env,

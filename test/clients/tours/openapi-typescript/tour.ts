@@ -47,8 +47,7 @@ const renamed = dataOf(
 );
 console.log(`renamed ${renamed.id}: ${renamed.name}`);
 
-const place = (quantity: number) =>
-  client.POST('/store/orders', { body: { petId: 13, quantity } });
+const place = (quantity: number) => client.POST('/store/orders', { body: { petId: 13, quantity } });
 const order = dataOf(await place(2));
 console.log(`ordered ${order.id}: ${order.quantity} of ${order.petId}, complete: ${order.complete}`);
 const path = { orderId: 9 };
