@@ -32,7 +32,10 @@ export function compactDescription(description: JsonObject): string {
       ]),
     ]),
   );
-  const parameters = Object.values<Part>(components.parameters).filter(isShared);
+  const parameters = Object.values<Part>(paths)
+    .flatMap((item) => Object.values<Part>(item).flatMap((operation) => operation.parameters.map(resolve)))
+    .filter(isShared);
+  const shared = [...new Map(parameters.map((parameter) => [parameter.name, parameter])).values()];
   const schemas = Object.entries<Part>(components.schemas).map(([name, schema]) => [
     `### ${name}`,
     schema.description,
@@ -40,7 +43,7 @@ export function compactDescription(description: JsonObject): string {
   ]);
   return [
     '## Parameters of many operations',
-    lines(parameters.map(parameterLine)),
+    lines(shared.map(parameterLine)),
     '## Errors',
     'Their body is an `Error`. Each status, and its codes:',
     lines(errorLines()),
@@ -106,9 +109,9 @@ function errorLines(): string[] {
 
 /** What values a schema allows, in short. */
 function typeOf(schema: Part): string {
-  const { $ref, oneOf, type, format, items, nullable, enum: values } = schema;
+  const { $ref, oneOf, anyOf = oneOf, type, format, items, nullable, enum: values } = schema;
   if ($ref) return `\`${$ref.split('/').at(-1)}\``;
-  if (oneOf) return oneOf.map(typeOf).join(' or ');
+  if (anyOf) return anyOf.map(typeOf).join(' or ');
   if (values) return values.map((value: Json) => `\`${JSON.stringify(value)}\``).join(' or ');
   const name = items ? `array of ${typeOf(items)}` : (format ?? type);
   return `${name}${boundsOf(schema)}${nullable ? ' or null' : ''}`;

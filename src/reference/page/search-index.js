@@ -15,7 +15,7 @@ export function searchIndex(description) {
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
   const options = {
     boost: { title: 5, names: 4, within: 2, code: 0.5 },
-    boostDocument: (id) => weightOf[entries[id].kind],
+    boostDocument: (id) => weightOf(entries[id]),
     prefix: (term) => term.length > 1,
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     processTerm: stemOf,
@@ -30,17 +30,18 @@ export function searchIndex(description) {
   };
 }
 
-/** An operation that was asked for by name comes first. A section gains by the others of its guide that fit, too. */
+/** An operation or a schema that was asked for by name comes first. A section gains by the others of its guide that fit, too. */
 function ordered(results, query) {
   const sections = Object.groupBy(results, ({ anchor }) => anchor);
   const isNamed = ({ kind, title, operationId }) =>
-    kind === 'Operation' && [title, operationId].some((name) => name.toLowerCase() === query.toLowerCase());
+    kind !== 'Guide' && [title, operationId].some((name) => name?.toLowerCase() === query.toLowerCase());
   const rank = (result) =>
     isNamed(result) ? Infinity : result.score * (1 + sections[result.anchor].length / 2);
   return results.toSorted((one, other) => rank(other) - rank(one));
 }
 
-const weightOf = { Guide: 4, Operation: 1, Schema: 0.5 };
+/** Of guides the earlier ones explain more, and the later ones mention it. */
+const weightOf = ({ kind, place }) => (kind === 'Guide' ? 4 - place / 4 : kind === 'Operation' ? 1 : 0.5);
 
 /** A guide is a tag without operations. Its description has sections. */
 function guideEntries({ tags, paths }) {
@@ -49,14 +50,14 @@ function guideEntries({ tags, paths }) {
   );
   return tags
     .filter(({ name }) => !used.has(name))
-    .flatMap(({ name, description }) => {
+    .flatMap(({ name, description }, place) => {
       const anchor = anchorOf(name);
       const [lead, ...sections] = description.split(/^### /m);
       return [
-        { kind: 'Guide', title: name, ...partsOf(lead), anchor },
+        { kind: 'Guide', title: name, ...partsOf(lead), anchor, place },
         ...sections.map((section) => {
           const [, heading, rest] = /^(.*)\n([\s\S]*)$/.exec(section);
-          return { kind: 'Guide', title: heading, within: name, ...partsOf(rest), anchor, heading };
+          return { kind: 'Guide', title: heading, within: name, ...partsOf(rest), anchor, heading, place };
         }),
       ];
     });
