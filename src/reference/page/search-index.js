@@ -34,7 +34,9 @@ export function searchIndex(description) {
 function ordered(results, query) {
   const sections = Object.groupBy(results, ({ anchor }) => anchor);
   const isNamed = ({ kind, title, operationId }) =>
-    kind !== 'Guide' && [title, operationId].some((name) => name?.toLowerCase() === query.toLowerCase());
+    kind === 'Operation'
+      ? [title, operationId].some((name) => name.toLowerCase() === query.toLowerCase())
+      : kind === 'Schema' && title === query;
   const rank = (result) =>
     isNamed(result) ? Infinity : result.score * (1 + sections[result.anchor].length / 2);
   return results.toSorted((one, other) => rank(other) - rank(one));
