@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { maxStreams } from '../src/limits/plans.ts';
 import { operations } from '../src/operations.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { importCollection, run } from './support/newman.ts';
 
 const stream = operations.find(({ success }) => success.kind === 'stream')?.summary;
+
+/** A stream too many ends within this time. */
+const endsWithinMs = 1_000;
 
 /**
  * newman waits for the end of an answer, and that of a stream has none. The oldest stream of a key ends when it opens more than its
@@ -21,6 +25,7 @@ function endStream(origin: string, key: string): () => void {
         fetch(`${origin}/v1/store/events/stream`, { headers, signal }),
       );
       await Promise.all(streams);
+      await sleep(endsWithinMs, undefined, { signal });
     }
   };
   openMore().catch(() => {});
