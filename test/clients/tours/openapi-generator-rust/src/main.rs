@@ -78,7 +78,7 @@ async fn main() -> std::result::Result<(), AnyError> {
     let mut sizes = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
-        let page = list_pets(&client, None, None, None, Some(8), cursor.as_deref(), None).await?;
+        let page = list_pets(&client, None, None, None, Some(8), cursor.as_deref(), None, None).await?;
         sizes.push(page.len().to_string());
         let links = headers.field("Link");
         let Some(next) = links.split(", ").find(|link| link.ends_with("; rel=\"next\"")) else {
@@ -124,15 +124,15 @@ async fn main() -> std::result::Result<(), AnyError> {
     println!("{}", told(get_category(&client, 4711, None, None).await));
     println!("{}", told(place_order(&client, order_of(1000), None, None).await));
     let mistyped = client_of("pet_mistyped", &headers);
-    println!("{}", told(list_pets(&mistyped, None, None, None, None, None, None).await));
+    println!("{}", told(list_pets(&mistyped, None, None, None, None, None, None, None).await));
 
     let free = client_of(&var("PETSTORE_FREE_KEY")?, &headers);
-    let mut answer = list_pets(&free, None, None, None, Some(1), None, None).await;
+    let mut answer = list_pets(&free, None, None, None, Some(1), None, None, None).await;
     for _ in 1..130 {
         if answer.is_err() {
             break;
         }
-        answer = list_pets(&free, None, None, None, Some(1), None, None).await;
+        answer = list_pets(&free, None, None, None, Some(1), None, None, None).await;
     }
     let now_seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() as i64;
     let reset_seconds: i64 = headers.field("X-RateLimit-Reset").parse()?;

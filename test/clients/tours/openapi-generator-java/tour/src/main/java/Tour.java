@@ -41,7 +41,7 @@ public class Tour {
     List<String> sizes = new ArrayList<>();
     String cursor = null;
     do {
-      ApiResponse<List<Pet>> page = pets.listPetsWithHttpInfo(null, null, null, 8, cursor, null);
+      ApiResponse<List<Pet>> page = pets.listPetsWithHttpInfo(null, null, null, 8, cursor, null, null);
       sizes.add(String.valueOf(page.getData().size()));
       Matcher more = NEXT.matcher(first(page, "Link"));
       cursor = more.find() ? more.group(1) : null;
@@ -58,7 +58,7 @@ public class Tour {
     System.out.println(told(refusal(() -> store.updateOrder(9L, completion, etag, null, null))));
 
     List<EventType> types = List.of(EventType.PET_CREATED, EventType.PET_UPDATED);
-    for (Event event : store.listEvents(null, types, null, null, null)) {
+    for (Event event : store.listEvents(null, types, null, null, null, null)) {
       if (event.getActualInstance() instanceof PetCreated created) {
         System.out.printf("%s: %s%n", created.getType().getValue(), created.getData().getName());
       } else if (event.getActualInstance() instanceof PetUpdated updated) {
@@ -70,11 +70,11 @@ public class Tour {
     System.out.println(told(refusal(() -> pets.getCategory(4711L, null, null))));
     System.out.println(told(refusal(() -> store.placeOrder(new Order().petId(13L).quantity(1000), null, null))));
     PetsApi mistyped = new PetsApi(clientOf("pet_mistyped"));
-    System.out.println(told(refusal(() -> mistyped.listPets(null, null, null, null, null, null))));
+    System.out.println(told(refusal(() -> mistyped.listPets(null, null, null, null, null, null, null))));
 
     PetsApi free = new PetsApi(clientOf(System.getenv("PETSTORE_FREE_KEY")));
     ApiException refused = refusal(() -> {
-      for (int asked = 0; asked < 130; asked++) free.listPets(null, null, null, 1, null, null);
+      for (int asked = 0; asked < 130; asked++) free.listPets(null, null, null, 1, null, null, null);
     });
     HttpHeaders headers = refused.getResponseHeaders();
     long waitSeconds = Math.max(
