@@ -194,7 +194,7 @@ function useRequestHeader(
   if (name === 'Idempotency-Key') {
     return {
       ...parameter,
-      schema: { ...(parameter.schema as JsonObject), description: `For one \`${id}\`.` },
+      schema: { ...(parameter.schema as JsonObject), 'x-operation': id },
     };
   }
   const component = name.replaceAll('-', '');
