@@ -13,8 +13,8 @@ import type { Database } from './db/database.ts';
 import { isBodyError, toApiError } from './errors.ts';
 import { type StreamParts, Streams } from './events/streams.ts';
 import { Changes } from './history/changes.ts';
-import { headersOf, jsonType } from './http/answer.ts';
-import { Arrivals } from './http/arrivals.ts';
+import { headersOf, sendError } from './http/answer.ts';
+import { takeBodiesAsBytes } from './http/arrivals.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
 import { refuseConnect } from './http/connect.ts';
 import { boundConnections } from './http/connections.ts';
@@ -151,7 +151,7 @@ export function buildApp({
   app.setReplySerializer(jsonText);
   // A client that has closed its sending half may still read. Node.js would drop its answer (lib/_http_server.js).
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  takeBodiesAsBytes(app, new Arrivals(app.server));
+  takeBodiesAsBytes(app);
   boundConnections(app.server, timeLimits);
   continueWhenRead(app.server);
   const endHandedOver = refuseConnect(app.server, answerBroken);
@@ -255,14 +255,7 @@ export function buildApp({
     const apiError = toApiError(error, request.id);
     if (apiError.status >= 500) requestLog.failed(request, error);
     else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
-    return (
-      reply
-        .code(apiError.status)
-        .headers({ ...headersOf(request), ...apiError.headers })
-        .type(jsonType)
-        // Text, since Fastify asks no serializer where a path cannot be decoded.
-        .send(jsonText(apiError.body))
-    );
+    return sendError(request, reply, apiError);
   }
 
   /** For OPTIONS, and for requests without a route. */
@@ -299,13 +292,4 @@ const noCompilers = { buildValidator: unused, buildSerializer: unused };
 
 function unused(): never {
   throw new Error('Routes must not have Fastify schemas.');
-}
-
-/** Bodies are read here, and parsed later by the operation, which decides on media types. */
-function takeBodiesAsBytes(app: FastifyInstance, arrivals: Arrivals): void {
-  app.removeAllContentTypeParsers();
-  // `*` would work, too, but Fastify would then search for its parser at each request.
-  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) =>
-    arrivals.readBody(body.length, () => done(null, body)),
-  );
 }

@@ -69,7 +69,7 @@ test('one text of a size for an assistant has every operation, parameter, schema
     }
     assert.equal(/^- body: `\w+` as `application/m.test(section), body !== undefined, id);
     assert.match(section, /^- 20\d/m);
-    assert.match(section, /^- errors: 400, 401, 403, /m);
+    assert.match(section, /^- errors: 400 \(`invalid_\w+`.*\), 401, 403, /m);
   }
   for (const [code, [status]] of Object.entries(errorCodes)) {
     assert.match(text, new RegExp(`^- ${status}: .*\`${code}\``, 'm'));

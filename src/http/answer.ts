@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiError } from '../errors.ts';
 import type { FieldName, Fields } from '../field-names.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
+import { jsonText } from './json-text.ts';
 import { isForApi } from './target.ts';
 
 declare module 'fastify' {
@@ -40,6 +42,15 @@ export const headersOf = (request: FastifyRequest): Fields => ({
   ...(request.operation && lifecycleOf(request, request.routeOptions.config.lifecycle)),
   ...request.limitHeaders,
 });
+
+/** Answers with an Error object. As text, since Fastify asks no serializer where a path cannot be decoded. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
+  return reply
+    .code(error.status)
+    .headers({ ...headersOf(request), ...error.headers })
+    .type(jsonType)
+    .send(jsonText(error.body));
+}
 
 /**
  * A writer of answers to one operation. It hands all header fields to Node.js as one list: Fastify would look at each of

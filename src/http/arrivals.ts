@@ -1,4 +1,5 @@
 import type { RequestListener, Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 
 /** How many requests one turn handles at most, and how long it starts further ones, so that new arrivals are read soon. */
 const maxTogether = 64;
@@ -79,4 +80,14 @@ export class Arrivals {
     do this.#largeBodies.shift()?.();
     while (this.#largeBodies.length > 0 && performance.now() < endMs);
   }
+}
+
+/** Bodies are read here, in turns, and parsed later by the operation, which decides on media types. */
+export function takeBodiesAsBytes(app: FastifyInstance): void {
+  const arrivals = new Arrivals(app.server);
+  app.removeAllContentTypeParsers();
+  // `*` would work, too, but Fastify would then search for its parser at each request.
+  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) =>
+    arrivals.readBody(body.length, () => done(null, body)),
+  );
 }

@@ -8,8 +8,8 @@ const maxFieldLength = 1_000;
 const maxErrorFieldLength = 4_000;
 
 /**
- * A logger that writes JSON lines, or what `format` makes of them. No API key, no secret of a webhook and no password of an address gets through, wherever
- * it is in a line.
+ * A logger that writes JSON lines, or what `format` makes of them. No API key, no secret of a webhook and no password of an
+ * address gets through, wherever it is in a line.
  */
 export function createLogger(
   level: LogLevel,

@@ -1,4 +1,4 @@
-import { errorCodes } from '../errors.ts';
+import { type ErrorCode, errorCodes } from '../errors.ts';
 import type { Json, JsonObject } from './schemas.ts';
 
 /** An object of the description, as it is read here. */
@@ -87,7 +87,7 @@ function bodyLines(body: Part | undefined): string[] {
   ];
 }
 
-/** The answers that are no errors, then the statuses of errors. */
+/** The answers that are no errors, then the statuses of errors, with their codes where a status has several. */
 function answerLines(responses: Record<string, Part>, resolve: (part: Part) => Part): string[] {
   const [answers, errors] = [false, true].map((isError) =>
     Object.keys(responses).filter((status) => Number(status) >= 400 === isError),
@@ -97,15 +97,25 @@ function answerLines(responses: Record<string, Part>, resolve: (part: Part) => P
     const [media] = Object.entries<Part>(content ?? {});
     return `${status}${media ? `: ${typeOf(media[1].schema)} as \`${media[0]}\`` : ''}. ${description}`;
   };
-  return [...answers.map(answer), `errors: ${errors.join(', ')}`];
+  const error = (status: string) => {
+    const codes = Object.keys(resolve(responses[status] as Part).content['application/json'].examples);
+    const isPlain = codesByStatus.get(Number(status))?.length === 1;
+    return isPlain ? status : `${status} (${inCode(codes)})`;
+  };
+  return [...answers.map(answer), `errors: ${errors.map(error).join(', ')}`];
 }
 
-function errorLines(): string[] {
-  const byStatus = Map.groupBy(Object.entries(errorCodes), ([, [status]]) => status);
-  return [...byStatus]
+const codesByStatus = Map.groupBy<number, ErrorCode>(
+  Object.keys(errorCodes) as ErrorCode[],
+  (code) => errorCodes[code][0],
+);
+
+const errorLines = () =>
+  [...codesByStatus]
     .sort(([one], [other]) => one - other)
-    .map(([status, codes]) => `${status}: ${codes.map(([code]) => `\`${code}\``).join(', ')}`);
-}
+    .map(([status, codes]) => `${status}: ${inCode(codes)}`);
+
+const inCode = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
 
 /** What values a schema allows, in short. */
 function typeOf(schema: Part): string {
