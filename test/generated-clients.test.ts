@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clients } from './clients/clients.ts';
-import { fetchedPackages, headings } from './clients/guide.ts';
+import { fetchedPackages, headings, wordsOfUse } from './clients/guide.ts';
 import { takeTour } from './clients/tour.ts';
 
 const generators = fileURLToPath(new URL('clients/node_modules', import.meta.url));
@@ -24,6 +24,18 @@ test('every command of the guide is tried, by a client that has a tour', () => {
   const tours = fileURLToPath(new URL('clients/tours', import.meta.url));
   const folders = readdirSync(tours).filter((name) => statSync(join(tours, name)).isDirectory());
   assert.deepEqual(folders.sort(), clients.map(({ name }) => name).sort());
+});
+
+test('what the guide says of the key and of first calls stands in the tour that is taken', () => {
+  for (const { name, heading } of clients) {
+    const [program] = globSync('**/*.{ts,py,go,rs,java}', {
+      cwd: new URL(`clients/tours/${name}/`, import.meta.url),
+    });
+    const tour = readFileSync(new URL(`clients/tours/${name}/${program}`, import.meta.url), 'utf8');
+    const words = wordsOfUse(heading);
+    assert.ok(words.length >= 8, heading);
+    for (const word of words) assert.ok(tour.includes(word), `${heading}: ${word}`);
+  }
 });
 
 test('each package that the guide fetches is tried in the version that is pinned', () => {

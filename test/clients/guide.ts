@@ -3,17 +3,33 @@ import { guides } from '../../src/openapi/guides.ts';
 /** A command that fetches a package. The checks have the versions that are pinned in their place. */
 const fetches = /^(?:pip|npm) install |^go get /;
 
-/** The lines of commands below each heading of the guide "Generate a client", for an API at `baseUrl`. */
-function linesOf(baseUrl: string): Map<string, string[]> {
+/** The sections of the guide "Generate a client", for an API at `baseUrl`, by their headings. */
+function sectionsOf(baseUrl: string): Map<string, string> {
   const { description } = guides(baseUrl).find(({ name }) => name === 'Generate a client') ?? {};
   const parts = (description ?? '').split(/^### /m).slice(1);
-  return new Map(
-    parts.map((part) => {
-      const blocks = [...part.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code as string);
-      const lines = blocks.flatMap((code) => code.replaceAll('\\\n', '').trim().split('\n'));
-      return [part.slice(0, part.indexOf('\n')), lines];
-    }),
-  );
+  return new Map(parts.map((part) => [part.slice(0, part.indexOf('\n')), part]));
+}
+
+/** The lines of commands in each section. */
+function linesOf(baseUrl: string): Map<string, string[]> {
+  const linesIn = (section: string) =>
+    [...section.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, code = '']) =>
+      code.replaceAll('\\\n', '').trim().split('\n'),
+    );
+  return new Map([...sectionsOf(baseUrl)].map(([heading, section]) => [heading, linesIn(section)]));
+}
+
+/** The names in the code by which a section tells how a client takes its key, and of first calls. */
+export function wordsOfUse(heading: string): string[] {
+  const section = sectionsOf('http://localhost:8080/v1').get(heading) ?? '';
+  const uses = [...section.matchAll(/^- (?:Key|Calls): [\s\S]*?(?=\n- |\n\n)/gm)].join('\n');
+  const code = [...uses.matchAll(/(`+)(.+?)\1(?!`)/g)].map(([, , text]) => text as string);
+  const names =
+    code
+      .join(' ')
+      .replaceAll(/"http[^"]*"/g, '')
+      .match(/[A-Za-z_]{3,}/g) ?? [];
+  return [...new Set(names)];
 }
 
 /** The commands of the guide that make the client below a heading, one a line. */
