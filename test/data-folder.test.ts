@@ -168,7 +168,7 @@ test('a second service on a folder stops with one line that names it and the pro
   const { status, stdout, stderr } = petstore(['serve'], env);
   assert.equal(
     stderr,
-    `petstore: PETSTORE_DATA_DIR ${folder} cannot be used: Process ${service.child.pid} is running a service on it.\n`,
+    `petstore: PETSTORE_DATA_DIR ${folder} cannot be used: Process ${service.child.pid} is running a service on it. Stop that one, or choose another folder.\n`,
   );
   assert.deepEqual([status, stdout], [1, '']);
   assert.equal(petstore(['seed', '--workspace', 'demo', '--pets', '1'], env).status, 0);
@@ -188,6 +188,6 @@ test('of services that start on one folder at the same moment exactly one runs',
   const running = starts.filter((start) => start.status === 'fulfilled');
   const refused = starts.filter((start) => start.status === 'rejected');
   assert.deepEqual([running.length, refused.length], [1, 2]);
-  const line = `Process ${running[0]?.value.child.pid} is running a service on it.`;
+  const line = `Process ${running[0]?.value.child.pid} is running a service on it. Stop that one, or choose another folder.`;
   for (const { reason } of refused) assert.ok(reason.message.includes(line), reason.message);
 });

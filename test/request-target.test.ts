@@ -130,8 +130,10 @@ test('a path outside the API is taken as it is written, so that no other spellin
       assert.equal(status, 404, `${method} ${path}`);
     }
   }
-  const { body } = await store.send('GET', '/%6detrics', { key: null });
-  assert.match(body.message, /mean \/metrics\./);
+  const messageOf = async (path: string) => (await store.send('GET', path, { key: null })).body.message;
+  assert.match(await messageOf('/%6detrics'), /mean \/metrics\./);
+  assert.match(await messageOf('/guides/events'), /mean \/guides\/events\.md\./);
+  assert.match(await messageOf('/docs'), /\/llms\.txt/);
   assert.equal((await store.send('GET', '/metrics?name=x', { key: null })).status, 200);
   assert.equal((await store.send('GET', '/v1/openapi%2Ejson', { key: null })).status, 200);
 });

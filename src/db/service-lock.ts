@@ -30,7 +30,7 @@ export class ServiceLock {
       if (!isLocked(error)) throw error;
       const pid = /^\d+$/.exec(readOwnFile(pidFile)?.trim() ?? '')?.[0];
       throw new StorageUnavailableError(
-        `${pid ? `Process ${pid}` : 'Another process'} is running a service on it.`,
+        `${pid ? `Process ${pid}` : 'Another process'} is running a service on it. Stop that one, or choose another folder.`,
         { cause: error },
       );
     }

@@ -81,9 +81,11 @@ export class Paths {
     // A longer path is not a typing mistake, so it gets no hint.
     if (given.length > maxHintLength) return new ApiError('not_found', 'There is nothing at this path.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
-    const document = this.#documents.has(decoded(path)) ? decoded(path) : undefined;
+    const document = [path, `${path}.md`].map(decoded).find((candidate) => this.#documents.has(candidate));
     const meant = document ?? [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
-    const hint = meant ? `You may mean ${meant}.` : `${prefix}/openapi.json lists all paths.`;
+    const hint = meant
+      ? `You may mean ${meant}.`
+      : `${prefix}/openapi.json lists all paths, and /llms.txt what there is to read.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
   }
 }
