@@ -23,8 +23,9 @@ function introduction(baseUrl: string, guides: Guide[]): string {
   const [start, authentication, ...others] = guides.map(
     ({ name }) => `[${name}](${referenceUrl(baseUrl)}#tag/${name.toLowerCase().replaceAll(' ', '-')})`,
   );
-  return `Petstore is a pet shop as a service: pets and their categories, orders, stock, and a history of all that happens, as a
-list, as a stream and as webhooks. It is a demonstration, so try whatever you like.
+  return `A demonstration API that behaves like a real one, for people who build SDK generators, gateways, clients and agents: limits that
+hold, errors that name the field, writes that survive a crash. It is a pet shop with categories, orders and stock, and a history of all
+that happens, as a list, as a stream and as webhooks. Try whatever you like.
 
 1. **Get a key.** The service prints one when it starts. ${authentication} says how to send it.
 2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
