@@ -66,6 +66,7 @@ function leaveOptionalParametersOut() {
   for (const parameter of parameters) {
     if (parameter.$ref || parameter.required) continue;
     const value = parameter.example ?? resolved(parameter.schema).example;
+    if (value === undefined) continue;
     delete parameter.example;
     parameter.examples = { example: { value, 'x-disabled': true } };
   }
