@@ -2,6 +2,16 @@
 
 import MiniSearch from './minisearch.js';
 
+/** What a word is about that the texts do not use, or not most where they explain it. */
+const topics = new Map([
+  ['403', 'ban'],
+  ['pagination', 'page'],
+  ['paginate', 'page'],
+  ['paging', 'page'],
+  ['quota', 'limit'],
+  ['throttling', 'limit'],
+]);
+
 const fields = ['title', 'names', 'within', 'text', 'code'];
 
 /** Builds a function that returns what fits the words of a query, the best first. */
@@ -18,7 +28,7 @@ export function searchIndex(description) {
     boostDocument: (id) => weightOf(entries[id]),
     prefix: (term) => term.length > 1,
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
-    processTerm: stemOf,
+    processTerm: askedFor,
   };
   return (query) => {
     const all = index.search(query, { ...options, combineWith: 'AND' });
@@ -30,20 +40,34 @@ export function searchIndex(description) {
   };
 }
 
-/** An operation or a schema that was asked for by name comes first. A section gains by the others of its guide that fit, too. */
+/**
+ * What was asked for by name comes first. A section gains by the others of its guide that fit, too, but by no more than
+ * three of them: a guide may mention a word everywhere and explain it nowhere.
+ */
 function ordered(results, query) {
   const sections = Object.groupBy(results, ({ anchor }) => anchor);
-  const isNamed = ({ kind, title, operationId }) =>
-    kind === 'Operation'
-      ? [title, operationId].some((name) => name.toLowerCase() === query.toLowerCase())
-      : kind === 'Schema' && title === query;
-  const rank = (result) =>
-    isNamed(result) ? Infinity : result.score * (1 + sections[result.anchor].length / 2);
-  return results.toSorted((one, other) => rank(other) - rank(one));
+  const rank = ({ anchor, score }) => score * (1 + Math.min(sections[anchor].length, 4) / 4);
+  return results.toSorted(
+    (one, other) => isNamed(other, query) - isNamed(one, query) || rank(other) - rank(one),
+  );
 }
 
-/** Of guides the earlier ones explain more, and the later ones mention it. */
-const weightOf = ({ kind, place }) => (kind === 'Guide' ? 4 - place / 4 : kind === 'Operation' ? 1 : 0.5);
+/** The name of a schema has capital letters. In lower case it is a word that means more than the schema. */
+function isNamed({ kind, title, operationId, within }, query) {
+  if (kind === 'Schema') return title === query;
+  const names = kind === 'Operation' ? [title, operationId, within] : [title];
+  return names.some((name) => name.toLowerCase() === query.toLowerCase());
+}
+
+/**
+ * Of guides the earlier ones explain more, and the later ones mention it. Of operations those come first that stay, and
+ * those of a collection before those of one thing in it.
+ */
+function weightOf({ kind, place, within, isDeprecated }) {
+  if (kind === 'Guide') return 4 - place / 4;
+  if (kind === 'Schema') return 0.5;
+  return (isDeprecated ? 0.8 : 1) * (within.includes('{') ? 0.8 : 1);
+}
 
 /** A guide is a tag without operations. Its description has sections. */
 function guideEntries({ tags, paths }) {
@@ -116,7 +140,17 @@ const plain = (markdown) =>
     .trim();
 
 /** A name such as `createPet` is found as a whole and by its parts. */
-const formsOf = (term) => [...new Set([term, ...term.split(/(?<=[a-z])(?=[A-Z])/)].map(stemOf))];
+const formsOf = (term) =>
+  isFiller(term) ? null : [...new Set([term, ...term.split(/(?<=[a-z])(?=[A-Z])/)].map(stemOf))];
+
+/** The terms for which a word of a query stands. */
+function askedFor(term) {
+  if (isFiller(term)) return null;
+  const word = stemOf(term);
+  return topics.has(word) ? [word, topics.get(word)] : word;
+}
+
+const isFiller = (term) => /^(an?|the|of)$/i.test(term);
 
 /** So that a word is found in the singular and in the plural. */
 function stemOf(term) {
