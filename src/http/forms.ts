@@ -28,10 +28,25 @@ export async function formsOf(text: string): Promise<Forms> {
   };
 }
 
-/** The forms of a text that takes long to make. It is made in a thread of its own, by a module that calls `sendForms`. */
-export async function formsFromThread(module: URL, workerData?: string): Promise<Forms> {
-  const [forms] = await once(new Worker(module, { workerData }), 'message');
-  return forms;
+/** Many times what a thread needs on a slow machine. */
+const longestMs = 30_000;
+
+/**
+ * The forms of a text that takes long to make. It is made in a thread of its own, by a module that calls `sendForms`.
+ * Rejects when the thread fails, ends without them, or takes more than `limitMs`, after which it is ended.
+ */
+export async function formsFromThread(module: URL, workerData?: string, limitMs = longestMs): Promise<Forms> {
+  const worker = new Worker(module, { workerData });
+  const limit = setTimeout(() => worker.terminate(), limitMs);
+  const ended = once(worker, 'exit').then(([code]) => {
+    throw new Error(`${module} ended with ${code} before it made its text, or took more than ${limitMs} ms.`);
+  });
+  try {
+    const [forms] = await Promise.race([once(worker, 'message'), ended]);
+    return forms;
+  } finally {
+    clearTimeout(limit);
+  }
 }
 
 /** Hands the forms of a text to who started this thread. */

@@ -6,6 +6,7 @@ import { sendForms } from '../http/forms.ts';
 
 const host = fastify();
 await host.register(scalar, { routePrefix: '/', configuration: { url: '/' } });
-const { body } = await host.inject('/js/scalar.js');
+const { statusCode, body } = await host.inject('/js/scalar.js');
 await host.close();
+if (statusCode !== 200) throw new Error(`The plugin answers ${statusCode} where its program was.`);
 await sendForms(body);
