@@ -88,7 +88,12 @@ test('the changelog is a page without programs, and a text', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { text: markdown } = await read(store, '/changelog.md');
   assert.equal(markdown, readFileSync(new URL('../CHANGELOG.md', import.meta.url), 'utf8'));
+  let threads = 0;
+  const count = () => void threads++;
+  process.on('worker', count);
+  t.after(() => process.off('worker', count));
   const { headers, text } = await read(store, '/changelog');
+  assert.equal(threads, 1, 'made beside the event loop');
   assert.match(headers['content-security-policy'] as string, /^default-src 'none'; style-src 'self';/);
   assert.match(text, /<main>\s*<h1>Changelog<\/h1>[\s\S]*<li>/);
   assert.equal(text.match(/<li>/g)?.length, markdown.match(/^- /gm)?.length);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { serveDocument } from '../http/document.ts';
-import { formsOf } from '../http/forms.ts';
+import { formsFromThread, formsOf } from '../http/forms.ts';
 import { compactDescription } from '../openapi/compact.ts';
 import { type Guide, guidePaths, guides } from '../openapi/guides.ts';
 import type { JsonObject } from '../openapi/schemas.ts';
@@ -37,7 +37,7 @@ export function serveTexts(app: FastifyInstance, baseUrl: string, description: (
   serveDocument(app, {
     path: '/changelog',
     mediaType: 'text/html; charset=utf-8',
-    forms: async () => formsOf(await changelogPage()),
+    forms: async () => formsFromThread(new URL('./changelog-thread.ts', import.meta.url), await changelog()),
     headers: {
       'content-security-policy':
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -47,13 +47,6 @@ export function serveTexts(app: FastifyInstance, baseUrl: string, description: (
 }
 
 const changelog = () => readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
-
-async function changelogPage(): Promise<string> {
-  const { marked } = await import('marked');
-  const page = await readFile(new URL('./page/changelog.html', import.meta.url), 'utf8');
-  const text = await marked.parse(await changelog());
-  return page.replace('<main></main>', () => `<main>\n${text}</main>`);
-}
 
 /** A guide on its own. In the reference its sections stand below the heading of a tag. */
 const guideText = ({ name, description }: Guide, rootUrl: string) =>
@@ -99,7 +92,7 @@ ${guideList(baseUrl, rootUrl)}
 
 ## Optional
 
-- [Changelog](${rootUrl}/changelog.md): what changed, version by version
+- [Changelog](${rootUrl}/changelog.md): what changed in Petstore
 `;
 
 const guideList = (baseUrl: string, rootUrl: string) =>
