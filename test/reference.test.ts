@@ -48,6 +48,20 @@ test('what the page loads is sent compressed to those who take it, and not again
   assert.equal((await get({ 'accept-encoding': 'gzip', 'if-none-match': etag })).statusCode, 304);
 });
 
+test('a document that refuses a condition says nothing of itself', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const refusal = async (url: string) => {
+    const headers = { 'if-none-match': 'unquoted', authorization: `Bearer ${store.key}` };
+    const answer = await store.app.inject({ url, headers });
+    assert.equal(answer.statusCode, 400, url);
+    return Object.keys(answer.headers);
+  };
+  for (const path of ['/reference', '/reference/key.js', '/v1/openapi.json', '/changelog']) {
+    for (const name of await refusal(path))
+      assert.doesNotMatch(name, /^(etag|vary|content-security-policy|referrer-policy)$/, path);
+  }
+});
+
 test('no answer outside the API holds the key of the demonstration, whoever asks', async (t) => {
   const dataDir = join(await temporaryStorage(t), 'data');
   const service = await startService(t, dataDir);

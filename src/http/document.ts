@@ -16,6 +16,9 @@ export function serveDocument(app: FastifyInstance, document: TextDocument): voi
   const { path, mediaType, headers } = document;
   let forms: Promise<Forms> | undefined;
   app.get(path, async (request, reply) => {
+    // Read first: a refusal must not carry what the document has.
+    const ifNoneMatch = request.headers['if-none-match'];
+    const tags = ifNoneMatch === undefined ? [] : parseEntityTags('If-None-Match', ifNoneMatch);
     forms ??= document.forms();
     const { plain, gzipped } = await forms.catch((error) => {
       forms = undefined;
@@ -24,10 +27,7 @@ export function serveDocument(app: FastifyInstance, document: TextDocument): voi
     const isGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(String(request.headers['accept-encoding']));
     const { etag, bytes } = isGzip ? gzipped : plain;
     reply.headers({ etag, 'cache-control': 'no-cache', vary: 'Accept-Encoding', ...headers });
-    const ifNoneMatch = request.headers['if-none-match'];
-    if (ifNoneMatch !== undefined && isKnown(parseEntityTags('If-None-Match', ifNoneMatch), etag)) {
-      return reply.code(304).send();
-    }
+    if (isKnown(tags, etag)) return reply.code(304).send();
     if (isGzip) reply.header('content-encoding', 'gzip');
     return reply.type(mediaType).send(bytes);
   });
