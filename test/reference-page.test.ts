@@ -106,6 +106,9 @@ test('the reference shows every operation and guide, sends real requests, and as
         await section.getByText('PETSTORE_API_KEY').first().waitFor();
         const buttons = await sendButton(section).filter({ visible: true }).count();
         assert.equal(buttons, hideTryItPanel ? 0 : 1, id);
+        // An example of a parameter is a value.
+        await section.getByText('X-Request-Id').first().waitFor();
+        assert.doesNotMatch((await section.textContent()) as string, /undefined/, id);
         const isShown = (mark: string) => section.getByText(mark, { exact: true }).first().isVisible();
         assert.equal(await isShown('Deprecated'), deprecated !== undefined, id);
         assert.equal(await isShown('Sunset 2030-12-05'), deprecated !== undefined, id);
@@ -150,6 +153,27 @@ test('the reference shows every operation and guide, sends real requests, and as
         .waitFor();
     }
     assert.equal(await bar(page).locator('img').count(), 0);
+    // Programs encode links, and people paste twice.
+    const [one, two, three, four, five, six] = [...'ABCDEF'].map((letter) => `pet_${letter.repeat(36)}`);
+    const links = [
+      `key%3D${one}`,
+      `%6bey=${two}`,
+      `key=${three?.replace('_', '%5F')}`,
+      `key=${four}&key=${one}`,
+      `key=&${five}&x=${one}`,
+      `key=%&key=${six}&key=%zz`,
+    ];
+    for (const [i, hash] of links.entries()) {
+      await page.goto(`${origin}/reference#${hash}`);
+      await bar(page)
+        .getByText(`API key pet_${'ABCDEF'[i]?.repeat(4)}…`)
+        .waitFor();
+      assert.doesNotMatch(page.url() + (await historyOf(page)), /key|pet_/, hash);
+    }
+    await page.goto(`${origin}/reference#key=${demoKey}`);
+    await bar(page)
+      .getByText(`API key ${demoKey.slice(0, 8)}…`)
+      .waitFor();
     await page.goto(`${origin}/reference#key=${other}&tag/store/GET/inventory`);
     await note.getByText(`It came with the address, in place of ${demoKey.slice(0, 8)}…`).waitFor();
     await bar(page).getByText('API key pet_Evil…').waitFor();
@@ -204,7 +228,10 @@ test('the reference shows every operation and guide, sends real requests, and as
     assert.equal(await phone.evaluate('document.documentElement.scrollWidth'), 390);
     await phone.getByLabel('API key', { exact: true }).fill(demoKey);
     await phone.getByRole('button', { name: 'Use key' }).click();
-    const { dialog } = await send(phone, section);
+    const { dialog, sent } = await send(phone, section);
+    // Optional parameters are sent by whoever ticks them.
+    const { 'idempotency-key': key, 'x-request-id': id } = await sent.allHeaders();
+    assert.deepEqual([key, id], [undefined, undefined]);
     assert.equal(await phone.evaluate('document.documentElement.scrollWidth'), 390);
     await dialog.getByText('201 Created').waitFor();
   });

@@ -2,6 +2,7 @@
 
 const storedAs = 'petstore-key';
 const wholeKey = /^pet_[0-9A-Za-z]{36}$/;
+const looksLikeKey = /pet_[0-9A-Za-z]{36}/;
 const shape = 'A key is pet_ and 36 letters and digits.';
 const howToGetOne =
   'The service prints an address with a key when it starts; “petstore keys create” makes another.';
@@ -51,22 +52,30 @@ new ResizeObserver(() => {
 }).observe(header);
 
 /**
- * Removes `key=…` from the address and keeps what follows `&`, which is a place in the page. Anyone can make such an
- * address, so the page says where its key came from, and which one it replaced.
+ * Removes each `key=…` and all that looks like a key from the address, and keeps the other parts between `&`, which are
+ * a place in the page. Anyone can make such an address, so the page says where its key came from, and which one it
+ * replaced.
  */
 function takeFromAddress() {
-  const [isThere, key, place] = /^#key=([^&]*)&?(.*)/.exec(location.hash) ?? [];
-  if (isThere === undefined) return;
+  const parts = decodedOnce(location.hash.slice(1)).split('&');
+  const isSecret = (part) => part.startsWith('key=') || looksLikeKey.test(part);
+  if (!parts.some(isSecret)) return;
   const address = new URL(location.href);
-  address.hash = place;
+  address.hash = parts.filter((part) => !isSecret(part)).join('&');
   history.replaceState(history.state, '', address);
   const previous = currentKey();
-  if (!wholeKey.test(key)) {
+  const key = parts.map((part) => part.replace(/^key=/, '')).find((text) => wholeKey.test(text));
+  if (key === undefined) {
     show(`What came with the address is not a key. ${shape}`);
   } else if (key !== previous) {
     const instead = previous && `, in place of ${start(previous)}`;
     use(key, `It came with the address${instead}, and is sent until this tab is closed.`);
   }
+}
+
+/** Programs encode links. Only ASCII matters here, which cannot be malformed. */
+function decodedOnce(text) {
+  return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 function use(key, text) {
