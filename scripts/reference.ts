@@ -25,8 +25,9 @@ export async function photograph(address: string): Promise<[string, Buffer][]> {
       await page.waitForLoadState('networkidle');
       // The page scrolls to the operation, and may add to what stands above it meanwhile.
       await page.waitForTimeout(2_000);
-      await page.mouse.move(viewport.width / 2, viewport.height / 2);
-      await page.mouse.wheel(0, 50);
+      // In the corner the mouse opens nothing and marks nothing.
+      await page.mouse.move(0, 0);
+      await page.evaluate('scrollBy(0, 50)');
       await page.waitForTimeout(500);
       pictures.push([colorScheme, await toWebp(browser, await page.screenshot({ animations: 'disabled' }))]);
       await page.close();
