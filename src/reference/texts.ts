@@ -67,10 +67,12 @@ const sectionsRaised = (text: string) =>
     .join('');
 
 const summary =
-  'A demonstration pet store over HTTP with JSON: pets and their categories, orders, stock, and a history of events as a list, a stream and webhooks.';
+  'A demonstration API that behaves like a real one: a pet store over HTTP with JSON, with categories, orders and stock, limits that hold, and a history of events as a list, a stream and webhooks.';
 
 const essentials = (baseUrl: string) => `- Base URL: ${baseUrl}
-- Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`.
+- Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. Whoever runs the service has one in
+  \`data/demo.key\`, or creates it: \`npm run -s petstore -- keys create --plan free\`.
+- Lists are arrays; while \`Link\` has \`rel="next"\`, take the \`cursor\` out of it. Repeat a POST only with the same \`Idempotency-Key\`.
 - A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for \`Retry-After\`.`;
 
 /** What there is to read, in the form that llmstxt.org proposes. */

@@ -89,7 +89,7 @@ function resolved(schema) {
 /** Scalar's own fields for a key are hidden (page.css): a key typed there would be sent instead of the key of the tab. */
 function tellWhereKeysAreEntered() {
   for (const scheme of Object.values(description.components.securitySchemes)) {
-    scheme.description = `Enter the key at the top of the page. ${scheme.description}`;
+    scheme.description = `The key stands at the top of the page. ${scheme.description}`;
   }
 }
 
