@@ -5,7 +5,13 @@
 export const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** The text with unprintable characters as JSON can write them. */
-export const printable = (text: string) =>
-  text.replace(unprintable, (character) => character.split('').map(escaped).join(''));
+export const printable = (text: string) => text.replace(unprintable, escaped);
 
-const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** The same with blanks of any kind. */
+export const oneWord = (text: string) => printable(text).replace(/\s/g, escaped);
+
+const escaped = (character: string) =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');

@@ -30,6 +30,10 @@ test('a request is one short line for people, and what it says cannot be mistake
   await send('/v1/pets?limit=2', { 'x-api-key': key });
   await send(`/v1/pets?${'x'.repeat(2_000)}`, { 'x-api-key': key });
   await send(`/v1/pets?key=${key}`, { 'x-forwarded-for': 'a\u009b31m' });
+  await send('/v1/pets', { 'x-forwarded-for': `a${' '.repeat(60)}12:00:00  GET /v1/pets  200  1.0 ms` });
+  await send('/v1/pets', { 'x-forwarded-for': 'y'.repeat(1_500) });
+  await send('/v1/pets', { 'x-forwarded-for': 'key_admin' });
+  await send('/v1/pets', { 'x-forwarded-for': '2001:db8::7' });
   await service.stop('SIGTERM');
   const lines = service
     .output()
@@ -37,8 +41,26 @@ test('a request is one short line for people, and what it says cannot be mistake
     .filter((line) => line.includes(' GET /v1'));
   assert.match(lines[0] ?? '', /^\d\d:\d\d:\d\d {2}GET \/v1\/pets\?limit=2 {2}200 {2}\d+\.\d ms {2}key_\w+$/);
   assert.match(lines[1] ?? '', /^.{10}GET \/v1\/pets\?x{111}… {2}400 {2}/);
-  assert.match(lines[2] ?? '', /^.{10}GET \/v1\/pets\?key=pet_\*\*\* {2}401 {2}[\d.]+ ms {2}a\\u009b31m$/);
-  assert.equal(lines.length, 3);
+  assert.match(lines[2] ?? '', /^.{10}GET \/v1\/pets\?key=pet_\*\*\* {2}401 {2}[\d.]+ ms {2}"a\\u009b31m"$/);
+  assert.match(lines[3] ?? '', /^.{10}GET \/v1\/pets {2}401 {2}[\d.]+ ms {2}"a(\\u0020)+[\\u0-9]*…$/);
+  assert.match(lines[4] ?? '', /^.{10}GET \/v1\/pets {2}401 {2}[\d.]+ ms {2}"y{119}…$/);
+  assert.match(lines[5] ?? '', /ms {2}"key_admin"$/);
+  assert.match(lines[6] ?? '', /ms {2}2001:db8::7$/);
+  assert.equal(lines.length, 7);
+});
+
+test('nothing in a line about a request begins another row as a line of its own would', () => {
+  const { log, written } = prettyLog();
+  for (const blank of [' ', '\u00a0', '\t']) {
+    const long = `x${blank.repeat(60)}12:00:00${blank}${blank}GET`.repeat(9);
+    log.info({ method: long, url: long, status: 200, address: long, reason: long }, 'answered');
+    log.info({ method: 'GET', url: '/', status: 200, keyId: long }, 'answered');
+  }
+  for (const line of written().trimEnd().split('\n')) {
+    assert.match(line, clock);
+    assert.ok(line.length < 600);
+    for (const part of line.split('  ')) assert.match(part, /^(\S+|\S+ \S+)$/);
+  }
 });
 
 test('an error stands below its line, and nothing in it looks like a line of its own', () => {

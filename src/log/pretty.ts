@@ -1,12 +1,14 @@
+import { isIP } from 'node:net';
 import { styleText } from 'node:util';
 import type { LogFormat } from '../config.ts';
-import { printable } from '../printable.ts';
+import { oneWord, printable } from '../printable.ts';
 
 type Style = Parameters<typeof styleText>[0];
 type Paint = (style: Style, text: string) => string;
 type Fields = Record<string, unknown>;
 
-const maxUrlLength = 120;
+/** What a caller chooses does not fill more than a row or two. */
+const maxWordLength = 120;
 /** A line that begins with a blank goes on with the one above it, whatever a caller put into an error. */
 const indent = ' '.repeat(10);
 const levelStyles: Record<string, Style> = { warn: 'yellow', error: ['red', 'bold'], fatal: ['red', 'bold'] };
@@ -45,14 +47,13 @@ function request(
   { method, url, status, durationMs, keyId, address, reason }: Fields,
   paint: Paint,
 ): string[] {
-  const target = plain(url);
+  // A proxy may pass on anything, also what looks like the id of a key.
+  const from = keyId ?? (isIP(String(address)) ? address : JSON.stringify(address));
   return [
-    url === undefined
-      ? 'no readable request'
-      : `${plain(method)} ${target.length > maxUrlLength ? `${target.slice(0, maxUrlLength)}…` : target}`,
-    paint(Number(status) < 400 ? 'green' : Number(status) < 500 ? 'yellow' : ['red', 'bold'], plain(status)),
+    url === undefined ? 'no readable request' : `${word(method)} ${word(url)}`,
+    paint(Number(status) < 400 ? 'green' : Number(status) < 500 ? 'yellow' : ['red', 'bold'], word(status)),
     ...(durationMs === undefined ? [] : [`${Number(durationMs).toFixed(1)} ms`]),
-    ...[keyId ?? address, reason].filter((part) => part !== undefined).map(plain),
+    ...[from, reason].filter((part) => part !== undefined).map(word),
   ];
 }
 
@@ -67,5 +68,11 @@ const list = (fields: Fields) =>
 /** A word as it is, and anything else as JSON, so that one sees where it ends. */
 const quoted = (value: unknown) =>
   printable(typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value));
+
+/** Without blanks, which could fill the row so that what follows begins the next one, as a line of the log does. */
+function word(value: unknown): string {
+  const text = oneWord(String(value));
+  return text.length > maxWordLength ? `${text.slice(0, maxWordLength)}…` : text;
+}
 
 const plain = (value: unknown) => printable(String(value));
