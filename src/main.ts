@@ -5,6 +5,7 @@ import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { workspacesCommand } from './commands/workspaces.ts';
+import { printable } from './printable.ts';
 import { version } from './version.ts';
 
 const usageExitCode = 2;
@@ -19,7 +20,7 @@ export async function main(argv: string[]): Promise<void> {
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', '\nSettings are environment variables, which "petstore serve --help" lists.')
-    .configureOutput({ outputError: (text, write) => write(`${text.trim()} (see --help)\n`) })
+    .configureOutput({ outputError: (text, write) => write(`${oneLine(text)} (see --help)\n`) })
     .configureHelp({ showGlobalOptions: false });
   for (const command of [
     serveCommand(),
@@ -38,7 +39,7 @@ export async function main(argv: string[]): Promise<void> {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : usageExitCode;
     } else {
-      console.error(`petstore: ${error instanceof Error ? error.message : error}`);
+      console.error(`petstore: ${printable(error instanceof Error ? error.message : String(error))}`);
       process.exitCode = failureExitCode;
     }
   }
@@ -48,6 +49,9 @@ function forAll(command: Command, act: (command: Command) => void): void {
   act(command);
   for (const child of command.commands) forAll(child, act);
 }
+
+/** Commander puts what may have been meant on a line of its own. */
+const oneLine = (text: string) => printable(text.trim().replace(/\n(?=\(Did you mean .*$)/, ' '));
 
 /** A reader of our output, such as head, may close it early. */
 function endQuietly(error: NodeJS.ErrnoException): void {

@@ -321,6 +321,31 @@ test('what a terminal might obey is not printed, whatever stands in the database
   }
 });
 
+test('what a terminal might obey is not printed where it was typed, either', async (t) => {
+  const odd = 'ev\u001b]0;pwn\u0007\n\u009b31m';
+  const shown = 'ev\\u001b]0;pwn\\u0007\\u000a\\u009b31m';
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), [`PETSTORE_${odd}`]: 'x' };
+  const calls = [
+    ['workspaces', 'delete', odd],
+    ['keys', 'show', odd],
+    ['seed', '--pets', odd],
+    [odd],
+    ['sevre'],
+  ];
+  const ended = petstoreInTurn(calls, env);
+  for (const { args, stderr } of ended) {
+    assert.doesNotMatch(stderr.replaceAll('\n', ''), /\p{Cc}/u);
+    if (args.includes(odd)) assert.match(stderr.split('\n').at(-2) ?? '', /^(petstore|error): /);
+    if (args.includes(odd)) assert.ok(stderr.includes(shown), stderr);
+  }
+  assert.match(ended[0]?.stderr ?? '', /^petstore: PETSTORE_ev\\u001b/);
+  assert.equal(
+    ended.at(-1)?.stderr,
+    "error: unknown command 'sevre' (Did you mean serve?) (see --help)\n",
+    'a guess stands on the same line',
+  );
+});
+
 test("compiled code is kept in a folder that is its owner's alone, whatever the umask", {
   skip: !process.geteuid && 'there are no modes',
 }, async () => {
