@@ -42,9 +42,13 @@ function handOver() {
   const child = spawn(installedNode(), process.argv.slice(1), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
-  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+  child.on('exit', (code, signal) => {
+    // A shell ends its loop only if what it runs ends by the signal itself.
+    if (signal === 'SIGINT') process.removeAllListeners(signal).kill(process.pid, signal);
+    process.exit(code ?? 128 + constants.signals[signal]);
+  });
 }
 
 /** The optional dependencies are Node.js for one platform each. npm installs the one that fits. */

@@ -136,7 +136,7 @@ function stopOnSignal(app: FastifyInstance, dispatcher: Dispatcher, limiter: Lim
     // A write to a terminal that stands still cannot be taken back, and keeps the process.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), lastWriteMs).unref();
   };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
+  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop);
   if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
 }
 

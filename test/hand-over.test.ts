@@ -39,10 +39,19 @@ for (const [who, by, skip] of [
       assert.equal(run('fly').status, 2);
     });
 
-    test('SIGTERM is passed on', async (t) => {
-      const service = await startService(t, await temporaryStorage(t), {}, { by });
-      assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
-      assert.match(service.output(), /"stopped"/);
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      test(`${signal} is passed on`, async (t) => {
+        const service = await startService(t, await temporaryStorage(t), {}, { by });
+        assert.deepEqual(await service.stop(signal), { code: 0, signal: null });
+        assert.match(service.output(), /"stopped"/);
+      });
+    }
+
+    test('a command that SIGINT ends is told by SIGINT, so that the loop of a shell ends, too', async (t) => {
+      const starter = await beginSeed(t, by);
+      const ended = once(starter, 'exit', { signal: AbortSignal.timeout(endsWithinMs) });
+      starter.kill('SIGINT');
+      assert.deepEqual(await ended, [null, 'SIGINT']);
     });
 
     test('a service that was killed is told by the exit code that shells use', async (t) => {
@@ -74,19 +83,25 @@ for (const [who, by, skip] of [
     });
 
     test('after kill -9 of what was started, any other command ends', async (t) => {
-      const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
-      petstore(['workspaces', 'create', 'shop'], env);
-      const [program, ...args] = [...by, bin, 'seed', '--workspace', 'shop', '--pets', '100000000'];
-      const starter = spawn(program as string, args, { env: environment(env) });
-      t.after(() => starter.kill('SIGKILL'));
-      await until(() => childOf(starter.pid as number) !== undefined);
-      const child = childOf(starter.pid as number) as number;
-      t.after(() => isRunning(child) && process.kill(child, 'SIGKILL'));
+      const starter = await beginSeed(t, by);
       const ended = once(starter.stdout.resume(), 'close', { signal: AbortSignal.timeout(endsWithinMs) });
       starter.kill('SIGKILL');
       await ended;
     });
   });
+}
+
+/** Starts a command that takes long, and waits until it was handed over. */
+async function beginSeed(t: TestContext, by: string[]) {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  petstore(['workspaces', 'create', 'shop'], env);
+  const [program, ...args] = [...by, bin, 'seed', '--workspace', 'shop', '--pets', '100000000'];
+  const starter = spawn(program as string, args, { env: environment(env) });
+  t.after(() => starter.kill('SIGKILL'));
+  await until(() => childOf(starter.pid as number) !== undefined);
+  const child = childOf(starter.pid as number) as number;
+  t.after(() => isRunning(child) && process.kill(child, 'SIGKILL'));
+  return starter;
 }
 
 /** Kills what was started, and waits for the end of what it has started itself, which has its standard output. */

@@ -58,23 +58,25 @@ test('SIGUSR1 opens no debugger, and ends nothing', async (t) => {
   assert.doesNotMatch(service.output(), /debugger/i);
 });
 
-test('SIGTERM lets a large answer that is being read come to its end', async (t) => {
-  const service = await startService(t, await temporaryStorage(t));
-  const whole = (await (await fetch(`${service.origin}/reference/scalar.js`)).arrayBuffer()).byteLength;
-  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
-  socket.write('GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n');
-  const [start] = await once(socket, 'data');
-  socket.pause();
-  let length = start.length - start.indexOf('\r\n\r\n') - 4;
-  const stopped = service.stop('SIGTERM');
-  // The service looks for idle connections ten times a second.
-  await sleep(250);
-  socket.on('data', (chunk) => (length += chunk.length)).resume();
-  await once(socket, 'end');
-  socket.destroy();
-  assert.equal(length, whole);
-  assert.deepEqual(await stopped, { code: 0, signal: null });
-});
+/** SIGHUP comes when a terminal is closed. */
+for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+  test(`${signal} lets a large answer that is being read come to its end`, async (t) => {
+    const service = await startService(t, await temporaryStorage(t));
+    const whole = (await (await fetch(`${service.origin}/reference/scalar.js`)).arrayBuffer()).byteLength;
+    const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+    socket.write('GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [start] = await once(socket, 'data');
+    socket.pause();
+    let length = start.length - start.indexOf('\r\n\r\n') - 4;
+    const stopped = service.stop(signal);
+    // The service looks for idle connections ten times a second.
+    await sleep(250);
+    socket.on('data', (chunk) => (length += chunk.length)).resume();
+    await once(socket, 'end');
+    socket.destroy();
+    assert.equal(length, whole);
+    assert.deepEqual(await stopped, { code: 0, signal: null });
+  });
 
 test('SIGTERM waits for no connection that was handed over', async (t) => {
   const service = await startService(t, await temporaryStorage(t));

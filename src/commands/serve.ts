@@ -6,7 +6,7 @@ const helpWidth = 80;
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Run the service until it gets SIGTERM or SIGINT.')
+    .description('Run the service until it gets SIGTERM, SIGINT or SIGHUP.')
     .option(
       '--json',
       'print one line of JSON once it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
