@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { petstore, petstoreInTurn } from './support/service.ts';
+import { bin, petstore, petstoreInTurn } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
 import { type AtTerminal, atTerminal, needsTerminal } from './support/terminal.ts';
 import { until } from './support/until.ts';
+
+/** As shells tell that SIGINT ended a command. */
+const interrupted = 128 + 2;
 
 /** What is done to a workspace of its own, what is typed, and what it holds afterwards: pets and keys. */
 const cases: [act: string, typed: string, question: RegExp, after: [number, number] | undefined][] = [
@@ -11,8 +16,8 @@ const cases: [act: string, typed: string, question: RegExp, after: [number, numb
   ['reset', 'yes\r', /Replace what workspace \S+ .*pets: 21, [^k]*\) by .*\? \[y\/N\]/, [20, 1]],
   ['delete', '\r', /Delete/, [21, 1]],
   ['delete', 'no\r', /Delete/, [21, 1]],
-  ['delete', '\u0003', /Delete/, [21, 1]],
-  ['reset', '\u0004', /Replace/, [21, 1]],
+  ['delete', '\u0003', /Delete.*\[y\/N\] \r\n$/, [21, 1]],
+  ['reset', '\u0004', /Replace.*\[y\/N\] \r\npetstore: Nothing/, [21, 1]],
 ];
 
 test(
@@ -49,14 +54,97 @@ test(
     for (const [i, [, typed, question]] of cases.entries()) {
       const terminal = terminals[i] as AtTerminal;
       const agrees = typed.startsWith('y');
-      assert.equal(await terminal.ended, agrees ? 0 : 1);
+      const isInterrupted = typed === '\u0003';
+      assert.equal(await terminal.ended, agrees ? 0 : isInterrupted ? interrupted : 1);
       assert.match(terminal.output(), question);
-      assert.equal(terminal.output().includes('petstore: Nothing was changed.'), !agrees);
+      assert.equal(terminal.output().includes('petstore: Nothing was changed.'), !agrees && !isInterrupted);
     }
     assert.deepEqual(
       held(),
       cases.map(([, , , after]) => after),
     );
+  },
+);
+
+test('Ctrl+C at the question ends the loop of a shell as well', needsTerminal, async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), TERM: 'dumb' };
+  petstore(['workspaces', 'create', 'shop'], env);
+  const remove = `'${process.execPath}' '${bin}' workspaces delete shop`;
+  const terminal = atTerminal(t, ['--version'], env, `${remove}; echo goes on;`);
+  await until(() => terminal.output().includes('[y/N]'));
+  terminal.type('\u0003');
+  assert.equal(await terminal.ended, interrupted);
+  assert.doesNotMatch(terminal.output(), /goes on/);
+});
+
+test(
+  'a workspace that goes while the question is open is missed, and a new one of its name is left alone',
+  needsTerminal,
+  async (t) => {
+    const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), TERM: 'dumb' };
+    const cases = ['delete', 'reset'].flatMap((act) => [
+      { act, name: `${act}-gone`, isReplaced: false },
+      { act, name: `${act}-replaced`, isReplaced: true },
+    ]);
+    petstoreInTurn(
+      cases.map(({ name }) => ['workspaces', 'create', name]),
+      env,
+    );
+    const terminals = cases.map(({ act, name }) => atTerminal(t, ['workspaces', act, name], env));
+    await until(() => terminals.every(({ output }) => output().includes('[y/N]')));
+    const meanwhile = cases.flatMap(({ name, isReplaced }) => [
+      ['workspaces', 'delete', name],
+      ...(isReplaced
+        ? [
+            ['workspaces', 'create', name],
+            ['seed', '--workspace', name, '--pets', '1'],
+          ]
+        : []),
+    ]);
+    for (const { status, stderr } of petstoreInTurn(meanwhile, env)) assert.equal(status, 0, stderr);
+    for (const terminal of terminals) terminal.type('y\r');
+    for (const [i, { name }] of cases.entries()) {
+      const terminal = terminals[i] as AtTerminal;
+      assert.equal(await terminal.ended, 1);
+      assert.match(
+        terminal.output(),
+        new RegExp(`\\npetstore: There is no workspace ${name} any more: it was deleted meanwhile\\.\\r\\n$`),
+      );
+    }
+    const left: { name: string; pets: number }[] = JSON.parse(
+      petstore(['workspaces', 'list', '--json'], env).stdout,
+    );
+    assert.deepEqual(
+      left.map(({ name, pets }) => [name, pets]),
+      [
+        ['delete-replaced', 1],
+        ['reset-replaced', 1],
+      ],
+    );
+  },
+);
+
+test(
+  'who is at a terminal is asked where the question is seen, and refused where it is not',
+  needsTerminal,
+  async (t) => {
+    const folder = await temporaryStorage(t);
+    const env = { PETSTORE_DATA_DIR: folder, TERM: 'dumb' };
+    petstore(['workspaces', 'create', 'shop'], env);
+    const file = join(folder, 'output');
+    const remove = ['workspaces', 'delete', 'shop'];
+    for (const elsewhere of ['1', '2']) {
+      const terminal = atTerminal(t, remove, env, `exec ${elsewhere}>${file};`);
+      await until(() => terminal.output().includes('[y/N]'));
+      terminal.type('n\r');
+      assert.equal(await terminal.ended, 1);
+    }
+    const unseen = atTerminal(t, remove, env, `exec >${file} 2>&1;`);
+    assert.equal(await unseen.ended, 1);
+    assert.match(readFileSync(file, 'utf8'), /^petstore: Nothing was changed, .*--yes.*\n$/);
+    assert.equal(JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout).length, 1);
+    assert.equal(await atTerminal(t, [...remove, '--yes'], env, `exec >${file} 2>&1;`).ended, 0);
+    assert.equal(readFileSync(file, 'utf8'), 'Workspace shop is deleted.\n');
   },
 );
 

@@ -150,9 +150,24 @@ test('a large workspace is thinned out in transactions of 10,000 rows', async (t
   const store = await startPetstore(t);
   await addPets(store.db, 1, 25_000, { atMs: store.nowMs }, () => {});
   const { writes } = store.db.counts;
-  await thinOut(store.db, 1, { atMs: store.nowMs });
+  await thinOut(store.db, { id: 1, name: 'first' }, { atMs: store.nowMs });
   assert.equal(store.db.counts.writes - writes, 2);
   assert.deepEqual(await store.db.read`select min(id), max(id) from pets`, [[20_001, 25_020]]);
+});
+
+test('a workspace that is deleted while it is thinned out is missed', async (t) => {
+  const store = await startPetstore(t);
+  const workspace = { id: 1, name: 'first' };
+  await addPets(store.db, 1, 25_000, { atMs: store.nowMs }, () => {});
+  const db = Object.create(store.db, {
+    write: {
+      value: async (...write: Parameters<typeof store.db.write>) => {
+        await store.change((sql) => deleteWorkspace(sql, 1));
+        return store.db.write(...write);
+      },
+    },
+  });
+  await assert.rejects(thinOut(db, workspace, { atMs: store.nowMs }), /no workspace first any more/);
 });
 
 test('a workspace that is deleted while a request on it is under way takes nothing more', async (t) => {

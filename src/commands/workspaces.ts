@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../db/sql.ts';
 import { type Counted, contentKinds } from '../db/tables.ts';
 import {
+  assertStillThere,
   clearWorkspace,
   createWorkspace,
   deleteWorkspace,
@@ -14,7 +15,11 @@ import { confirm } from './confirm.ts';
 import { isoTime, printFields, printRows } from './output.ts';
 import { withStorage } from './storage.ts';
 
-const yes = () => new Option('--yes', 'do not ask; nothing is asked without a terminal either');
+const yes = () =>
+  new Option(
+    '--yes',
+    'do not ask. Needed at a terminal whose output goes elsewhere; without a terminal as input nothing is asked',
+  );
 
 export function workspacesCommand(): Command {
   const workspaces = new Command('workspaces').description(
@@ -60,15 +65,16 @@ export function workspacesCommand(): Command {
     .action(async (name, options) => {
       const { seedWorkspace } = await loadSeed();
       await withStorage(async (db) => {
-        const { id } = await workspaceNamed(db.read, name);
+        const workspace = await workspaceNamed(db.read, name);
         if (!options.yes) {
           const lost = await contentOf(db.read, name, contentKinds);
           await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
         }
-        await thinOut(db, id, cause());
+        await thinOut(db, workspace, cause());
         await db.write(async (sql) => {
-          await clearWorkspace(sql, id);
-          await seedWorkspace(sql, id);
+          await assertStillThere(sql, workspace);
+          await clearWorkspace(sql, workspace.id);
+          await seedWorkspace(sql, workspace.id);
         }, cause());
       });
       console.log(`Workspace ${name} holds the demonstration data again.`);
@@ -84,11 +90,13 @@ export function workspacesCommand(): Command {
         const workspace = await findWorkspace(db.read, name);
         if (!workspace)
           throw new Error(`There is no workspace ${name}. "workspaces list" shows all workspaces.`);
-        const { id } = workspace;
         if (!options.yes)
           await confirm(`Delete workspace ${name} with all it holds (${await contentOf(db.read, name)})?`);
-        await thinOut(db, id, cause());
-        await db.write((sql) => deleteWorkspace(sql, id), cause());
+        await thinOut(db, workspace, cause());
+        await db.write(async (sql) => {
+          await assertStillThere(sql, workspace);
+          await deleteWorkspace(sql, workspace.id);
+        }, cause());
       });
       console.log(`Workspace ${name} is deleted.`);
     });

@@ -24,6 +24,8 @@ export interface Workspace {
   createdAtMs: number;
 }
 
+type Named = Pick<Workspace, 'id' | 'name'>;
+
 const rowsPerTransaction = 10_000;
 
 /** Creates a workspace without content. Its name must be free. */
@@ -45,6 +47,12 @@ export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace |
   const [row] = await sql`
     update workspaces set created_at_ms = created_at_ms where name = ${name} returning id, name, created_at_ms`;
   return row && toWorkspace(row);
+}
+
+/** Locks a workspace until the transaction ends. Throws if it was deleted, also if another has its name now. */
+export async function assertStillThere(sql: Sql, { id, name }: Named): Promise<void> {
+  const [row] = await sql`update workspaces set created_at_ms = created_at_ms where id = ${id} returning id`;
+  if (!row) throw new Error(`There is no workspace ${name} any more: it was deleted meanwhile.`);
 }
 
 /** Every workspace with its counts, in the order of creation, or the one with this name. */
@@ -86,12 +94,14 @@ export async function deleteWorkspace(sql: Transaction, workspaceId: number): Pr
  * Removes most of a large workspace in short transactions, so that others can write meanwhile. What remains is left to
  * clearWorkspace or deleteWorkspace.
  */
-export async function thinOut(db: Database, workspaceId: number, cause: Cause): Promise<void> {
+export async function thinOut(db: Database, workspace: Named, cause: Cause): Promise<void> {
+  const workspaceId = workspace.id;
   for (const table of thinnedTables) {
     const [row] = await db.read`
       select last_id from sequences where workspace_id = ${workspaceId} and kind = ${table}`;
     for (let upTo = rowsPerTransaction; upTo < Number(row?.[0] ?? 0); upTo += rowsPerTransaction) {
       await db.write(async (sql) => {
+        await assertStillThere(sql, workspace);
         await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId} and id <= ${upTo}`;
         record(sql, workspaceId, 'workspace.reset', {});
       }, cause);
