@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 26;
@@ -38,6 +39,7 @@ function keepCompiledCode() {
 }
 
 function handOver() {
+  const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   // The system closes the channel when this process ends, however it ends.
   const child = spawn(installedNode(), process.argv.slice(1), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -45,8 +47,9 @@ function handOver() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
   child.on('exit', (code, signal) => {
-    // A shell ends its loop only if what it runs ends by the signal itself.
-    if (signal === 'SIGINT') process.removeAllListeners(signal).kill(process.pid, signal);
+    // At its own end an older Node.js crashes where its terminal is gone. A shell ends its loop only by the signal itself.
+    const last = terminals.every((fd) => isatty(fd)) ? signal : 'SIGHUP';
+    if (last === 'SIGINT' || last === 'SIGHUP') process.removeAllListeners(last).kill(process.pid, last);
     process.exit(code ?? 128 + constants.signals[signal]);
   });
 }
