@@ -79,7 +79,7 @@ test('what one address sends without a valid key is sampled in the log, which te
     assert.equal(answered(store).length, second * 10);
     passSecond();
     const { msg, leftOut } = linesOf(store).at(-1);
-    assert.deepEqual([msg, leftOut], ['answered, too many to log each', 30]);
+    assert.deepEqual([msg, leftOut], ['more were answered than are logged one by one', 30]);
   }
   passSecond();
   assert.equal(store.log.length, 22, 'nothing is told of nothing');
@@ -126,7 +126,9 @@ test('failures are told each where a key was admitted, and else sampled', async 
   const failed = linesOf(store).filter(({ msg }) => msg === 'failed');
   assert.equal(failed.length, 15 + 10);
   assert.ok(
-    linesOf(store).some(({ msg, leftOut }) => msg === 'failed, too many to log each' && leftOut === 5),
+    linesOf(store).some(
+      ({ msg, leftOut }) => msg === 'more failed than are logged one by one' && leftOut === 5,
+    ),
   );
 });
 

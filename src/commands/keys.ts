@@ -108,7 +108,7 @@ export function keysCommand(): Command {
     .action(async (id) => {
       const nowMs = await latestClockMs();
       const isKnown = await withStorage((db) => db.write((sql) => pardonKey(sql, id, nowMs)));
-      console.log(isKnown ? `Key ${id} is not banned.` : noSuchKey(id));
+      console.log(isKnown ? `Key ${id} is not banned any more; earlier bans are forgotten.` : noSuchKey(id));
     });
 
   return keys;

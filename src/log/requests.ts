@@ -17,8 +17,12 @@ export class RequestLog {
 
   constructor(log: FastifyBaseLogger) {
     this.#log = log;
-    this.#answers = new Sample((leftOut) => log.info({ leftOut }, 'answered, too many to log each'));
-    this.#failures = new Sample((leftOut) => log.error({ leftOut }, 'failed, too many to log each'));
+    this.#answers = new Sample((leftOut) =>
+      log.info({ leftOut }, 'more were answered than are logged one by one'),
+    );
+    this.#failures = new Sample((leftOut) =>
+      log.error({ leftOut }, 'more failed than are logged one by one'),
+    );
   }
 
   /** Lines that were left out until now, since there were too many like them. */
