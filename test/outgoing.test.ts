@@ -23,6 +23,7 @@ const silentModules = [
     'node:readline',
     'node:sqlite',
     'node:timers/promises',
+    'node:tty',
   ],
   ...[
     'node:url',
