@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clients } from './clients/clients.ts';
 import { fetchedPackages, headings, wordsOfUse } from './clients/guide.ts';
-import { takeTour } from './clients/tour.ts';
-
-const generators = fileURLToPath(new URL('clients/node_modules', import.meta.url));
-const skip =
-  !existsSync(generators) &&
-  !process.env.CI &&
-  '"npm ci --prefix test/clients" brings the generators of clients';
-
-for (const client of clients.filter(({ isQuick }) => isQuick)) {
-  test(`a client generated from the description checks types and works: ${client.name}`, { skip }, (t) =>
-    takeTour(t, client),
-  );
-}
 
 test('every command of the guide is tried, by a client that has a tour', () => {
   assert.deepEqual(headings().sort(), clients.map(({ heading }) => heading).sort());
