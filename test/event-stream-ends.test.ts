@@ -186,13 +186,16 @@ test('readers that break off at any moment leave nothing behind', async (t) => {
   const fail = (error: unknown) => failures.push(error);
   process.on('unhandledRejection', fail);
   t.after(() => process.off('unhandledRejection', fail));
-  const writing = setInterval(() => add(store), 5);
+  const writes: Promise<unknown>[] = [];
+  const writing = setInterval(() => writes.push(add(store)), 5);
   for (let round = 0; round < 150; round++) {
     const socket = ask(t, store, { query: round % 2 ? '?after=0' : '' });
     setTimeout(() => (round % 3 ? socket.destroy() : socket.resetAndDestroy()), Math.random() * 30);
     if (round % 5 === 0) await sleep(5);
   }
   clearInterval(writing);
+  // Else the reader below would get the last of them, too.
+  await Promise.all(writes);
   await untilNoneIsOpen(store);
   assert.deepEqual(failures, []);
   assert.ok(!store.log.some((line) => /"level":"(error|fatal)"/.test(line)), store.log.join(''));
