@@ -25,7 +25,7 @@ export const missingFor = ({ needs }: Client) => needs.filter((tool) => spawnSyn
  * Makes a client by the command of the guide, from a service of its own, compiles it, and takes the tour. `programs` are
  * folders in which commands are looked for first.
  */
-export async function takeTour(t: TestContext, client: Client, programs: string[] = []): Promise<void> {
+export async function takeTour(t: TestContext, client: Client, programs: string[]): Promise<void> {
   const root = await temporaryStorage(t);
   const dataDir = join(root, 'data');
   const { origin } = await startService(t, dataDir);
