@@ -90,7 +90,7 @@ try {
       const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
       return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
     },
-    { atMs: Date.now() },
+    { atMs: Date.now(), workspaceId: undefined },
   );
   await measure((request) => timeOf(app, key, request));
 } finally {

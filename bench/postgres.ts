@@ -28,7 +28,7 @@ async function prepareDatabase(url: string): Promise<string> {
       const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
       return createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now());
     },
-    { atMs: Date.now() },
+    { atMs: Date.now(), workspaceId: undefined },
   );
   await db.close();
   return key;

@@ -43,7 +43,7 @@ export class Servers {
         const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
         return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
       },
-      { atMs: Date.now() },
+      { atMs: Date.now(), workspaceId: undefined },
     );
     await db.close();
     return { key, dataDir };

@@ -116,7 +116,11 @@ const read = (handle: Handle, { db }: Services) => handle(db.read);
 const change = (handle: Handle, services: Services, request: FastifyRequest) =>
   services.db.write(handle, causeOf(services, request));
 
-const causeOf = ({ clock }: Services, { id }: FastifyRequest): Cause => ({ atMs: clock(), requestId: id });
+const causeOf = ({ clock }: Services, { id, caller }: FastifyRequest): Cause => ({
+  atMs: clock(),
+  requestId: id,
+  workspaceId: (caller as Caller).workspaceId,
+});
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
 function create(handle: Handle, services: Services, request: FastifyRequest): Promise<Answer> {

@@ -83,7 +83,7 @@ test('a stream ends when its workspace is deleted', async (t) => {
   const { store, open } = await start(t);
   const { key, workspaceId } = await store.addWorkspace('second', true);
   const reader = await open(key);
-  await store.change((sql) => deleteWorkspace(sql, workspaceId));
+  await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
   await reader.untilEnded();
   await untilNoneIsOpen(store);
 });

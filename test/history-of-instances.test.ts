@@ -43,7 +43,8 @@ suite('the history that several instances write', { skip: whyNoPostgres() }, () 
     const reading = Array.from({ length: readers }, () => follow(instances, seeded, random, () => isWritten));
     const joining = join(instances, random, () => isWritten);
     const writing = load(instances, { clients: writers, requests: writes }, async (instance, n) => {
-      if (n === writes / 3) await third.change((sql) => deleteWorkspace(sql, other.workspaceId));
+      if (n === writes / 3)
+        await third.change((sql) => deleteWorkspace(sql, other.workspaceId), other.workspaceId);
       if (n === writes / 2) await second.change((sql) => reset(sql));
       return send(instance, requests[n] as Request);
     });

@@ -157,7 +157,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     });
     // Few enough are left that guesses at a key, which they are then, stay within their limit.
     while (sent < 160) await sleep(1);
-    await instances[1].change((sql) => deleteWorkspace(sql, workspaceId));
+    await instances[1].change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
     const answers = await writing;
     for (const { status } of answers) assert.ok([201, 400, 401].includes(status), String(status));
     // An instance may have saved the account of the key once more, which it forgets the next day.
@@ -199,7 +199,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
           await placeOrder(sql, workspaceId, {});
           acting ??= action();
           await untilOneWaits(first.db);
-        });
+        }, workspaceId);
         await acting;
       };
       return { first, second, key, workspaceId, orders, placingMeanwhile };
@@ -207,7 +207,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
 
     test(`${kind} that is being placed when its workspace is deleted goes with it`, async (t) => {
       const { second, workspaceId, orders, placingMeanwhile } = await start(t);
-      await placingMeanwhile(() => second.change((sql) => deleteWorkspace(sql, workspaceId)));
+      await placingMeanwhile(() => second.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId));
       assert.deepEqual(await orders(), []);
       assert.deepEqual(await second.db.read`select id from workspaces where id = ${workspaceId}`, []);
     });
@@ -218,7 +218,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
         second.change(async (sql) => {
           await clearWorkspace(sql, workspaceId);
           await seedWorkspace(sql, workspaceId);
-        }),
+        }, workspaceId),
       );
       assert.deepEqual(await orders(), [[1], [2], [3], [4], [5], [6], [7], [8]]);
     });
@@ -230,7 +230,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
         await deleteWorkspace(sql, workspaceId);
         placing ??= second.call('POST', '/store/orders', { key, body: {} });
         await untilOneWaits(first.db);
-      });
+      }, workspaceId);
       assert.equal((await placing)?.status, 401);
       assert.deepEqual(await orders(), []);
       assert.deepEqual(

@@ -126,7 +126,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
     await filledTables(store.db.read, workspaceId),
     tables.map(({ name }) => name),
   );
-  await store.change((sql) => deleteWorkspace(sql, workspaceId));
+  await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
   assert.deepEqual(await filledTables(store.db.read, workspaceId), []);
 });
 
@@ -148,9 +148,9 @@ test('a reset leaves what gives access to a workspace: its keys, their limits, a
 
 test('a large workspace is thinned out in transactions of 10,000 rows', async (t) => {
   const store = await startPetstore(t);
-  await addPets(store.db, 1, 25_000, { atMs: store.nowMs }, () => {});
+  await addPets(store.db, 1, 25_000, { atMs: store.nowMs, workspaceId: 1 }, () => {});
   const { writes } = store.db.counts;
-  await thinOut(store.db, { id: 1, name: 'first' }, { atMs: store.nowMs });
+  await thinOut(store.db, { id: 1, name: 'first' }, { atMs: store.nowMs, workspaceId: 1 });
   assert.equal(store.db.counts.writes - writes, 2);
   assert.deepEqual(await store.db.read`select min(id), max(id) from pets`, [[20_001, 25_020]]);
 });

@@ -16,7 +16,7 @@ export function seedCommand(): Command {
       const bar = progressBar(options.pets);
       await withStorage(async (db) => {
         const { id } = await workspaceNamed(db.read, options.workspace);
-        await addPets(db, id, options.pets, { atMs: startedMs }, bar);
+        await addPets(db, id, options.pets, { atMs: startedMs, workspaceId: id }, bar);
       });
       const seconds = (Date.now() - startedMs) / 1000;
       console.log(`Added ${options.pets} pets to ${options.workspace} in ${seconds.toFixed(1)} s.`);

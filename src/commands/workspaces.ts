@@ -70,12 +70,12 @@ export function workspacesCommand(): Command {
           const lost = await contentOf(db.read, name, contentKinds);
           await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
         }
-        await thinOut(db, workspace, cause());
+        await thinOut(db, workspace, cause(workspace.id));
         await db.write(async (sql) => {
           await assertStillThere(sql, workspace);
           await clearWorkspace(sql, workspace.id);
           await seedWorkspace(sql, workspace.id);
-        }, cause());
+        }, cause(workspace.id));
       });
       console.log(`Workspace ${name} holds the demonstration data again.`);
     });
@@ -92,11 +92,11 @@ export function workspacesCommand(): Command {
           throw new Error(`There is no workspace ${name}. "workspaces list" shows all workspaces.`);
         if (!options.yes)
           await confirm(`Delete workspace ${name} with all it holds (${await contentOf(db.read, name)})?`);
-        await thinOut(db, workspace, cause());
+        await thinOut(db, workspace, cause(workspace.id));
         await db.write(async (sql) => {
           await assertStillThere(sql, workspace);
           await deleteWorkspace(sql, workspace.id);
-        }, cause());
+        }, cause(workspace.id));
       });
       console.log(`Workspace ${name} is deleted.`);
     });
@@ -112,7 +112,7 @@ async function contentOf(sql: Sql, name: string, some?: readonly Counted[]): Pro
 }
 
 /** A command changes something, not a request. */
-const cause = () => ({ atMs: Date.now() });
+const cause = (workspaceId?: number) => ({ atMs: Date.now(), workspaceId });
 
 /** Commands that need the stores load them when they run, so that the others answer at once. */
 const loadSeed = () => import('../demo/seed.ts');

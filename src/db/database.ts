@@ -6,6 +6,11 @@ export interface Cause {
   atMs: number;
   /** The request that causes it, if one does. */
   requestId?: string;
+  /**
+   * The workspace that it changes, and no other. Such a transaction has the workspace to itself, or shares it with others that
+   * came before it. Undefined: one that it makes.
+   */
+  workspaceId: number | undefined;
 }
 
 /** A transaction that records what it changes. */
@@ -18,7 +23,10 @@ export interface Transaction extends Sql {
   atEnd<Item>(work: EndWork<Item>, item: Item): void;
 }
 
-/** Work for the end of a transaction. It must not fail for a reason that lies in one item. */
+/**
+ * Work for the end of a transaction. It must not fail for a reason that lies in one item, and sends its statements at once,
+ * without waiting for the answer of one, so that the commit travels with them.
+ */
 export type EndWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;
 
 /** What an engine has done since it was opened. */

@@ -18,12 +18,9 @@ export class Ending {
 
   /** Does the work, and returns how many items there were. */
   async run(sql: Sql): Promise<number> {
-    let count = 0;
-    for (const [work, items] of this.#items) {
-      await work(sql, items);
-      count += items.length;
-    }
-    return count;
+    const all = [...this.#items];
+    await Promise.all(all.map(([work, items]) => work(sql, items)));
+    return all.reduce((count, [, items]) => count + items.length, 0);
   }
 }
 

@@ -12,6 +12,7 @@ const races = new Set([
   '23505' /* unique_violation */,
 ]);
 const foreignKeyViolation = '23503';
+const inFailedTransaction = '25P02';
 
 /** Error classes and codes that mean a problem of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const unavailableClasses = new Set([
@@ -35,6 +36,10 @@ const unavailableCodes = new Set([
  */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
+
+/** Whether a statement failed only because one before it in its transaction did. */
+export const isAborted = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === inFailedTransaction;
 
 /**
  * Runs `action` of the client library. Turns failures of the server into StorageUnavailableError, also errors that did not

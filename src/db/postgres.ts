@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryArrayConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
-import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
+import { type Cause, type Database, newCounts, type StorageCounts, type Transaction } from './database.ts';
 import { Ending, transaction } from './end-work.ts';
-import { attempt, isRace, toFinalError } from './postgres-errors.ts';
+import { GroupedWrites, type PendingWrite } from './grouped-writes.ts';
+import { lockChanges } from './lock.ts';
+import { attempt, isAborted, isRace, toFinalError } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
 
@@ -13,6 +15,10 @@ const connectMs = 3_000;
 const silenceMs = 10_000;
 const readers = 4;
 const writers = 8;
+/** At most so many writes share one transaction. */
+const maxGroupSize = 64;
+/** So many writes of a workspace may wait. */
+const maxWaiting = 10_000;
 /** How often a transaction that loses races is tried. */
 const maxAttempts = 10;
 /** Statements with more values hold lists, whose text differs with each length; they are not kept prepared. */
@@ -55,12 +61,17 @@ class PostgresDatabase implements Database {
   // Writes may wait for rows locked by other writes. Reads have connections of their own, so they do not wait for writes.
   readonly #readers: Pool;
   readonly #writers: Pool;
+  readonly #writes: GroupedWrites;
   #closing: Promise<unknown> | undefined;
 
   constructor(settings: PoolConfig, deadlineMs: number) {
     this.#deadlineMs = deadlineMs;
     this.#readers = openPool(settings, readers);
     this.#writers = openPool(settings, writers);
+    this.#writes = new GroupedWrites({
+      ...{ maxRunning: writers, maxGroupSize, maxWaiting, deadlineMs },
+      run: (group) => this.#commit(group),
+    });
     this.read = async (template, ...values) => {
       this.counts.reads++;
       this.counts.statements++;
@@ -73,67 +84,78 @@ class PostgresDatabase implements Database {
     };
   }
 
-  /** Runs `work` again if it lost a race, after a random pause that grows, so that the same transactions do not meet again. */
-  async write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
+  write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
     this.counts.writes++;
+    return this.#writes.add(work, cause);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#writes
+      .finish()
+      .then(() => Promise.all([this.#readers.end(), this.#writers.end()]));
+    return this.#closing.then(() => undefined);
+  }
+
+  /**
+   * Commits a group and settles its writes. If it lost a race, it runs again, each write alone, after a random pause that grows,
+   * so that the same transactions do not meet again.
+   */
+  async #commit(group: PendingWrite[]): Promise<void> {
     const endMs = performance.now() + this.#deadlineMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#transaction(work, cause, endMs);
+        const settle = await this.#transaction(group, endMs);
+        for (const answer of settle) answer();
+        return;
       } catch (error) {
-        if (!isRace(error) || attempt === maxAttempts || performance.now() >= endMs) {
-          throw this.#final(error);
+        const isOver = attempt === maxAttempts || performance.now() >= endMs;
+        if (!isRace(error) || isOver) {
+          const final = this.#final(error);
+          for (const { reject } of group) reject(final);
+          return;
         }
         this.counts.reruns++;
+        if (group.length > 1) {
+          for (const write of group) await this.#commit([write]);
+          return;
+        }
         await sleep(Math.random() * Math.min(5 * 2 ** attempt, 200));
       }
     }
   }
 
-  close(): Promise<void> {
-    this.#closing ??= Promise.all([this.#readers.end(), this.#writers.end()]);
-    return this.#closing.then(() => undefined);
-  }
-
-  async #transaction<T>(
-    work: (sql: Transaction) => Promise<T>,
-    cause: Cause | undefined,
-    endMs: number,
-  ): Promise<T> {
+  /**
+   * Runs the writes of a group in one transaction. Each of several has a savepoint of its own, so that a refused write does
+   * not affect the others. They share one ending. Returns what settles them, once the commit is on disk.
+   */
+  async #transaction(group: PendingWrite[], endMs: number): Promise<(() => void)[]> {
     const client = await attempt(() => this.#writers.connect());
-    const run = (statement: Statement) => {
-      this.counts.statements++;
-      const query: TimedQuery = {
-        ...statement,
-        query_timeout: Math.max(1, Math.ceil(endMs - performance.now())),
-      };
-      return attempt(() => client.query<Row>(query));
-    };
-    let begun: Promise<unknown> | undefined;
-    const begin = () => {
-      begun = run({ text: 'begin isolation level read committed', rowMode: 'array' });
-      return begun;
-    };
+    const session = new Session(client, this.#statements, this.counts, endMs, group[0]?.cause?.workspaceId);
     try {
-      const sql: Sql = async (template, ...values) => {
-        // Both are sent before either is answered.
-        const [, { rows }] = await Promise.all([
-          begun ?? begin(),
-          run(this.#statements.of(template, values)),
-        ]);
-        return rows;
-      };
+      const settle: (() => void)[] = [];
       const ending = new Ending();
-      const result = await work(transaction(sql, cause, ending));
-      const records = await ending.run(sql);
-      if (begun) await commit(run);
+      for (const { work, cause, resolve, reject } of group) {
+        const own = new Ending();
+        if (group.length > 1) session.send('savepoint one_write');
+        try {
+          const value = await work(transaction(session.sql, cause, own));
+          ending.join(own);
+          settle.push(() => resolve(value));
+        } catch (error) {
+          if (group.length === 1 || isRace(error) || error instanceof StorageUnavailableError) throw error;
+          session.send('rollback to one_write');
+          settle.push(() => reject(error));
+        }
+        if (group.length > 1) session.send('release one_write');
+      }
+      const recorded = ending.run(session.sql);
+      const [records] = await Promise.all([recorded, session.commit()]);
       client.release();
       this.counts.commits++;
       this.counts.records += records;
-      return result;
+      return settle;
     } catch (error) {
-      if (begun) await rollBack(client);
-      else client.release();
+      await session.rollBack();
       throw error;
     }
   }
@@ -145,20 +167,80 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** PostgreSQL answers `commit` with a rollback if a statement of the transaction failed. */
-async function commit(run: (statement: Statement) => Promise<{ command: string }>): Promise<void> {
-  const { command } = await run({ text: 'commit', rowMode: 'array' });
-  if (command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back.');
-}
+/** One transaction on a connection. It begins with its first statement, and sends each without waiting for the one before. */
+class Session {
+  readonly #client: PoolClient;
+  readonly #statements: Statements;
+  readonly #counts: StorageCounts;
+  readonly #endMs: number;
+  readonly #workspaceId: number | undefined;
+  #hasBegun = false;
+  /** Why statements fail that were sent after the one that failed. */
+  #failure: unknown = new Error('The transaction was rolled back.');
 
-/** Rolls back and returns the connection to the pool. A connection that does not answer is closed, which rolls back, too. */
-async function rollBack(client: PoolClient): Promise<void> {
-  try {
-    const query: TimedQuery = { text: 'rollback', rowMode: 'array', query_timeout: connectMs };
-    await client.query(query);
-    client.release();
-  } catch {
-    client.release(true);
+  constructor(
+    client: PoolClient,
+    statements: Statements,
+    counts: StorageCounts,
+    endMs: number,
+    workspaceId: number | undefined,
+  ) {
+    this.#client = client;
+    this.#statements = statements;
+    this.#counts = counts;
+    this.#endMs = endMs;
+    this.#workspaceId = workspaceId;
+  }
+
+  readonly sql: Sql = async (template, ...values) => {
+    this.#begin();
+    return (await this.#run(this.#statements.of(template, values))).rows;
+  };
+
+  /** Sends a statement whose failure shows in those after it. */
+  send(text: string): void {
+    this.#begin();
+    void this.#run({ text, rowMode: 'array' }).catch(() => {});
+  }
+
+  /** PostgreSQL answers `commit` with a rollback if a statement of the transaction failed. */
+  async commit(): Promise<void> {
+    if (!this.#hasBegun) return;
+    const { command } = await this.#run({ text: 'commit', rowMode: 'array' });
+    if (command !== 'COMMIT') throw this.#failure;
+  }
+
+  /** Rolls back and returns the connection to the pool. A connection that does not answer is closed, which rolls back, too. */
+  async rollBack(): Promise<void> {
+    try {
+      const query: TimedQuery = { text: 'rollback', rowMode: 'array', query_timeout: connectMs };
+      if (this.#hasBegun) await this.#client.query(query);
+      this.#client.release();
+    } catch {
+      this.#client.release(true);
+    }
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.send('begin isolation level read committed');
+    // Whoever changes a workspace has it to itself, so the order of other locks within a group does not matter.
+    if (this.#workspaceId !== undefined) void lockChanges(this.sql, this.#workspaceId).catch(() => {});
+  }
+
+  async #run(statement: Statement) {
+    this.#counts.statements++;
+    const query: TimedQuery = {
+      ...statement,
+      query_timeout: Math.max(1, Math.ceil(this.#endMs - performance.now())),
+    };
+    try {
+      return await attempt(() => this.#client.query<Row>(query));
+    } catch (error) {
+      if (!isAborted(error)) this.#failure = error;
+      throw this.#failure;
+    }
   }
 }
 

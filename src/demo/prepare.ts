@@ -32,6 +32,6 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
       inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
       return key;
     },
-    { atMs: nowMs },
+    { atMs: nowMs, workspaceId: undefined },
   );
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import type { Sql } from '../db/sql.ts';
+import type { Row, Sql } from '../db/sql.ts';
 import { withoutKeys } from '../redact.ts';
 import type { EventType } from './types.ts';
 
@@ -75,22 +75,22 @@ async function write(sql: Sql, events: Recorded[]): Promise<void> {
   const byWorkspace = [...Map.groupBy(events, ({ workspaceId }) => workspaceId)];
   // Always in the same order, so that two transactions do not wait for each other.
   byWorkspace.sort(([a], [b]) => a - b);
-  for (const [workspaceId, own] of byWorkspace) {
-    const count = own.length;
-    const statements = [
-      sql`
-        insert into sequences (workspace_id, kind, last_id)
-        select id, 'events', ${count} from workspaces where id = ${workspaceId}
-        on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id`,
-      ...own.map(
-        ({ type, atMs, requestId, data, previous }, i) => sql`
-          insert into events (workspace_id, id, type, created_at_ms, request_id, data, previous)
-          select workspace_id, last_id - ${count - 1 - i}, ${type}, ${atMs}, ${requestId ?? null}, ${data},
-            ${previous ?? null}
-          from sequences where workspace_id = ${workspaceId} and kind = 'events'`,
-      ),
-    ];
-    // None needs the answer of another, so they travel together.
-    await Promise.all(statements);
-  }
+  await Promise.all(byWorkspace.flatMap(([workspaceId, own]) => writeTo(sql, workspaceId, own)));
+}
+
+function writeTo(sql: Sql, workspaceId: number, events: Recorded[]): Promise<Row[]>[] {
+  const count = events.length;
+  return [
+    sql`
+      insert into sequences (workspace_id, kind, last_id)
+      select id, 'events', ${count} from workspaces where id = ${workspaceId}
+      on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id`,
+    ...events.map(
+      ({ type, atMs, requestId, data, previous }, i) => sql`
+        insert into events (workspace_id, id, type, created_at_ms, request_id, data, previous)
+        select workspace_id, last_id - ${count - 1 - i}, ${type}, ${atMs}, ${requestId ?? null}, ${data},
+          ${previous ?? null}
+        from sequences where workspace_id = ${workspaceId} and kind = 'events'`,
+    ),
+  ];
 }

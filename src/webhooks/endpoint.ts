@@ -241,7 +241,7 @@ export class Endpoint {
     const wasEnabled = this.#settings.enabled;
     for (;;) {
       try {
-        this.#settings = await db.write(write, { atMs: clock() });
+        this.#settings = await db.write(write, { atMs: clock(), workspaceId: this.webhook.workspaceId });
         this.#tell(result, wasEnabled);
         return true;
       } catch (error) {

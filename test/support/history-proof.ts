@@ -45,7 +45,7 @@ async function proveHistory(store: Petstore, steps: Step[]): Promise<Event[]> {
     for (const step of steps) await proof.take(step);
     return proof.events;
   } finally {
-    await store.change((sql) => deleteWorkspace(sql, workspaceId));
+    await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
   }
 }
 
@@ -106,12 +106,12 @@ class HistoryProof {
   async #command(command: 'reset' | 'clear' | 'add pets'): Promise<void> {
     const { db, nowMs } = this.#store;
     if (command === 'add pets') {
-      await addPets(db, this.#workspaceId, 3, { atMs: nowMs }, () => {});
+      await addPets(db, this.#workspaceId, 3, { atMs: nowMs, workspaceId: this.#workspaceId }, () => {});
     } else {
       await this.#store.change(async (sql) => {
         await clearWorkspace(sql, this.#workspaceId);
         if (command === 'reset') await seedWorkspace(sql, this.#workspaceId);
-      });
+      }, this.#workspaceId);
     }
   }
 

@@ -132,9 +132,9 @@ export class Petstore {
     });
   }
 
-  /** Runs `work` in a transaction that records what it changes. */
-  change<T>(work: (sql: Transaction) => Promise<T>): Promise<T> {
-    return this.db.write(work, { atMs: this.nowMs });
+  /** Runs `work` in a transaction that records what it changes in a workspace, the first or another one. */
+  change<T>(work: (sql: Transaction) => Promise<T>, workspaceId: number | undefined = 1): Promise<T> {
+    return this.db.write(work, { atMs: this.nowMs, workspaceId });
   }
 
   /** A further workspace and a key to it. */

@@ -100,7 +100,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
       `${(error as Error).message}\nAfter the seeded state, the last of these failed:\n${lines}`,
     );
   } finally {
-    await store.change((sql) => deleteWorkspace(sql, workspaceId));
+    await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
   }
 }
 
