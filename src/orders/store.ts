@@ -46,11 +46,14 @@ export async function getOrder(sql: Sql, workspaceId: number, id: number): Promi
 export async function placeOrder(sql: Transaction, workspaceId: number, order: Order): Promise<StoredOrder> {
   const { petId, quantity, shipDate, complete } = withDefaults(order);
   const taken = petId === undefined ? undefined : await takeUnits(sql, workspaceId, petId, quantity);
-  const id = await allocateIds(sql, workspaceId, 'orders');
-  const [row] = await sql`
-    insert into orders (workspace_id, id, pet_id, quantity, ship_date, complete)
-    values (${workspaceId}, ${id}, ${petId ?? null}, ${quantity}, ${shipDate ?? null}, ${Number(complete)})
-    returning id, pet_id, quantity, ship_date, complete`;
+  const [, [row]] = await Promise.all([
+    allocateIds(sql, workspaceId, 'orders'),
+    sql`
+      insert into orders (workspace_id, id, pet_id, quantity, ship_date, complete)
+      select workspace_id, last_id, ${petId ?? null}, ${quantity}, ${shipDate ?? null}, ${Number(complete)}
+      from sequences where workspace_id = ${workspaceId} and kind = 'orders'
+      returning id, pet_id, quantity, ship_date, complete`,
+  ]);
   const placed = toOrder(row as Row);
   record(sql, workspaceId, 'order.placed', placed);
   if (taken) await settleStock(sql, workspaceId, taken.pet, taken.stock);

@@ -123,28 +123,20 @@ async function restartSequences(sql: Sql, workspaceId: number, some: readonly Ki
 }
 
 /**
- * The first of `count` new ids, taken in the transaction that uses them. No id is used twice. Throws
- * `unauthorized` if the workspace was deleted while a request on it was under way.
+ * The first of `count` new ids, taken in the transaction that uses them. No id is used twice. A statement that is sent with this
+ * one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted while a request on it was under
+ * way.
  */
 export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
-  const [known] = await sql`
-    update sequences set last_id = last_id + ${count}
-    where workspace_id = ${workspaceId} and kind = ${kind} returning last_id`;
-  const [row] = known ? [known] : await startSequence(sql, workspaceId, kind, count);
-  if (!row) throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
-  return Number(row[0]) - count + 1;
-}
-
-/**
- * Starts the sequence of a kind that is newer than the workspace, and returns the last of its first `count` ids. No row if
- * the workspace was deleted. If it is deleted meanwhile, the foreign key breaks and the transaction runs again.
- */
-function startSequence(sql: Sql, workspaceId: number, kind: Kind, count: number): Promise<Row[]> {
-  return sql`
+  // A workspace may be older than a kind of rows, and has no sequence for it then. If it is deleted meanwhile, the foreign key
+  // breaks and the transaction runs again.
+  const [row] = await sql`
     insert into sequences (workspace_id, kind, last_id)
     select id, ${kind}, ${count} from workspaces where id = ${workspaceId}
     on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id
     returning last_id`;
+  if (!row) throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
+  return Number(row[0]) - count + 1;
 }
 
 const toWorkspace = ([id, name, createdAtMs]: Row): Workspace => ({
