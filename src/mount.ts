@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Cause, Database, Transaction } from './db/database.ts';
+import { partOf } from './db/end-work.ts';
 import type { Sql } from './db/sql.ts';
 import type { Streams } from './events/streams.ts';
 import type { Fields } from './field-names.ts';
@@ -133,7 +134,7 @@ function create(handle: Handle, services: Services, request: FastifyRequest): Pr
   const cover = request.operation?.hasSecret ? sealing(services.installation) : undefined;
   const attempt = { workspaceId, keyId, text, fingerprint, nowMs: services.clock(), cover };
   return withoutTwin(services.inFlight, ownKey(attempt), () =>
-    services.db.write((sql) => once(sql, attempt, () => handle(sql)), causeOf(services, request)),
+    services.db.write((sql) => once(sql, attempt, () => handle(partOf(sql))), causeOf(services, request)),
   );
 }
 

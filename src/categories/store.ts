@@ -28,14 +28,16 @@ export async function createCategory(
   workspaceId: number,
   category: NewCategory,
 ): Promise<Category> {
-  const [, [row]] = await Promise.all([
-    allocateIds(sql, workspaceId, 'categories'),
-    sql`
-      insert into categories (workspace_id, id, name, description)
-      select workspace_id, last_id, ${category.name}, ${category.description ?? null}
-      from sequences where workspace_id = ${workspaceId} and kind = 'categories'
-      returning id, name, description`,
-  ]);
+  const [, [row]] = await sql.last(
+    Promise.all([
+      allocateIds(sql, workspaceId, 'categories'),
+      sql`
+        insert into categories (workspace_id, id, name, description)
+        select workspace_id, last_id, ${category.name}, ${category.description ?? null}
+        from sequences where workspace_id = ${workspaceId} and kind = 'categories'
+        returning id, name, description`,
+    ]),
+  );
   const created = toCategory(row as Row);
   record(sql, workspaceId, 'category.created', created);
   return created;

@@ -21,6 +21,11 @@ export interface Transaction extends Sql {
    * that share its commit. So the rows that `work` locks are locked last, and for the shortest time.
    */
   atEnd<Item>(work: EndWork<Item>, item: Item): void;
+  /**
+   * Says that the statements whose answers are awaited here are the last ones, so that another write may send its own before
+   * these are answered.
+   */
+  last<Answers>(answers: Promise<Answers>): Promise<Answers>;
 }
 
 /**

@@ -24,9 +24,30 @@ export class Ending {
   }
 }
 
-/** A transaction that runs statements with `sql` and leaves its items to `ending`. */
-export function transaction(sql: Sql, cause: Cause | undefined, ending: Ending): Transaction {
-  const run: Sql = (template, ...values) => sql(template, ...values);
+/** A transaction that runs statements with `sql` and leaves its items to `ending`. `sentLast` is called with its last statements. */
+export function transaction(
+  sql: Sql,
+  cause: Cause | undefined,
+  ending: Ending,
+  sentLast: () => void = () => {},
+): Transaction {
+  let isSent = false;
+  const run: Sql = (template, ...values) => {
+    if (isSent) throw new Error('A write sends statements after those that it called the last.');
+    return sql(template, ...values);
+  };
   const atEnd = (work: EndWork<unknown>, item: unknown) => ending.add(work, item);
-  return Object.assign(run, { cause, atEnd }) as Transaction;
+  const last = <Answers>(answers: Promise<Answers>) => {
+    isSent = true;
+    sentLast();
+    return answers;
+  };
+  return Object.assign(run, { cause, atEnd, last }) as Transaction;
+}
+
+/** The same transaction for a part of its work, after which more follows. */
+export function partOf(sql: Transaction): Transaction {
+  const run: Sql = (template, ...values) => sql(template, ...values);
+  const { cause, atEnd } = sql;
+  return Object.assign(run, { cause, atEnd, last: <Answers>(answers: Promise<Answers>) => answers });
 }

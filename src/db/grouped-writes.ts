@@ -1,5 +1,8 @@
 import { StorageUnavailableError } from '../errors.ts';
 import type { Cause, Transaction } from './database.ts';
+import { Ending, transaction } from './end-work.ts';
+import { isRace } from './postgres-errors.ts';
+import type { Sql } from './sql.ts';
 
 /** A write that waits for its turn. */
 export interface PendingWrite {
@@ -104,3 +107,73 @@ export class GroupedWrites {
 }
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** One of several writes failed, and the others with it. */
+export class RefusedError extends Error {}
+
+/** How the writes of a group are settled after the commit. */
+type Settle = () => void;
+
+/** Where a group runs. */
+interface Session {
+  sql: Sql;
+  /** Sends a statement whose failure shows in those after it. */
+  send(text: string): void;
+}
+
+/**
+ * Runs writes in a transaction that they share. Each begins when the one before has sent its last statements. If one of several fails,
+ * throws what is not its fault, or else RefusedError.
+ */
+export async function runTogether(
+  group: PendingWrite[],
+  { sql }: Session,
+  ending: Ending,
+): Promise<Settle[]> {
+  const results = [];
+  for (const { work, cause } of group) {
+    const own = new Ending();
+    const { promise: isSent, resolve: sentLast } = Promise.withResolvers<void>();
+    const result = work(transaction(sql, cause, own, sentLast)).then((value) => ({ value, own }));
+    results.push(result);
+    void result.catch(() => {}).finally(sentLast);
+    await isSent;
+  }
+  const settled = await Promise.allSettled(results);
+  const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (errors.length > 0) throw group.length === 1 ? errors[0] : (errors.find(isOfAll) ?? new RefusedError());
+  return Promise.all(
+    results.map(async (result, i) => {
+      const { value, own } = await result;
+      ending.join(own);
+      return () => group[i]?.resolve(value);
+    }),
+  );
+}
+
+/** Runs writes one after another, each in a savepoint of its own, so that one that fails does not affect the others. */
+export async function runCarefully(
+  group: PendingWrite[],
+  { sql, send }: Session,
+  ending: Ending,
+): Promise<Settle[]> {
+  const settle: Settle[] = [];
+  for (const { work, cause, resolve, reject } of group) {
+    const own = new Ending();
+    send('savepoint one_write');
+    try {
+      const value = await work(transaction(sql, cause, own));
+      ending.join(own);
+      settle.push(() => resolve(value));
+    } catch (error) {
+      if (isOfAll(error)) throw error;
+      send('rollback to one_write');
+      settle.push(() => reject(error));
+    }
+    send('release one_write');
+  }
+  return settle;
+}
+
+/** Whether an error is not one write's alone. */
+const isOfAll = (error: unknown) => isRace(error) || error instanceof StorageUnavailableError;

@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts';
+import { partOf } from '../db/end-work.ts';
 import type { Row, Sql } from '../db/sql.ts';
 import { withoutKeys } from '../redact.ts';
 import type { EventType } from './types.ts';
@@ -63,8 +64,7 @@ function differences(before: Fields, after: Fields): Fields | undefined {
 
 /** The same transaction without a history, for changes that one event tells together. */
 export function unrecorded(sql: Transaction): Transaction {
-  const run: Sql = (template, ...values) => sql(template, ...values);
-  return Object.assign(run, { cause: sql.cause, atEnd: () => {} });
+  return Object.assign(partOf(sql), { atEnd: () => {} });
 }
 
 /**

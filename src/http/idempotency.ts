@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { batchSize, inBatches } from '../db/batches.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import { withDocumentedNames } from '../field-names.ts';
@@ -40,7 +40,7 @@ export const ownKey = ({ keyId, text }: Pick<Attempt, 'keyId' | 'text'>) => `${k
  * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`.
  * All of it happens in the transaction behind `sql`, so a refused request leaves the key unused.
  */
-export async function once(sql: Sql, attempt: Attempt, run: () => Promise<Answer>): Promise<Answer> {
+export async function once(sql: Transaction, attempt: Attempt, run: () => Promise<Answer>): Promise<Answer> {
   const { workspaceId, text, fingerprint, nowMs } = attempt;
   const key = ownKey(attempt);
   const forgottenMs = nowMs - rememberMs;
@@ -60,10 +60,10 @@ export async function once(sql: Sql, attempt: Attempt, run: () => Promise<Answer
   const answer = await run();
   const body =
     answer.body === undefined ? null : (attempt.cover?.hide(answer.body, placeOf(attempt)) ?? answer.body);
-  await sql`
+  await sql.last(sql`
     update idempotency_keys
     set status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${body}
-    where workspace_id = ${workspaceId} and key = ${key}`;
+    where workspace_id = ${workspaceId} and key = ${key}`);
   return answer;
 }
 

@@ -41,14 +41,15 @@ export async function getPet(sql: Sql, workspaceId: number, id: number): Promise
 export async function createPet(sql: Transaction, workspaceId: number, pet: NewPet): Promise<Pet> {
   const status = pet.status ?? 'available';
   const stock = status === 'sold' ? 0 : 1;
-  // They travel together.
-  const [id] = await Promise.all([
-    allocateIds(sql, workspaceId, 'pets'),
-    sql`
-      insert into pets (workspace_id, id, name, category_id, status, stock)
-      select workspace_id, last_id, ${pet.name}, ${pet.categoryId}, ${status}, ${stock}
-      from sequences where workspace_id = ${workspaceId} and kind = 'pets'`.catch(refuseCategory),
-  ]);
+  const [id] = await sql.last(
+    Promise.all([
+      allocateIds(sql, workspaceId, 'pets'),
+      sql`
+        insert into pets (workspace_id, id, name, category_id, status, stock)
+        select workspace_id, last_id, ${pet.name}, ${pet.categoryId}, ${status}, ${stock}
+        from sequences where workspace_id = ${workspaceId} and kind = 'pets'`.catch(refuseCategory),
+    ]),
+  );
   const created = toPet([id, pet.name, pet.categoryId, status]);
   record(sql, workspaceId, 'pet.created', created);
   return created;

@@ -1,0 +1,91 @@
+import type { PoolClient } from 'pg';
+import type { StorageCounts } from './database.ts';
+import { lockChanges } from './lock.ts';
+import { attempt, isAborted } from './postgres-errors.ts';
+import type { Statement, Statements } from './postgres-statements.ts';
+import type { Row, Sql } from './sql.ts';
+
+/** How long a connection may take to roll back. */
+const rollBackMs = 3_000;
+
+/** The published types lack the timeout that a query may have. */
+interface TimedQuery extends Statement {
+  query_timeout: number;
+}
+
+/** One transaction on a connection. It begins with its first statement, and sends each without waiting for the one before. */
+export class Session {
+  readonly #client: PoolClient;
+  readonly #statements: Statements;
+  readonly #counts: StorageCounts;
+  readonly #endMs: number;
+  readonly #workspaceId: number | undefined;
+  #hasBegun = false;
+  /** Why statements fail that were sent after the one that failed. */
+  #failure: unknown = new Error('The transaction was rolled back.');
+
+  constructor(
+    client: PoolClient,
+    statements: Statements,
+    counts: StorageCounts,
+    endMs: number,
+    workspaceId: number | undefined,
+  ) {
+    this.#client = client;
+    this.#statements = statements;
+    this.#counts = counts;
+    this.#endMs = endMs;
+    this.#workspaceId = workspaceId;
+  }
+
+  readonly sql: Sql = async (template, ...values) => {
+    this.#begin();
+    return (await this.#run(this.#statements.of(template, values))).rows;
+  };
+
+  /** Sends a statement whose failure shows in those after it. */
+  readonly send = (text: string): void => {
+    this.#begin();
+    void this.#run({ text, rowMode: 'array' }).catch(() => {});
+  };
+
+  /** PostgreSQL answers `commit` with a rollback if a statement of the transaction failed. */
+  async commit(): Promise<void> {
+    if (!this.#hasBegun) return;
+    const { command } = await this.#run({ text: 'commit', rowMode: 'array' });
+    if (command !== 'COMMIT') throw this.#failure;
+  }
+
+  /** Rolls back and returns the connection to the pool. A connection that does not answer is closed, which rolls back, too. */
+  async rollBack(): Promise<void> {
+    try {
+      const query: TimedQuery = { text: 'rollback', rowMode: 'array', query_timeout: rollBackMs };
+      if (this.#hasBegun) await this.#client.query(query);
+      this.#client.release();
+    } catch {
+      this.#client.release(true);
+    }
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.send('begin isolation level read committed');
+    // Whoever changes a workspace has it to itself, so the order of other locks within a group does not matter.
+    if (this.#workspaceId !== undefined) void lockChanges(this.sql, this.#workspaceId).catch(() => {});
+  }
+
+  async #run(statement: Statement) {
+    this.#counts.statements++;
+    const query: TimedQuery = {
+      ...statement,
+      query_timeout: Math.max(1, Math.ceil(this.#endMs - performance.now())),
+    };
+    try {
+      return await attempt(() => this.#client.query<Row>(query));
+    } catch (error) {
+      if (!isAborted(error)) this.#failure = error;
+      throw this.#failure;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { QueryArrayConfig } from 'pg';
+import { Fragment, flatten, type SqlValue } from './sql.ts';
+
+/** Statements with more values hold lists, whose text differs with each length; they are not kept prepared. */
+const maxPreparedValues = 16;
+
+export type Statement = QueryArrayConfig<SqlValue[]>;
+
+/** Statements by their template: the text for the server, and the name under which each connection keeps it prepared. */
+export class Statements {
+  readonly #byTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
+  readonly #names = new Map<string, string>();
+
+  of(template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Statement {
+    const known = this.#byTemplate.get(template);
+    if (known) return { ...known, values: values as SqlValue[], rowMode: 'array' };
+    const flat = flatten(template, values, (n) => `$${n}`);
+    if (flat.values.length > maxPreparedValues) return { ...flat, rowMode: 'array' };
+    const statement = { text: flat.text, name: this.#nameOf(flat.text) };
+    if (!values.some((value) => value instanceof Fragment)) this.#byTemplate.set(template, statement);
+    return { ...statement, values: flat.values, rowMode: 'array' };
+  }
+
+  #nameOf(text: string): string {
+    let name = this.#names.get(text);
+    if (!name) {
+      name = `petstore_${this.#names.size}`;
+      this.#names.set(text, name);
+    }
+    return name;
+  }
+}
