@@ -158,7 +158,7 @@ test('a large workspace is thinned out in transactions of 10,000 rows', async (t
 test('a workspace that is deleted while it is thinned out is missed', async (t) => {
   const store = await startPetstore(t);
   const workspace = { id: 1, name: 'first' };
-  await addPets(store.db, 1, 25_000, { atMs: store.nowMs }, () => {});
+  await addPets(store.db, 1, 25_000, { atMs: store.nowMs, workspaceId: 1 }, () => {});
   const db = Object.create(store.db, {
     write: {
       value: async (...write: Parameters<typeof store.db.write>) => {
@@ -167,7 +167,10 @@ test('a workspace that is deleted while it is thinned out is missed', async (t) 
       },
     },
   });
-  await assert.rejects(thinOut(db, workspace, { atMs: store.nowMs }), /no workspace first any more/);
+  await assert.rejects(
+    thinOut(db, workspace, { atMs: store.nowMs, workspaceId: 1 }),
+    /no workspace first any more/,
+  );
 });
 
 test('a workspace that is deleted while a request on it is under way takes nothing more', async (t) => {

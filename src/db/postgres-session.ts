@@ -1,12 +1,13 @@
 import type { PoolClient } from 'pg';
 import type { StorageCounts } from './database.ts';
-import { lockChanges } from './lock.ts';
 import { attempt, isAborted } from './postgres-errors.ts';
 import type { Statement, Statements } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
 
 /** How long a connection may take to roll back. */
 const rollBackMs = 3_000;
+/** Sets the locks of workspaces apart from other advisory locks in the same database. */
+const workspaceLocks = 0x9e75;
 
 /** The published types lack the timeout that a query may have. */
 interface TimedQuery extends Statement {
@@ -71,8 +72,15 @@ export class Session {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     this.send('begin isolation level read committed');
-    // Whoever changes a workspace has it to itself, so the order of other locks within a group does not matter.
-    if (this.#workspaceId !== undefined) void lockChanges(this.sql, this.#workspaceId).catch(() => {});
+    if (this.#workspaceId !== undefined) this.#lockWorkspace(this.#workspaceId);
+  }
+
+  /**
+   * Locks a workspace until the transaction ends. Whoever changes it has it to itself then, so the order in which a group locks rows
+   * does not matter. Ids with the same remainder only wait for each other.
+   */
+  #lockWorkspace(id: number): void {
+    void this.sql`select pg_advisory_xact_lock(${workspaceLocks}, ${id % 2 ** 31})`.catch(() => {});
   }
 
   async #run(statement: Statement) {
