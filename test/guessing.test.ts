@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../src/keys/key.ts';
-import { type Petstore, startPetstore } from './support/petstore.ts';
+import { ample, type Petstore, startPetstore } from './support/petstore.ts';
 
 const guesser = '203.0.113.7';
 /** What an address may send in a minute without a valid key. */
@@ -78,13 +78,16 @@ test('a key that is sent many times at once is looked up once, and one that is u
     return store.db.counts.reads - reads;
   };
   // Others read the pet, and what is kept of the address.
-  const many = (key: string) => Promise.all(Array.from({ length: 20 }, () => ask(store, key)));
+  const many = (key: string, length = 20) => Promise.all(Array.from({ length }, () => ask(store, key)));
   assert.equal(await readsOf(() => many(key)), 1 + 20 + 1, 'the key, twenty pets and the account');
   const unknown = generateKey();
   assert.equal(await readsOf(() => many(unknown)), 1 + 1, 'the key and the account');
   assert.equal(await readsOf(() => many(unknown)), 0);
   await many(unknown);
   assert.equal(await readsOf(() => many(unknown)), 0, 'nor beyond the limit');
+  // More than an address may send without a valid key and than may wait for a look-up.
+  const fresh = await store.addKey('enterprise', ample);
+  assert.deepEqual(new Set(await many(fresh.key, 2 * (perMinute + maxWaiting))), new Set([200]));
 });
 
 test('a key works within a second of its creation, though it was sent before', async (t) => {
