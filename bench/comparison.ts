@@ -3,12 +3,17 @@ import { parseArgs } from 'node:util';
 import { generator, type Load, type Result, send } from './load.ts';
 
 /** A load whose results are compared with those of others. */
-export interface Target extends Load {
+export type Target = (Load | OwnLoad) & {
   name: string;
   /** Least share of the first target's rate. */
   bar?: number;
   /** Most times the first target's p99. */
   p99Bar?: number;
+};
+
+/** A load that another program makes, and that needs no warm-up. */
+interface OwnLoad {
+  run(seconds: number): Promise<Result>;
 }
 
 export type Measured = Target & { results: Result[] };
@@ -18,18 +23,25 @@ export interface Effort {
   rounds: number;
   seconds: number;
   check: boolean;
+  against?: string | undefined;
 }
 
-/** The command line: `--rounds`, `--seconds`, `--check`, and numbers of the benchmark's own with their defaults. */
+/**
+ * The command line: `--rounds`, `--seconds`, `--check`, `--against` with a folder that holds another version of this project,
+ * and numbers of the benchmark's own with their defaults.
+ */
 export function readOptions<Name extends string>(
   defaults: Partial<Record<Name, number>> = {},
 ): Effort & Record<Name, number> {
   const numbers = { rounds: 5, seconds: 3, ...defaults } as Record<string, number>;
   const options = Object.fromEntries(Object.keys(numbers).map((name) => [name, { type: 'string' as const }]));
-  const parsed = parseArgs({ options: { ...options, check: { type: 'boolean' } } });
+  const parsed = parseArgs({
+    options: { ...options, check: { type: 'boolean' }, against: { type: 'string' } },
+  });
   const values: Record<string, string | boolean | undefined> = parsed.values;
   const read = Object.entries(numbers).map(([name, value]) => [name, Number(values[name] ?? value)]);
-  return { ...Object.fromEntries(read), check: values.check === true };
+  const { check, against } = parsed.values;
+  return { ...Object.fromEntries(read), check: check === true, against };
 }
 
 /** After so many requests V8 has compiled what serves them, whatever a server does. */
@@ -52,7 +64,7 @@ export async function compare(title: string, targets: Target[], effort: Effort):
   for (let round = 0; round < effort.rounds; round++) {
     // There and back, so that a machine that grows slower or faster favours none.
     const turn = round % 2 === 0 ? measured : measured.toReversed();
-    for (const target of turn) target.results.push(await send(target, effort.seconds));
+    for (const target of turn) target.results.push(await measure(target, effort.seconds));
   }
   console.log(`\n### ${title}\n\n${tableOf(measured)}`);
   const [first] = measured as [Measured];
@@ -64,8 +76,12 @@ export async function compare(title: string, targets: Target[], effort: Effort):
   return measured;
 }
 
+const measure = (target: Target, seconds: number) =>
+  'run' in target ? target.run(seconds) : send(target, seconds);
+
 /** Slow servers get half a minute. */
-async function warmUp(load: Load): Promise<void> {
+async function warmUp(load: Target): Promise<void> {
+  if ('run' in load) return;
   const { seconds, most } = warmUpSteps;
   let requests = 0;
   for (let step = 0; step < most && requests < warmUpRequests; step++) {

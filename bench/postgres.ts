@@ -1,41 +1,62 @@
 /**
- * One and two instances over PostgreSQL and Redis, and what each operation asks of both: `npm run bench:postgres`. It starts
- * servers of its own. With `--check` the run fails when reading a pet takes more than one statement or round trip.
+ * One and two instances over PostgreSQL and Redis beside pgbench, and what each operation asks of both engines:
+ * `npm run bench:postgres`. It starts servers of its own. `--against FOLDER` measures the version in another folder, too. With
+ * `--check` the run fails where a bar is missed.
  */
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../src/db/postgres.ts';
 import { seedWorkspace } from '../src/demo/seed.ts';
 import { createKey } from '../src/keys/store.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { freePort } from '../test/support/port.ts';
 import { PostgresCluster } from '../test/support/postgres-cluster.ts';
-import { compare, holdAtMost, introduce, median, readOptions } from './comparison.ts';
-import type { LoadRequest } from './load.ts';
+import {
+  compare,
+  holdAtLeast,
+  holdAtMost,
+  introduce,
+  type Measured,
+  markdownTable,
+  ratioOf,
+  readOptions,
+  type Target,
+} from './comparison.ts';
+import { get, type LoadRequest } from './load.ts';
+import { runPgbench } from './pgbench.ts';
 import { type Server, Servers, workspace } from './servers.ts';
 
 const effort = readOptions();
 const connections = 64;
+const workspaces = 16;
 /** Requests over which the questions of an operation are counted. */
-const countedRequests = 200;
+const countedRequests = 400;
+const metricsAgeMs = 1_100;
 const setupDeadlineMs = 60_000;
 
-async function prepareDatabase(url: string): Promise<string> {
+/** Makes workspaces with the demonstration data. Returns a key of each. */
+async function prepareDatabase(url: string): Promise<string[]> {
   const db = await openPostgres(url, setupDeadlineMs);
-  const { key } = await db.write(
-    async (sql) => {
-      const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
-      await seedWorkspace(sql, workspaceId);
-      const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-      return createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now());
-    },
-    { atMs: Date.now(), workspaceId: undefined },
-  );
+  const keys: string[] = [];
+  for (let i = 0; i < workspaces; i++) {
+    const { key } = await db.write(
+      async (sql) => {
+        const { id: workspaceId } = await createWorkspace(sql, `${workspace}-${i}`, Date.now());
+        await seedWorkspace(sql, workspaceId);
+        const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
+        return createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now());
+      },
+      { atMs: Date.now(), workspaceId: undefined },
+    );
+    keys.push(key);
+  }
   await db.close();
-  return key;
+  return keys;
 }
 
-/** What the service has asked of PostgreSQL and of Valkey until now, by its own metrics. */
+/** What the service has asked of PostgreSQL and of Valkey until now, by its own metrics, which are made once a second. */
 async function questionsOf({ origin }: Server): Promise<[statements: number, roundTrips: number]> {
+  await sleep(metricsAgeMs);
   const text = await (await fetch(`${origin}/metrics`)).text();
   const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   return [
@@ -44,59 +65,86 @@ async function questionsOf({ origin }: Server): Promise<[statements: number, rou
   ];
 }
 
-/** Statements and round trips that one request of a kind takes. The key is looked up anew twice a second, which is left out. */
+/** Statements and round trips that one request of a kind takes. Looking the key up anew twice a second is rounded away. */
 async function countQuestions(server: Server, { method, path, headers, body }: LoadRequest) {
-  const send = async () => {
+  const before = await questionsOf(server);
+  for (let i = 0; i < countedRequests; i++) {
     const answer = await fetch(server.origin + path, { method, headers, ...(body && { body }) });
     if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`);
     await answer.arrayBuffer();
-  };
-  const perRequest: [number, number][] = [];
-  for (let i = 0; i < countedRequests; i++) {
-    const before = await questionsOf(server);
-    await send();
-    const after = await questionsOf(server);
-    perRequest.push([after[0] - before[0], after[1] - before[1]]);
   }
-  return { statements: median(perRequest.map(([n]) => n)), roundTrips: median(perRequest.map(([, n]) => n)) };
+  const after = await questionsOf(server);
+  const perRequest = (i: 0 | 1) => Math.round((after[i] - before[i]) / countedRequests);
+  return { statements: perRequest(0), roundTrips: perRequest(1) };
 }
 
-async function compareAll(servers: Servers, settings: Record<string, string>, key: string): Promise<void> {
-  const headers = { authorization: `Bearer ${key}` };
-  const json = { ...headers, 'content-type': 'application/json' };
-  const operations: [string, LoadRequest][] = [
-    ['getPet', { method: 'GET', path: '/v1/pets/1', headers }],
-    ['listPets', { method: 'GET', path: '/v1/pets?limit=20', headers }],
-    [
-      'createPet',
-      { method: 'POST', path: '/v1/pets', headers: json, body: '{"name":"Bella","categoryId":1}' },
-    ],
-    ['placeOrder', { method: 'POST', path: '/v1/store/orders', headers: json, body: '{}' }],
-  ];
-  const first = await servers.startService(servers.folder, 'warn', settings);
-  const second = await servers.startService(servers.folder, 'warn', settings, 1);
+const authorization = (key: string) => ({ authorization: `Bearer ${key}` });
 
-  console.log(
-    '\n### Questions for one request\n\n| | SQL statements | Valkey round trips |\n| --- | --: | --: |',
-  );
-  let questionsForPet = Number.POSITIVE_INFINITY;
+function creation(key: string, path: string, body: string): LoadRequest {
+  const headers = { ...authorization(key), 'content-type': 'application/json' };
+  return { method: 'POST', path, headers, body };
+}
+
+const newPet = (key: string) => creation(key, '/v1/pets', '{"name":"Bella","categoryId":1}');
+
+async function countAllQuestions(server: Server, key: string): Promise<void> {
+  const operations: [string, LoadRequest][] = [
+    ['getPet', get('/v1/pets/1', key)],
+    ['listPets', get('/v1/pets?limit=20', key)],
+    ['createPet', newPet(key)],
+    ['placeOrder', creation(key, '/v1/store/orders', '{}')],
+  ];
+  const rows = [['', 'SQL statements', 'Valkey round trips']];
   for (const [name, request] of operations) {
-    const { statements, roundTrips } = await countQuestions(first, request);
-    console.log(`| ${name} | ${statements} | ${roundTrips} |`);
-    if (name === 'getPet') questionsForPet = Math.max(statements, roundTrips);
+    const { statements, roundTrips } = await countQuestions(server, request);
+    rows.push([name, String(statements), String(roundTrips)]);
+    if (name === 'getPet')
+      holdAtMost('questions to each engine for a pet', Math.max(statements, roundTrips), 1, effort);
   }
-  holdAtMost('questions to each engine for a pet', questionsForPet, 1, effort);
-  for (const [name, request] of operations) {
-    const load = { requests: [request], connections };
-    await compare(
-      name,
-      [
-        { name: 'one instance', origins: [first.origin], ...load },
-        { name: 'two instances', origins: [first.origin, second.origin], ...load },
-      ],
+  console.log(`\n### Questions for one request\n\n${markdownTable(rows)}`);
+}
+
+async function compareAll(servers: Servers, settings: Record<string, string>, keys: string[]): Promise<void> {
+  const start = (core: number, folder?: string) =>
+    servers.startService(servers.folder, 'warn', settings, core, folder);
+  const first = await start(0);
+  const second = await start(1);
+  const other = effort.against === undefined ? undefined : await start(0, effort.against);
+  const [key] = keys as [string];
+  await countAllQuestions(first, key);
+
+  const instances = (requests: LoadRequest[]): Target[] => {
+    const target = (name: string, ...some: Server[]) => {
+      return { name, origins: some.map(({ origin }) => origin), requests, connections };
+    };
+    const others = other ? [target('the other version', other)] : [];
+    return [...others, target('one instance', first), target('two instances', first, second)];
+  };
+  /** Compares new pets with pgbench, and holds `one instance` against the others. */
+  const compareNewPets = async (title: string, some: string[], leastOfOther: number, leastOfOne?: number) => {
+    const run = (seconds: number) => runPgbench(settings.DATABASE_URL as string, some.length, seconds);
+    const measured = await compare(
+      `createPet, ${title}`,
+      [{ name: `pgbench, the same statements`, run }, ...instances(some.map(newPet))],
       effort,
     );
-  }
+    const two = measured.at(-1) as Measured;
+    const one = measured.at(-2) as Measured;
+    if (other) {
+      const ratio = ratioOf(one, measured[1] as Measured, 'perSecond');
+      holdAtLeast(`one instance, ${title}, of the other version`, ratio, leastOfOther, effort);
+    }
+    if (leastOfOne === undefined) return;
+    const [pgbench] = measured as [Measured];
+    holdAtLeast(`one instance, ${title}, of pgbench`, ratioOf(one, pgbench, 'perSecond'), 1, effort);
+    const ofOne = ratioOf(two, one, 'perSecond');
+    holdAtLeast(`two instances, ${title}, of one`, ofOne, leastOfOne, effort);
+  };
+  await compareNewPets('one workspace', [key], 3, 0.9);
+  await compareNewPets('sixteen workspaces', keys, 1);
+  await compare('placeOrder', instances([creation(key, '/v1/store/orders', '{}')]), effort);
+  await compare('getPet', instances([get('/v1/pets/1', key)]), effort);
+  await compare('listPets', instances([get('/v1/pets?limit=20', key)]), effort);
 }
 
 introduce(effort);
@@ -107,13 +155,13 @@ const valkey = spawn('redis-server', ['--port', String(valkeyPort), '--bind', '1
   stdio: 'ignore',
 });
 try {
-  const key = await prepareDatabase(cluster.url);
+  const keys = await prepareDatabase(cluster.url);
   const settings = {
     DATABASE_URL: cluster.url,
     PETSTORE_SECRET_KEY: 'the key of an installation for benchmarks',
     VALKEY_URL: `redis://127.0.0.1:${valkeyPort}`,
   };
-  await compareAll(servers, settings, key);
+  await compareAll(servers, settings, keys);
 } finally {
   servers.stop();
   valkey.kill();

@@ -49,8 +49,14 @@ export class Servers {
     return { key, dataDir };
   }
 
-  /** The service as it is run. */
-  async startService(dataDir: string, logLevel = 'warn', settings = {}, core = firstCore): Promise<Server> {
+  /** The service as it is run, or the one in another folder. */
+  async startService(
+    dataDir: string,
+    logLevel = 'warn',
+    settings = {},
+    core = firstCore,
+    folder = root,
+  ): Promise<Server> {
     const port = await freePort();
     const env = {
       ...process.env,
@@ -60,7 +66,7 @@ export class Servers {
       LOG_LEVEL: logLevel,
       ...settings,
     };
-    return this.#start(['bin/petstore.js', 'serve'], port, '/readyz', env, core);
+    return this.#start(['bin/petstore.js', 'serve'], port, '/readyz', env, core, folder);
   }
 
   /** A bare server that answers as another server answered a request. */
@@ -110,9 +116,10 @@ export class Servers {
     path: string,
     env: NodeJS.ProcessEnv = process.env,
     core = firstCore,
+    folder = root,
   ): Promise<Server> {
     const [command, ...args] = [...onCore(core), process.execPath, ...words] as [string, ...string[]];
-    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
     this.#children.push(child);
     const origin = `http://127.0.0.1:${port}`;
     for (const deadlineMs = Date.now() + startTimeoutMs; Date.now() < deadlineMs; await sleep(10)) {

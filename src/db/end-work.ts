@@ -32,7 +32,7 @@ export function transaction(
   sentLast: () => void = () => {},
 ): Transaction {
   let isSent = false;
-  const run: Sql = (template, ...values) => {
+  const run: Sql = async (template, ...values) => {
     if (isSent) throw new Error('A write sends statements after those that it called the last.');
     return sql(template, ...values);
   };

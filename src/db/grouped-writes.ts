@@ -130,25 +130,24 @@ export async function runTogether(
   { sql }: Session,
   ending: Ending,
 ): Promise<Settle[]> {
-  const results = [];
+  const errors: unknown[] = [];
+  const endings: Ending[] = [];
+  const values: Promise<unknown>[] = [];
   for (const { work, cause } of group) {
     const own = new Ending();
     const { promise: isSent, resolve: sentLast } = Promise.withResolvers<void>();
-    const result = work(transaction(sql, cause, own, sentLast)).then((value) => ({ value, own }));
-    results.push(result);
-    void result.catch(() => {}).finally(sentLast);
+    const value = work(transaction(sql, cause, own, sentLast));
+    void value.catch((error) => errors.push(error)).then(() => sentLast());
+    endings.push(own);
+    values.push(value);
     await isSent;
+    if (errors.length > 0) break;
   }
-  const settled = await Promise.allSettled(results);
-  const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  await Promise.allSettled(values);
   if (errors.length > 0) throw group.length === 1 ? errors[0] : (errors.find(isOfAll) ?? new RefusedError());
-  return Promise.all(
-    results.map(async (result, i) => {
-      const { value, own } = await result;
-      ending.join(own);
-      return () => group[i]?.resolve(value);
-    }),
-  );
+  for (const own of endings) ending.join(own);
+  const results = await Promise.all(values);
+  return results.map((value, i) => () => group[i]?.resolve(value));
 }
 
 /** Runs writes one after another, each in a savepoint of its own, so that one that fails does not affect the others. */

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { GroupedWrites, type PendingWrite } from '../src/db/grouped-writes.ts';
+import { StorageUnavailableError } from '../src/errors.ts';
+import { allocateIds } from '../src/workspaces/store.ts';
+import { emptyDatabase, load, startInstances } from './support/instances.ts';
+import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
+
+const cause = { atMs: 0, workspaceId: 1 };
+
+suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+  });
+  after(() => cluster.remove());
+
+  test('1,000 pets that are sent at once to one workspace are all created, by few commits, each with its event', async (t) => {
+    const [instance] = await startInstances(t, await emptyDatabase(cluster));
+    const { commits } = instance.db.counts;
+    const answers = await load([instance], { clients: 1_000, requests: 1_000 }, (_, n) =>
+      instance.call('POST', '/pets', { body: { name: `Pet ${n}`, categoryId: 1 } }),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    assert.ok(instance.db.counts.commits - commits < 200, `${instance.db.counts.commits - commits} commits`);
+    const names = new Map(answers.map(({ body }) => [body.id, body.name]));
+    assert.equal(names.size, 1_000);
+    for (const [id, name] of await instance.db.read`select id, name from pets where id > 20`) {
+      assert.equal(names.get(id), name);
+    }
+    const told = await instance.db.read`
+      select count(*), max(id) - min(id) from events where type = 'pet.created' and workspace_id = 1 and data like '%"Pet %'`;
+    assert.deepEqual(told, [[1_000, 999]]);
+  });
+
+  test('a refusal among them harms no neighbour', async (t) => {
+    const [instance] = await startInstances(t, await emptyDatabase(cluster));
+    const pet = (name: string, categoryId = 1) => ({
+      body: { name, categoryId },
+      headers: { 'idempotency-key': name.replace(' ', '-') },
+    });
+    const calls = [
+      (n: number) => instance.call('POST', '/pets', pet(`good ${n}`)),
+      (n: number) => instance.call('POST', '/pets', pet(`bad ${n}`, 4711)),
+      () => instance.call('DELETE', '/pets/4711'),
+      () => instance.call('POST', '/store/orders', { body: { petId: 1, quantity: 100_000 } }),
+      (n: number) => instance.call('PATCH', '/inventory/13', { body: { quantity: 5_000 + n } }),
+    ];
+    const sent = Array.from({ length: 200 }, (_, n) => calls[n % calls.length]?.(n));
+    const answers = await Promise.all(sent);
+    assert.deepEqual(
+      answers.map((answer) => answer?.status),
+      answers.map((_, n) => [201, 400, 404, 409, 200][n % calls.length]),
+    );
+    assert.deepEqual(
+      await instance.db.read`select count(*) from pets where name like 'good %'`,
+      [[40]],
+      'what was accepted is there once',
+    );
+    assert.equal((await instance.call('GET', '/inventory/13')).body.quantity, 5_199, 'in the order sent');
+    const again = await instance.call('POST', '/pets', pet('bad 1'));
+    assert.equal(again.status, 201, 'a refusal leaves its Idempotency-Key unused');
+  });
+
+  test('they run in the order in which they came', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    const ids = await Promise.all(
+      Array.from({ length: 300 }, () => db.write((sql) => allocateIds(sql, 1, 'pets'), cause)),
+    );
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 300 }, (_, n) => 21 + n),
+    );
+  });
+
+  test('a workspace does not wait for another', async (t) => {
+    const [instance, other] = await startInstances(t, await emptyDatabase(cluster));
+    const { key } = await instance.addWorkspace('second', true);
+    const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const holder = other.db.write(async (sql) => {
+      await sql`select 1`;
+      hold();
+      await released;
+    }, cause);
+    await held;
+    const body = { name: 'Bella', categoryId: 1 };
+    let isAnswered = false;
+    const waiting = instance.call('POST', '/pets', { body }).finally(() => {
+      isAnswered = true;
+    });
+    assert.equal((await instance.call('POST', '/pets', { body, key })).status, 201);
+    assert.equal(isAnswered, false);
+    release();
+    await holder;
+    assert.equal((await waiting).status, 201);
+  });
+
+  test('a write that goes on after its last statements fails alone', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    const [wrong, right] = await Promise.allSettled([
+      db.write(async (sql) => {
+        await sql.last(sql`update pets set stock = 7 where workspace_id = 1 and id = 1`);
+        await sql`update pets set stock = 8 where workspace_id = 1 and id = 2`;
+      }, cause),
+      db.write((sql) => sql`update pets set stock = 9 where workspace_id = 1 and id = 3`, cause),
+    ]);
+    assert.deepEqual([wrong.status, right.status], ['rejected', 'fulfilled']);
+    const stocks = await db.read`select stock from pets where workspace_id = 1 and id in (1, 3) order by id`;
+    assert.deepEqual(stocks, [[4], [9]]);
+  });
+});
+
+suite('writes that wait', () => {
+  /** Groups whose turns end when the test says so. */
+  function heldWrites({ maxWaiting = 100, deadlineMs = 10_000 } = {}) {
+    const groups: { size: number; end: () => void }[] = [];
+    const run = async (group: PendingWrite[]) => {
+      await new Promise<void>((end) => groups.push({ size: group.length, end }));
+      for (const { resolve } of group) resolve(undefined);
+    };
+    const writes = new GroupedWrites({ maxRunning: 2, maxGroupSize: 3, maxWaiting, deadlineMs, run });
+    const add = (workspaceId: number | undefined) => writes.add(async () => {}, { atMs: 0, workspaceId });
+    return { groups, writes, add };
+  }
+
+  const turns = async (n: number) => {
+    for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  test('a workspace has one group at a time, and workspaces take turns', async () => {
+    const { groups, writes, add } = heldWrites();
+    const all = [1, 1, 1, 1, 2, 3].map(add);
+    await turns(5);
+    assert.deepEqual(
+      groups.map(({ size }) => size),
+      [3, 1],
+    );
+    for (let ended = 0; ended < 4; ended++) {
+      groups[ended]?.end();
+      await turns(5);
+    }
+    assert.deepEqual(
+      groups.map(({ size }) => size),
+      [3, 1, 1, 1],
+    );
+    await Promise.all(all);
+    await writes.finish();
+  });
+
+  test('too many are refused, and those that wait too long', async () => {
+    const { groups, add } = heldWrites({ maxWaiting: 2, deadlineMs: 20 });
+    const running = [add(1), add(1)];
+    await turns(5);
+    const waiting = [add(1), add(1)];
+    const late = waiting.map((one) => assert.rejects(one, StorageUnavailableError));
+    await assert.rejects(add(1), /Too many writes wait/);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    groups[0]?.end();
+    await Promise.all([...running, ...late]);
+    assert.equal(groups.length, 1, 'what is late does not begin');
+  });
+});
