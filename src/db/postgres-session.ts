@@ -22,6 +22,7 @@ export class Session {
   readonly #endMs: number;
   readonly #workspaceId: number | undefined;
   #hasBegun = false;
+  #hasEnded = false;
   /** Why statements fail that were sent after the one that failed. */
   #failure: unknown = new Error('The transaction was rolled back.');
 
@@ -40,6 +41,7 @@ export class Session {
   }
 
   readonly sql: Sql = async (template, ...values) => {
+    if (this.#hasEnded) throw new Error('A statement came after the commit of its transaction.');
     this.#begin();
     return (await this.#run(this.#statements.of(template, values))).rows;
   };
@@ -52,6 +54,7 @@ export class Session {
 
   /** PostgreSQL answers `commit` with a rollback if a statement of the transaction failed. */
   async commit(): Promise<void> {
+    this.#hasEnded = true;
     if (!this.#hasBegun) return;
     const { command } = await this.#run({ text: 'commit', rowMode: 'array' });
     if (command !== 'COMMIT') throw this.#failure;
