@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { Client } from 'pg';
 import { GroupedWrites, type PendingWrite } from '../src/db/grouped-writes.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { allocateIds } from '../src/workspaces/store.ts';
 import { emptyDatabase, load, startInstances } from './support/instances.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
+import { until } from './support/until.ts';
 
 const cause = { atMs: 0, workspaceId: 1 };
 
@@ -96,6 +98,33 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.equal((await waiting).status, 201);
   });
 
+  test('whoever locks rows in another order, as an older version would, stops no write for good', async (t) => {
+    const url = await emptyDatabase(cluster);
+    // It finds out first that it waits in a circle, and gives in.
+    const [instance] = await startInstances(t, `${url}%20-cdeadlock_timeout%3D500ms`);
+    const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
+    const older = new Client(url);
+    await older.connect();
+    t.after(() => older.end());
+    const lock = (id: number) =>
+      older.query('update pets set stock = stock where workspace_id = 1 and id = $1', [id]);
+    await older.query('begin');
+    await lock(2);
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200, 'the key is known');
+    const { commits } = instance.db.counts;
+    const answers = Promise.all([patch(1), patch(2)]);
+    const isWaiting =
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    await until(async () => (await older.query(isWaiting)).rowCount === 1);
+    await lock(1);
+    await older.query('commit');
+    assert.deepEqual(
+      (await answers).map(({ status }) => status),
+      [200, 200],
+    );
+    assert.ok(instance.db.counts.commits - commits >= 2, 'each is alone');
+  });
+
   test('a write that goes on after its last statements fails alone', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     const [wrong, right] = await Promise.allSettled([
@@ -119,7 +148,7 @@ suite('writes that wait', () => {
       await new Promise<void>((end) => groups.push({ size: group.length, end }));
       for (const { resolve } of group) resolve(undefined);
     };
-    const writes = new GroupedWrites({ maxRunning: 2, maxGroupSize: 3, maxWaiting, deadlineMs, run });
+    const writes = new GroupedWrites({ maxRunning: 2, groupSize: () => 3, maxWaiting, deadlineMs, run });
     const add = (workspaceId: number | undefined) => writes.add(async () => {}, { atMs: 0, workspaceId });
     return { groups, writes, add };
   }

@@ -17,7 +17,8 @@ export interface PendingWrite {
 interface Options {
   /** How many groups run at once. */
   maxRunning: number;
-  maxGroupSize: number;
+  /** How many writes the next group may have. */
+  groupSize(): number;
   /** How many writes of a workspace wait at most. */
   maxWaiting: number;
   /** How long a write waits at most. */
@@ -93,7 +94,7 @@ export class GroupedWrites {
     } else {
       this.#running++;
     }
-    const group = waiting.splice(0, this.#options.maxGroupSize);
+    const group = waiting.splice(0, this.#options.groupSize());
     const nowMs = performance.now();
     const inTime = group.filter(({ endMs }) => nowMs < endMs);
     for (const { endMs, reject } of group) {

@@ -2,13 +2,15 @@ import { DatabaseError } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
 import { ForeignKeyError } from './sql.ts';
 
+const deadlockDetected = '40P01';
+
 /**
  * Errors of a transaction that lost a race with another. A unique violation is one, too: stores look for the row before
  * they insert it, so another transaction inserted it in between, and the next try will find it.
  */
 const races = new Set([
   '40001' /* serialization_failure */,
-  '40P01' /* deadlock_detected */,
+  deadlockDetected,
   '23505' /* unique_violation */,
 ]);
 const foreignKeyViolation = '23503';
@@ -36,6 +38,10 @@ const unavailableCodes = new Set([
  */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
+
+/** Whether the transaction and another waited for each other. */
+export const isDeadlock = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === deadlockDetected;
 
 /** Whether a statement failed only because one before it in its transaction did. */
 export const isAborted = (error: unknown): boolean =>

@@ -10,7 +10,7 @@ import {
   runCarefully,
   runTogether,
 } from './grouped-writes.ts';
-import { attempt, isRace, toFinalError } from './postgres-errors.ts';
+import { attempt, isDeadlock, isRace, toFinalError } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { Session } from './postgres-session.ts';
 import { Statements } from './postgres-statements.ts';
@@ -28,6 +28,8 @@ const maxGroupSize = 64;
 const maxWaiting = 10_000;
 /** How often a transaction that loses races is tried. */
 const maxAttempts = 10;
+/** So long writes do not share transactions after some waited for another's in a circle. */
+const aloneMs = 10_000;
 
 /**
  * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
@@ -60,6 +62,8 @@ class PostgresDatabase implements Database {
   readonly #readers: Pool;
   readonly #writers: Pool;
   readonly #writes: GroupedWrites;
+  /** On the clock of `performance.now()`. */
+  #aloneUntilMs = 0;
   #closing: Promise<unknown> | undefined;
 
   constructor(settings: PoolConfig, deadlineMs: number) {
@@ -67,7 +71,8 @@ class PostgresDatabase implements Database {
     this.#readers = openPool(settings, readers);
     this.#writers = openPool(settings, writers);
     this.#writes = new GroupedWrites({
-      ...{ maxRunning: writers, maxGroupSize, maxWaiting, deadlineMs },
+      ...{ maxRunning: writers, maxWaiting, deadlineMs },
+      groupSize: () => (performance.now() < this.#aloneUntilMs ? 1 : maxGroupSize),
       run: (group) => this.#commit(group),
     });
     this.read = async (template, ...values) => {
@@ -107,6 +112,7 @@ class PostgresDatabase implements Database {
         for (const answer of settle) answer();
         return;
       } catch (error) {
+        if (isDeadlock(error) && group.length > 1) return this.#commitAlone(group);
         const isOver = attempt === maxAttempts || performance.now() >= endMs;
         const mayRunAgain = isRace(error) || (error instanceof RefusedError && !isCareful);
         if (!mayRunAgain || isOver) {
@@ -118,6 +124,18 @@ class PostgresDatabase implements Database {
         isCareful = true;
         if (isRace(error)) await sleep(Math.random() * Math.min(5 * 2 ** attempt, 200));
       }
+    }
+  }
+
+  /**
+   * A group locks rows in the order of its writes. Whoever does not lock the workspace first, as instances of older versions, and
+   * locks the same rows in another order can stop it, and would again. Writes that are alone lock rows in one order.
+   */
+  async #commitAlone(group: PendingWrite[]): Promise<void> {
+    this.#aloneUntilMs = performance.now() + aloneMs;
+    for (const write of group) {
+      if (performance.now() < write.endMs) await this.#commit([write]);
+      else write.reject(new StorageUnavailableError('The write was not done in time.'));
     }
   }
 
