@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { geteuid } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { buildImage, makeBases } from './build.ts';
+import { clear, folder, prepare, root, run } from './engine.ts';
+
+/*
+ * Builds the image and tries it, by Podman and runc, without a registry of images. See docs/operations.md, "Containers".
+ */
+const programs = ['podman', 'runc', 'mmdebstrap', 'unshare', 'ip', 'go'];
+const missing = programs.filter((program) => spawnSync(program, [], { stdio: 'ignore' }).error);
+const why = [
+  ...(geteuid?.() === 0 ? [] : ['to be run by root']),
+  ...(missing.length > 0 ? [`programs that are missing: ${missing.join(', ')}`] : []),
+];
+if (why.length > 0) {
+  console.error(`npm run test:image needs ${why.join(', and ')}.`);
+  process.exit(1);
+}
+
+// Who ends this ends the programs that it runs as well, and then what they have made goes.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+try {
+  prepare();
+  makeBases();
+  buildImage('petstore');
+  run('go', ['build', '-C', join(root, 'test/image/compose'), '-o', join(folder, 'load-compose'), '.']);
+  const tests = ['compose.ts', 'image.ts'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
+  // In a network of its own, port 8080 is free, and nobody else reaches it.
+  const command = 'ip link set lo up && exec "$@"';
+  const args = ['--net', 'sh', '-c', command, 'sh', process.execPath, '--test', ...tests];
+  process.exitCode = spawnSync('unshare', args, { stdio: 'inherit' }).status ?? 1;
+} finally {
+  clear();
+}

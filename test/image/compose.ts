@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { folder, root } from './engine.ts';
+
+const file = join(root, 'compose.yaml');
+
+/** What Compose makes of a file, by its own loader. */
+function load(path: string, env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(join(folder, 'load-compose'), [path], {
+    env: { PATH: process.env.PATH, ...env },
+    encoding: 'utf8',
+  });
+  return { status, stderr, project: status === 0 ? JSON.parse(stdout) : undefined };
+}
+
+test('Compose accepts compose.yaml, and means by it what it says', () => {
+  const { stderr, project } = load(file);
+  assert.equal(stderr, '');
+  const { 'load-balancer': front, postgres, valkey, ...instances } = project.services;
+  assert.deepEqual(Object.keys(instances), ['petstore-1', 'petstore-2', 'petstore-3']);
+  for (const instance of Object.values<(typeof instances)[string]>(instances)) {
+    assert.deepEqual(instance.build, { context: '.', dockerfile: 'Dockerfile' });
+    assert.equal(instance.user, '10001');
+    assert.deepEqual(
+      instance.volumes.map(({ type, source, target }: Record<string, string>) => [type, source, target]),
+      [['volume', 'data', '/data']],
+    );
+  }
+  for (const service of [front, postgres, valkey, ...Object.values(instances)])
+    assert.deepEqual(
+      [service.read_only, service.cap_drop, service.security_opt, service.stop_grace_period],
+      [true, ['ALL'], ['no-new-privileges:true'], '20s'],
+    );
+  assert.equal(front.ports[0].host_ip, '127.0.0.1');
+  assert.equal(project.networks.storage.internal, true);
+});
+
+test('the variables that compose.yaml names reach the services', () => {
+  const { project } = load(file, {
+    POSTGRES_PASSWORD: 'one',
+    VALKEY_PASSWORD: 'two',
+    PETSTORE_SECRET_KEY: 'three',
+    PETSTORE_PUBLISH: '0.0.0.0',
+  });
+  const { 'load-balancer': front, 'petstore-2': instance, postgres, valkey } = project.services;
+  assert.equal(front.ports[0].host_ip, '0.0.0.0');
+  assert.equal(instance.environment.DATABASE_URL, 'postgres://petstore:one@postgres:5432/petstore');
+  assert.equal(instance.environment.VALKEY_URL, 'redis://:two@valkey:6379');
+  assert.equal(instance.environment.PETSTORE_SECRET_KEY, 'three');
+  assert.equal(postgres.environment.POSTGRES_PASSWORD, 'one');
+  assert.equal(valkey.command.at(-1), 'two');
+});
+
+test('Compose refuses what its schema does not know', () => {
+  const misspelt = join(folder, 'misspelt.yaml');
+  writeFileSync(misspelt, readFileSync(file, 'utf8').replaceAll('read_only: true', 'readonly: true'));
+  const { status, stderr } = load(misspelt);
+  assert.equal(status, 1);
+  assert.match(stderr, /readonly/);
+});

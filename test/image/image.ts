@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { until } from '../support/until.ts';
+import { attemptPodman, podman, root, run } from './engine.ts';
+
+const origin = 'http://127.0.0.1:8080';
+const uid = 10_001;
+const container = 'petstore';
+/** As compose.yaml starts it. Podman's own limits may lie above those of this machine. */
+const options = [
+  ...['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'ALL'],
+  ...['--security-opt', 'no-new-privileges', '--volume', 'data:/data', '--network', 'host'],
+  ...['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024'],
+];
+
+const inside = (...command: string[]) => podman(['exec', container, ...command]);
+const inspect = (what: string, format: string) => JSON.parse(podman(['inspect', what, '--format', format]));
+const isReady = () =>
+  fetch(`${origin}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+const demoKey = () => join(podman(['volume', 'inspect', 'data', '--format', '{{.Mountpoint}}']), 'demo.key');
+
+async function start(): Promise<void> {
+  podman(['start', container]);
+  await until(isReady).catch(() => {
+    throw new Error(`The image does not start: ${attemptPodman('logs', container).stderr}`);
+  });
+}
+
+/** The exit code of the image's own health check. */
+function health(): number | null {
+  const [kind, ...command] = inspect(container, '{{json .Config.Healthcheck.Test}}');
+  assert.equal(kind, 'CMD');
+  return attemptPodman('exec', container, ...command).status;
+}
+
+before(() => podman(['create', '--name', container, ...options, 'petstore']));
+
+test('the image holds what a run needs, and nothing of npm, tests, types and manuals', () => {
+  const files = podman(['mount', container]);
+  assert.deepEqual(readdirSync(join(files, 'app')).sort(), [
+    'CHANGELOG.md',
+    'absent',
+    'bin',
+    'node_modules',
+    'package.json',
+    'src',
+  ]);
+  const find = (...args: string[]) =>
+    run('find', [files, ...args])
+      .replaceAll(files, '')
+      .split('\n');
+  assert.deepEqual(find('-name', 'npm*', '-o', '-name', 'node.h', '-o', '-name', 'node.1*'), ['']);
+  const forDevelopers = '.*/app/node_modules/.*/\\(tests?\\|docs\\|.*\\.map\\|.*\\.[cm]?ts\\)';
+  assert.deepEqual(find('-regex', forDevelopers), ['']);
+
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const installed = JSON.parse(readFileSync(join(files, 'app/node_modules/.package-lock.json'), 'utf8'));
+  const paths = Object.keys(installed.packages).filter((path) => existsSync(join(files, 'app', path)));
+  assert.ok(paths.includes('node_modules/fastify'));
+  assert.deepEqual(
+    paths.filter((path) => packages[path].dev),
+    [],
+  );
+  // What its user owns or everybody may write: the rest is safe also on a root that is not read-only.
+  const writable = find(
+    '!',
+    '-type',
+    'l',
+    '!',
+    '-type',
+    'c',
+    '(',
+    '-user',
+    String(uid),
+    '-o',
+    '-perm',
+    '-o=w',
+    ')',
+  );
+  assert.deepEqual(writable.sort(), ['/data', '/run/lock', '/tmp', '/var/tmp']);
+});
+
+test('it starts as its user without capabilities, and writes to its volume and /tmp alone', async () => {
+  await start();
+  const status = inside('cat', '/proc/1/status');
+  assert.match(status, new RegExp(`^Uid:\\s${uid}\\s${uid}\\s${uid}\\s${uid}$`, 'm'));
+  for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'])
+    assert.match(status, new RegExp(`^Cap${set}:\\s0+$`, 'm'));
+  assert.match(status, /^NoNewPrivs:\s1$/m);
+  assert.match(
+    inside('cat', '/proc/1/cmdline'),
+    /^\/app\/node_modules\/\.bin\/node\0\/app\/bin\/petstore\.js\0serve\0$/,
+  );
+
+  const ofSystem = ['(', '-path', '/proc', '-o', '-path', '/sys', '-o', '-path', '/dev', ')', '-prune'];
+  const { stdout } = attemptPodman(
+    'exec',
+    container,
+    'find',
+    '/',
+    ...ofSystem,
+    '-o',
+    '-writable',
+    '!',
+    '-type',
+    'l',
+    '-print',
+  );
+  const folders = new Set(
+    stdout
+      .trim()
+      .split('\n')
+      .map((path) => path.split('/')[1]),
+  );
+  assert.deepEqual([...folders].sort(), ['data', 'tmp']);
+
+  const { uid: owner, mode } = statSync(demoKey());
+  assert.deepEqual([owner, mode & 0o777], [uid, 0o600]);
+});
+
+test('SIGTERM ends it with 0, once the request under way is answered; it starts again with what it had', async (t) => {
+  const key = readFileSync(demoKey(), 'utf8').trim();
+  const headers = { 'x-api-key': key };
+  assert.equal((await fetch(`${origin}/v1/pets`, { headers })).status, 200);
+  assert.equal((await fetch(`${origin}/reference/scalar.js`)).status, 200);
+  assert.equal(health(), 0);
+
+  const body = '{"name":"Dragons"}';
+  const socket = connect(8080, '127.0.0.1');
+  t.after(() => socket.destroy());
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text) => (answer += text));
+  socket.write(
+    `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\n` +
+      `Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  await until(() => answer.startsWith('HTTP/1.1 100 '));
+  podman(['kill', '--signal', 'TERM', container]);
+  await until(async () => !(await isReady()));
+  assert.equal(health(), 1);
+  socket.write(body);
+  await once(socket, 'end');
+  assert.match(answer, /\r\n\r\nHTTP\/1\.1 201 /);
+  assert.equal(podman(['wait', container]), '0');
+
+  await start();
+  assert.equal(readFileSync(demoKey(), 'utf8').trim(), key);
+  const [, location] = /^location: (\S+)/im.exec(answer) ?? [];
+  const category = await fetch(new URL(location as string, origin), { headers });
+  assert.equal(((await category.json()) as { name: string }).name, 'Dragons');
+  podman(['stop', container]);
+  assert.equal(inspect(container, '{{.State.ExitCode}}'), 0);
+});
