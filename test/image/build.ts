@@ -1,11 +1,13 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folder, podman, root, run } from './engine.ts';
 
-const bases = {
-  debian: 'docker.io/library/debian:bookworm-slim',
-  node: 'docker.io/library/node:24-bookworm-slim',
-};
+const checks = join(root, 'test/image');
+
+/** The images that the stages of the Dockerfile start from. */
+const [node, debian] = [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^FROM (\S+)/gm)].map(
+  ([, name]) => `docker.io/library/${name}`,
+) as [string, string];
 
 /** What debian:bookworm-slim leaves out, too. */
 const slim = [
@@ -24,29 +26,32 @@ const build = ['build', '--isolation', 'chroot', '--format', 'docker', '--pull=n
 export function makeBases(): void {
   const archive = join(folder, 'debian.tar');
   run('mmdebstrap', ['--mode=root', '--variant=minbase', '--quiet', ...slim, 'bookworm', archive]);
-  podman(['import', '--quiet', archive, bases.debian]);
+  podman(['import', '--quiet', archive, debian]);
 
-  const packages = join(root, 'test/image');
-  run('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--prefix', packages]);
-  const settings = ['--volume', `${settingsOfNpm()}:/run/npm:ro`];
-  const steps = ['--file', join(packages, 'node.Dockerfile'), join(packages, 'node_modules')];
-  podman([...build, ...settings, '--tag', bases.node, ...steps]);
+  podman([...build, '--tag', node, '--file', join(checks, 'node.Dockerfile'), filesOfNode()]);
 }
 
-/** A folder with what npm needs to reach the registry of this machine. */
-function settingsOfNpm(): string {
-  const settings = join(folder, 'npm');
-  mkdirSync(settings);
+/** A folder with the Node.js of the service, npm, and what that needs to reach the registry of this machine. */
+function filesOfNode(): string {
+  const files = join(folder, 'node');
+  mkdirSync(files);
+  copyFileSync(join(root, `node_modules/node-linux-${process.arch}/bin/node`), join(files, 'node'));
+  for (const file of ['package.json', 'package-lock.json'])
+    copyFileSync(join(checks, file), join(files, file));
+  run('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--prefix', files]);
+
+  const settingsFolder = join(files, 'etc');
+  mkdirSync(settingsFolder);
   const [registry, authorities = 'null'] = ['registry', 'cafile'].map((name) =>
     run('npm', ['config', 'get', name]),
   );
-  const lines = [`registry=${registry}`];
+  const settings = [`registry=${registry}`];
   if (authorities !== 'null') {
-    copyFileSync(authorities, join(settings, 'authorities.pem'));
-    lines.push('cafile=/usr/local/etc/authorities.pem');
+    copyFileSync(authorities, join(settingsFolder, 'npm.pem'));
+    settings.push('cafile=/usr/local/etc/npm.pem');
   }
-  writeFileSync(join(settings, 'npmrc'), `${lines.join('\n')}\n`);
-  return settings;
+  writeFileSync(join(settingsFolder, 'npmrc'), `${settings.join('\n')}\n`);
+  return files;
 }
 
 /** Builds the Dockerfile as it is. */
