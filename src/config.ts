@@ -81,12 +81,12 @@ export const settings = {
     meaning: `whose \`X-Forwarded-For\` to believe: \`off\`, \`on\` (everybody's), or a list of addresses, networks such as \`10.0.0.0/8\`, and ${quoted(networkNames)}`,
     read: proxies,
   },
-  /** Where limits are shared: one server, or nodes of one cluster. None: limits are of this process alone. */
+  /** Where limits are shared: one server, nodes of one cluster, or Sentinels of one master. None: limits are of this process alone. */
   valkeyUrls: {
     variable: 'VALKEY_URL',
     default: '',
     meaning:
-      'Valkey or Redis through which several instances share limits, `redis://[user:password@]host[:port][/database]`, with TLS `rediss://`; a cluster is recognized, and several of its nodes can be given, separated by commas',
+      'Valkey or Redis through which several instances share limits, `redis://[user:password@]host[:port][/database]`, with TLS `rediss://`; a cluster is recognized, and several of its nodes can be given, separated by commas; of Sentinels `redis+sentinel://host[:port],…/name[/database]`, where the name is that of the master',
     read: valkeyUrls,
   },
   valkeyTimeoutMs: {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { parseValkeyUrl, splitValkeyUrls } from './limits/valkey-url.ts';
 
 /** A setting: an environment variable. */
 export interface Setting<Value> {
@@ -80,12 +81,12 @@ export const databaseUrl: Reader<string | undefined> = (text, variable) => {
   );
 };
 
-/** Addresses, separated by commas. The message does not repeat them, since they may hold a password. */
+/** Addresses of one kind. The message does not repeat them, since they may hold a password. */
 export const valkeyUrls: Reader<string[]> = (text, variable) => {
-  const urls = text === '' ? [] : text.split(',').map((url) => url.trim());
-  if (!urls.every(isValkeyUrl)) {
+  const urls = text === '' ? [] : splitValkeyUrls(text);
+  if (!urls.every(isValkeyUrl) || new Set(urls.map((url) => new URL(url).protocol)).size > 1) {
     throw new ConfigError(
-      `${variable} must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster, separated by commas.`,
+      `${variable} must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster, separated by commas, or redis+sentinel://[user:password@]host[:port],…/name[/database].`,
     );
   }
   return urls;
@@ -93,9 +94,8 @@ export const valkeyUrls: Reader<string[]> = (text, variable) => {
 
 function isValkeyUrl(text: string): boolean {
   try {
-    const { protocol, username, password, hostname, pathname, search, hash } = new URL(text);
-    decodeURIComponent(username + password);
-    return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && !search && !hash;
+    parseValkeyUrl(text);
+    return true;
   } catch {
     return false;
   }

@@ -6,9 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'iovalkey';
 import { pardonKey } from '../src/keys/store.ts';
 import { remaining, roomInMinute, times } from './support/limits.ts';
-import { fetchChecked, type JsonAnswer, type Options, Petstore, startPetstore } from './support/petstore.ts';
+import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { petstore, startService } from './support/service.ts';
+import { alone, clock, isShared, logged, metrics, shared, startInstances } from './support/sharing.ts';
 import { openTestStorage, temporaryStorage, testDatabaseUrl } from './support/storage.ts';
 import { until } from './support/until.ts';
 import { needsValkey, startCluster, startValkey } from './support/valkey.ts';
@@ -19,44 +20,6 @@ const patienceMs = 10_000;
 const timeoutMs = 100;
 /** What a busy machine may add to a time. */
 const marginMs = 2_000;
-
-/** Of all instances and of the server, where a test gives them a clock. */
-const clock = () => Date.parse('2026-06-01T12:00:00Z');
-
-/** Instances over one storage that share limits, the first of which tells what is common to all. */
-async function startInstances(
-  t: TestContext,
-  count: number,
-  valkey: Options['valkey'],
-): Promise<[Petstore, ...Petstore[]]> {
-  const options = valkey && { valkey };
-  const first = await startPetstore(t, options);
-  const instances: [Petstore, ...Petstore[]] = [first];
-  for (let i = 1; i < count; i++) {
-    const instance = new Petstore(await openTestStorage(first.folder), first.folder, options);
-    t.after(() => instance.close());
-    await instance.ready;
-    instances.push(instance);
-  }
-  return instances;
-}
-
-/** Values of `petstore_…` metrics. */
-async function metrics(store: Petstore): Promise<{ shared: number; fallbacks: number; roundTrips: number }> {
-  const text = await store.metrics();
-  const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
-  return {
-    shared: value('petstore_limits_shared'),
-    fallbacks: value('petstore_limits_fallbacks_total'),
-    roundTrips: value('petstore_valkey_round_trips_total'),
-  };
-}
-
-const isShared = (store: Petstore) => store.limiter.sharing?.isShared === true;
-
-const logged = (store: Petstore, text: string) => store.log.filter((line) => line.includes(text)).length;
-const alone = 'limits on its own';
-const shared = 'limits are shared';
 
 for (const [name, start] of [
   ['one server', async (t: TestContext) => [await startValkey(t)]],

@@ -5,9 +5,12 @@ import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
 import { accountName, decideShared, findSharedAccount, probeName } from './shared-accounts.ts';
 import { connectValkey, type Valkey, within } from './valkey.ts';
+import { WrongValkeyUrl } from './valkey-url.ts';
 
 const connectWithinMs = 1_000;
 const probeEveryMs = 500;
+/** How many reasons are told while Valkey is away. */
+const maxReasons = 10;
 
 export interface ShareOptions {
   urls: readonly string[];
@@ -32,6 +35,8 @@ export class SharedLimiter implements Limiter {
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #valkey: Valkey | undefined;
   #probeName = probeName('start');
+  /** Why Valkey is away, as far as the log has told it. */
+  readonly #reasons = new Set<string>();
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -41,9 +46,12 @@ export class SharedLimiter implements Limiter {
     this.#log = log;
   }
 
-  /** Starts with shared limits, or alone if Valkey does not answer. */
+  /** Starts with shared limits, or alone if Valkey does not answer. Rejects by WrongValkeyUrl if it never can. */
   async start(): Promise<void> {
-    await this.#share().catch((error: Error) => this.#goAlone(error));
+    await this.#share().catch((error: Error) => {
+      if (error instanceof WrongValkeyUrl) throw error;
+      this.#goAlone(error);
+    });
   }
 
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
@@ -126,6 +134,7 @@ export class SharedLimiter implements Limiter {
     }
     this.#valkey = valkey;
     this.sharing.isShared = true;
+    this.#reasons.clear();
     this.#log.info('limits are shared through Valkey');
   }
 
@@ -136,15 +145,32 @@ export class SharedLimiter implements Limiter {
     this.#goAlone(reason);
   }
 
-  #goAlone({ message }: Error): void {
+  #goAlone(reason: Error): void {
     this.sharing.isShared = false;
-    // The error itself is not logged: it may carry the command that failed, and AUTH has the password in it.
-    this.#log.warn({ reason: message }, 'Valkey is away: this instance limits on its own until it is back');
+    this.#tell(reason);
     this.#retryLater();
+  }
+
+  /** Tells each reason once. The error itself is not logged: it may carry the command that failed, and AUTH has the password in it. */
+  #tell({ message: reason }: Error): void {
+    if (this.#reasons.has(reason) || this.#reasons.size === maxReasons) return;
+    const isFirst = this.#reasons.size === 0;
+    this.#reasons.add(reason);
+    this.#log.warn(
+      { reason },
+      isFirst
+        ? 'Valkey is away: this instance limits on its own until it is back'
+        : 'Valkey is still away, now for another reason',
+    );
   }
 
   #retryLater(): void {
     if (this.#isClosed) return;
-    this.#retry = setTimeout(() => this.#share().catch(() => this.#retryLater()), probeEveryMs).unref();
+    const retry = () =>
+      this.#share().catch((error: Error) => {
+        if (!this.#isClosed) this.#tell(error);
+        this.#retryLater();
+      });
+    this.#retry = setTimeout(retry, probeEveryMs).unref();
   }
 }

@@ -2,15 +2,21 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A way to a server that can stall: then connections stand, and nothing comes through. */
+/** A way to a server that can lead elsewhere, and can stall: then connections stand, and nothing comes through. */
 export class StallingProxy {
   #isStalled = false;
+  /** Where new connections lead. */
+  targetPort: number;
+  /** How many connections there were. */
+  count = 0;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
   private constructor(targetPort: number) {
+    this.targetPort = targetPort;
     this.#server = createServer((near) => {
-      const far = connect(targetPort, '127.0.0.1');
+      this.count++;
+      const far = connect(this.targetPort, '127.0.0.1');
       for (const [from, to] of [
         [near, far],
         [far, near],

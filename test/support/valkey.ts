@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { Redis } from 'iovalkey';
+import { Redis, type RedisOptions } from 'iovalkey';
 import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
 import { until } from './until.ts';
@@ -16,6 +18,9 @@ export const needsValkey = {
 
 const startTimeoutMs = 20_000;
 const slots = 16_384;
+const masterCount = 3;
+/** A master is taken for lost after a second. */
+const clusterArgs = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
 
 /** A Redis or Valkey server of a test's own. */
 export interface ValkeyServer {
@@ -26,18 +31,45 @@ export interface ValkeyServer {
   kill(): Promise<void>;
 }
 
+interface Start {
+  port?: number;
+  args?: string[];
+}
+
 /** Starts a server, by default on a free port, that ends with the test. */
-export async function startValkey(
-  t: TestContext,
-  { port, args = [] }: { port?: number; args?: string[] } = {},
-): Promise<ValkeyServer> {
+export async function startValkey(t: TestContext, { port, args = [] }: Start = {}): Promise<ValkeyServer> {
   const at = port ?? (await freePort());
+  const own = ['--port', String(at), '--bind', '127.0.0.1', '--dir', temporaryFolder(t), '--save', ''];
+  // A replica need not wait for others to sync with it.
+  own.push('--repl-diskless-sync-delay', '0');
+  return launch(t, at, [...own, ...args], 'Ready to accept connections');
+}
+
+/** What Sentinels call the master of a test. */
+export const masterName = 'pets-1';
+
+/** Starts a Sentinel that takes the master for lost after half a second. `lines` are those of its file besides. */
+export async function startSentinel(
+  t: TestContext,
+  master: ValkeyServer,
+  { host = '127.0.0.1', quorum = 1, lines = [] as string[] } = {},
+): Promise<ValkeyServer> {
+  const port = await freePort();
   const folder = temporaryFolder(t);
-  const child = spawn(
-    command,
-    ['--port', String(at), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...args],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const file = join(folder, 'sentinel.conf');
+  const own = [
+    ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
+    ...['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes'],
+    `sentinel monitor ${masterName} ${host} ${master.port} ${quorum}`,
+    `sentinel down-after-milliseconds ${masterName} 500`,
+    `sentinel failover-timeout ${masterName} 3000`,
+  ];
+  writeFileSync(file, [...own, ...lines, ''].join('\n'));
+  return launch(t, port, [file, '--sentinel'], '+monitor');
+}
+
+async function launch(t: TestContext, port: number, args: string[], ready: string): Promise<ValkeyServer> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const kill = async () => {
     child.kill('SIGKILL');
@@ -46,36 +78,52 @@ export async function startValkey(
   t.after(kill);
   let output = '';
   const deadline = AbortSignal.timeout(startTimeoutMs);
-  while (!output.includes('Ready to accept connections')) {
+  while (!output.includes(ready)) {
     const [chunk] = await once(child.stdout, 'data', { signal: deadline });
     output += chunk;
   }
   child.stdout.resume();
-  return { url: `redis://127.0.0.1:${at}`, port: at, child, kill };
+  return { url: `redis://127.0.0.1:${port}`, port, child, kill };
 }
 
-/** Starts a cluster of three servers, each with a third of the slots. */
-export async function startCluster(t: TestContext): Promise<ValkeyServer[]> {
-  const busPorts = [await freePort(), await freePort(), await freePort()];
+/** A client of a test's own, which ends with it. */
+export function adminOf(t: TestContext, { port }: ValkeyServer, options: RedisOptions = {}): Redis {
+  const admin = new Redis(port, '127.0.0.1', options);
+  // Its server may be killed.
+  admin.on('error', () => {});
+  t.after(() => admin.disconnect());
+  return admin;
+}
+
+/** Starts a cluster of three servers, each with a third of the slots, and as many replicas after them if there are to be any. */
+export async function startCluster(t: TestContext, { hasReplicas = false } = {}): Promise<ValkeyServer[]> {
+  const busPorts = await Promise.all(Array.from({ length: hasReplicas ? 6 : 3 }, freePort));
   const servers = await Promise.all(
-    busPorts.map((busPort) =>
-      startValkey(t, { args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)] }),
-    ),
+    busPorts.map((busPort) => startValkey(t, { args: [...clusterArgs, '--cluster-port', String(busPort)] })),
   );
-  const clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
+  const clients = servers.map((server) => adminOf(t, server));
+  const first = clients[0] as Redis;
   for (const [i, client] of clients.entries()) {
-    const [from, to] = [i, i + 1].map((n) => Math.ceil((n * slots) / servers.length));
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to as number) - 1));
-    const met = servers[(i + 1) % servers.length] as ValkeyServer;
-    await client.call('CLUSTER', 'MEET', '127.0.0.1', met.port, busPorts[servers.indexOf(met)] as number);
+    const [from, to] = [i, i + 1].map((n) => Math.ceil((n * slots) / masterCount));
+    if (i < masterCount)
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to as number) - 1));
+    // An election needs epochs that differ.
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+    if (i > 0)
+      await first.call('CLUSTER', 'MEET', '127.0.0.1', servers[i]?.port ?? '', busPorts[i] as number);
   }
   for (const client of clients) {
-    const isWhole = async () => {
+    await until(async () => {
       const info = String(await client.call('CLUSTER', 'INFO'));
-      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3');
-    };
-    await until(isWhole);
-    client.disconnect();
+      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${servers.length}`);
+    });
+  }
+  for (const [i, replica] of clients.entries()) {
+    const master = clients[i % masterCount] as Redis;
+    if (i < masterCount) continue;
+    const id = String(await master.call('CLUSTER', 'MYID'));
+    await until(async () => (await replica.call('CLUSTER', 'REPLICATE', id).catch(() => '')) === 'OK');
+    await until(async () => (await replica.info('replication')).includes('master_link_status:up'));
   }
   return servers;
 }

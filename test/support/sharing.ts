@@ -1,0 +1,80 @@
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JsonAnswer, type Options, Petstore, startPetstore } from './petstore.ts';
+import { openTestStorage } from './storage.ts';
+import { until } from './until.ts';
+
+/** Of all instances and of the server, where a test gives them a clock. */
+export const clock = () => Date.parse('2026-06-01T12:00:00Z');
+
+/** Instances over one storage that share limits, the first of which tells what is common to all. */
+export async function startInstances(
+  t: TestContext,
+  count: number,
+  valkey: Options['valkey'],
+): Promise<[Petstore, ...Petstore[]]> {
+  const options = valkey && { valkey };
+  const first = await startPetstore(t, options);
+  const instances: [Petstore, ...Petstore[]] = [first];
+  for (let i = 1; i < count; i++) {
+    const instance = new Petstore(await openTestStorage(first.folder), first.folder, options);
+    t.after(() => instance.close());
+    await instance.ready;
+    instances.push(instance);
+  }
+  return instances;
+}
+
+/** Values of `petstore_…` metrics. */
+export async function metrics(
+  store: Petstore,
+): Promise<{ shared: number; fallbacks: number; roundTrips: number }> {
+  const text = await store.metrics();
+  const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+  return {
+    shared: value('petstore_limits_shared'),
+    fallbacks: value('petstore_limits_fallbacks_total'),
+    roundTrips: value('petstore_valkey_round_trips_total'),
+  };
+}
+
+export const isShared = (store: Petstore) => store.limiter.sharing?.isShared === true;
+
+export const logged = (store: Petstore, text: string) =>
+  store.log.filter((line) => line.includes(text)).length;
+
+/** What the log tells when an instance begins to limit on its own, and when it shares again. */
+export const alone = 'limits on its own';
+export const shared = 'limits are shared';
+
+/** Requests of one key at all instances, one after the other at each, until they are stopped. */
+export class Traffic {
+  readonly answers: JsonAnswer[] = [];
+  longestMs = 0;
+  #isOver = false;
+  readonly #ended: Promise<unknown>;
+
+  constructor(stores: readonly Petstore[], key: string) {
+    this.#ended = Promise.all(stores.map((store) => this.#load(store, key)));
+  }
+
+  async #load(store: Petstore, key: string): Promise<void> {
+    while (!this.#isOver) {
+      const startedMs = performance.now();
+      this.answers.push(await store.call('GET', '/pets/1', { key }));
+      this.longestMs = Math.max(this.longestMs, performance.now() - startedMs);
+      await sleep(5);
+    }
+  }
+
+  /** Waits for further answers. */
+  async more(count: number): Promise<void> {
+    const enough = this.answers.length + count;
+    await until(() => this.answers.length >= enough);
+  }
+
+  stop(): Promise<unknown> {
+    this.#isOver = true;
+    return this.#ended;
+  }
+}
