@@ -19,8 +19,6 @@ export const needsValkey = {
 const startTimeoutMs = 20_000;
 const slots = 16_384;
 const masterCount = 3;
-/** A master is taken for lost after a second. */
-const clusterArgs = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
 
 /** A Redis or Valkey server of a test's own. */
 export interface ValkeyServer {
@@ -95,11 +93,25 @@ export function adminOf(t: TestContext, { port }: ValkeyServer, options: RedisOp
   return admin;
 }
 
+/** Waits until the replicas of a master have all that it has now. */
+export async function replicated(master: Redis): Promise<void> {
+  const offsets = (info: string, name: RegExp) =>
+    [...info.matchAll(name)].map(([, offset]) => Number(offset));
+  const [now = 0] = offsets(await master.info('replication'), /master_repl_offset:(\d+)/g);
+  await until(async () => {
+    const known = offsets(await master.info('replication'), /^slave\d+:.*offset=(\d+)/gm);
+    return known.length > 0 && known.every((offset) => offset >= now);
+  });
+}
+
 /** Starts a cluster of three servers, each with a third of the slots, and as many replicas after them if there are to be any. */
 export async function startCluster(t: TestContext, { hasReplicas = false } = {}): Promise<ValkeyServer[]> {
+  const args = ['--cluster-enabled', 'yes'];
+  // Replicas take over when a master is taken for lost, which is after two seconds.
+  if (hasReplicas) args.push('--cluster-node-timeout', '2000');
   const busPorts = await Promise.all(Array.from({ length: hasReplicas ? 6 : 3 }, freePort));
   const servers = await Promise.all(
-    busPorts.map((busPort) => startValkey(t, { args: [...clusterArgs, '--cluster-port', String(busPort)] })),
+    busPorts.map((busPort) => startValkey(t, { args: [...args, '--cluster-port', String(busPort)] })),
   );
   const clients = servers.map((server) => adminOf(t, server));
   const first = clients[0] as Redis;
