@@ -59,8 +59,11 @@ test(
         return info.includes(`slaves=1,sentinels=3`);
       });
     }
-    // The first address is that of a Sentinel that is gone.
-    const hosts = [await freePort(), ...sentinels.map(({ port }) => port)].map((port) => `127.0.0.1:${port}`);
+    // The first two are gone and silent.
+    const silent = await StallingProxy.start(t, sentinels[0]?.port ?? 0);
+    silent.stall();
+    const ports = [await freePort(), silent.port, ...sentinels.map(({ port }) => port)];
+    const hosts = ports.map((port) => `127.0.0.1:${port}`);
     const url = `redis+sentinel://:${password}@${hosts}/${masterName}?sentinel_password=watch+1`;
     const { valkeyUrls: urls } = readConfig({ VALKEY_URL: url });
     const stores = await startInstances(t, 2, { urls, timeoutMs, clock });

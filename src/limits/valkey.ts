@@ -10,60 +10,67 @@ const destroyAfterMs = 100;
 
 /**
  * Connects to the server at an address that `parseValkeyUrl` reads, to the cluster that it belongs to, or to the master
- * that Sentinels name. Several addresses are nodes of one cluster, or Sentinels: the first that answers is gone by. Rejects
+ * that Sentinels name. Several addresses are nodes of one cluster, or Sentinels, of which one that knows is enough. Rejects
  * if a step takes longer than `withinMs`, and by WrongValkeyUrl if what is there can never be used.
  */
 export async function connectValkey(urls: readonly string[], withinMs: number): Promise<Valkey> {
   const addresses = urls.map(parseValkeyUrl);
-  const isSentinel = addresses.some(({ sentinel }) => sentinel);
-  const places = isSentinel ? [await findMaster(addresses, withinMs)] : addresses;
-  const { server, info, address } = await firstServer(places, withinMs);
-  const mode = /^(?:redis|server)_mode:(\w+)/m.exec(info)?.[1];
-  const problem = mode !== 'cluster' && problemOf(address, mode, info, places.length);
-  if (mode !== 'cluster' && !problem) return server;
+  const { server, isNode } = await firstServer(addresses, withinMs);
+  if (!isNode) return server;
   server.disconnect();
-  if (problem) throw problem;
-  const cluster = clusterOf(address);
+  const cluster = clusterOf(addresses, withinMs);
   // Otherwise a node would be connected when it is first used, and that request might wait too long.
   await open(cluster, () => Promise.all(cluster.nodes('master').map((node) => node.ping())), withinMs);
   return cluster;
 }
 
-/** Where the master is, by the first Sentinel that knows it. */
-function findMaster(addresses: readonly ValkeyUrl[], withinMs: number): Promise<ValkeyUrl> {
-  const asked = addresses.map(async (address) => {
-    const { master, login } = address.sentinel as NonNullable<ValkeyUrl['sentinel']>;
-    const sentinel = new Redis(optionsOf(address, login));
-    const ask = () => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master);
-    const answer = (await open(sentinel, ask, withinMs)) as [string, string] | null;
-    sentinel.disconnect();
-    if (!answer) throw new Error(`the Sentinel at ${placeOf(address)} knows no master ${master}`);
-    return { ...address, host: answer[0], port: Number(answer[1]) };
-  });
-  return Promise.any(asked).catch(throwFirst);
-}
-
-/** The first server that answers, with what it tells about itself. */
+/** The first that can be used. All are asked at once: one that is silent, or knows an old master, holds up no other. */
 async function firstServer(addresses: readonly ValkeyUrl[], withinMs: number) {
   const opened = addresses.map(async (address) => {
-    const server = new Redis({ ...optionsOf(address, address.login), db: address.database });
-    return { server, address, info: await open(server, () => server.info(), withinMs) };
+    if (address.sentinel)
+      return openServer(await findMaster(address, address.sentinel, withinMs), false, withinMs);
+    return openServer(address, addresses.length > 1, withinMs);
   });
   const first = await Promise.any(opened).catch(throwFirst);
-  for (const one of opened)
-    one.then(
-      (other) => other !== first && other.server.disconnect(),
-      () => {},
-    );
+  const closeOther = (other: typeof first) => other !== first && other.server.disconnect();
+  for (const one of opened) one.then(closeOther, () => {});
   return first;
 }
 
-/** Why a server, which is no node of a cluster, cannot keep what is shared. */
+/** Where the master is, as a Sentinel knows it. */
+async function findMaster(
+  address: ValkeyUrl,
+  { master, login }: NonNullable<ValkeyUrl['sentinel']>,
+  withinMs: number,
+): Promise<ValkeyUrl> {
+  const sentinel = new Redis(optionsOf(address, login));
+  const ask = () => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master);
+  const answer = (await open(sentinel, ask, withinMs)) as [host: string, port: string] | null;
+  sentinel.disconnect();
+  if (!answer) throw new Error(`the Sentinel at ${placeOf(address)} knows no master ${master}`);
+  return { ...address, host: answer[0], port: Number(answer[1]) };
+}
+
+/** A connection to a server that can keep what is shared, or is a node of a cluster. */
+async function openServer(address: ValkeyUrl, mustBeNode: boolean, withinMs: number) {
+  const server = new Redis({ ...optionsOf(address, address.login), db: address.database });
+  const look = async () => {
+    const info = await server.info();
+    const mode = /^(?:redis|server)_mode:(\w+)/m.exec(info)?.[1];
+    const isNode = mode === 'cluster' && !address.sentinel;
+    const problem = isNode ? undefined : problemOf(address, mode, info, mustBeNode);
+    if (problem) throw problem;
+    return { server, isNode };
+  };
+  return open(server, look, withinMs);
+}
+
+/** Why a server that is no node of a cluster cannot be used. */
 function problemOf(
   address: ValkeyUrl,
   mode: string | undefined,
   info: string,
-  count: number,
+  mustBeNode: boolean,
 ): Error | undefined {
   const place = placeOf(address);
   if (mode === 'sentinel') {
@@ -72,7 +79,7 @@ function problemOf(
       `VALKEY_URL leads to a Sentinel. Write ${right}, where NAME is that of the master that it watches.`,
     );
   }
-  if (count > 1)
+  if (mustBeNode)
     return new WrongValkeyUrl(
       `VALKEY_URL names several servers, but the one at ${place} is no node of a cluster.`,
     );
@@ -96,15 +103,21 @@ async function open<Result>(client: Valkey, greet: () => Promise<Result>, within
   }
 }
 
-/** Throws the first of several errors: attempts at one name with several addresses fail together, too. */
+/**
+ * Throws the error that tells most of several: where none of several addresses can be used, also those of one name.
+ */
 function throwFirst(error: unknown): never {
-  throw error instanceof AggregateError ? error.errors[0] : error;
+  if (!(error instanceof AggregateError)) throw error;
+  throw error.errors.find((one) => one instanceof WrongValkeyUrl) ?? error.errors[0];
 }
 
-/** Its nodes are those that the one at `address` names, and are opened as that one. */
-function clusterOf(address: ValkeyUrl): Cluster {
-  const { host, port, ...redisOptions } = optionsOf(address, address.login);
-  return new Cluster([{ host, port }], {
+/** Its nodes are those that one of the addresses names, and are opened as the first of them says. */
+function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
+  const [first] = addresses as [ValkeyUrl];
+  const { host: _host, port: _port, ...redisOptions } = optionsOf(first, first.login);
+  const nodes = addresses.map(({ host, port }) => ({ host, port }));
+  return new Cluster(nodes, {
+    slotsRefreshTimeout: withinMs / nodes.length,
     lazyConnect: true,
     enableOfflineQueue: false,
     enableReadyCheck: false,
@@ -114,7 +127,7 @@ function clusterOf(address: ValkeyUrl): Cluster {
     retryDelayOnTryAgain: 0,
     // A certificate names the host, so the socket looks up the name.
     dnsLookup: (address, callback) => callback(null, address),
-    redisOptions: { ...redisOptions, db: address.database },
+    redisOptions: { ...redisOptions, db: first.database },
   });
 }
 
