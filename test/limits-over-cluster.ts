@@ -65,12 +65,10 @@ test('slots move under load, and not one request is counted twice or not at all'
   const stores = await startInstances(t, 3, { urls, timeoutMs: patienceMs, clock });
   const admins = servers.map((server) => adminOf(t, server));
   const { key, id } = await stores[0].addKey('enterprise', { perMinute: 100_000, perDay: 100_000 });
-  const name = accountName({ workspaceId: 1, id });
-  const slot = Number(await admins[0]?.call('CLUSTER', 'KEYSLOT', name));
+  const { name, slot, owner } = await placeOf(admins[0] as Redis, id);
   const traffic = new Traffic(stores, key);
   await traffic.more(30);
   // From its owner to the next server, three times, so that it comes back.
-  const owner = Math.floor((slot * 3) / 16_384);
   for (let i = owner; i < owner + 3; i++)
     await moveSlot(slot, name, [i % 3, (i + 1) % 3].map((n) => [admins[n], servers[n]]) as Move, traffic);
   await traffic.stop();
@@ -82,19 +80,46 @@ test('slots move under load, and not one request is counted twice or not at all'
   for (const store of stores) assert.equal((await metrics(store)).fallbacks, 0);
 });
 
+test('a server is lost to which slots are moving, and the service goes on', needsValkey, async (t) => {
+  const servers = await startCluster(t);
+  const urls = servers.map(({ url }) => url);
+  const [store] = await startInstances(t, 1, { urls, timeoutMs, clock });
+  const { key, id } = await store.addKey('pro');
+  const { slot, owner } = await placeOf(adminOf(t, servers[0] as ValkeyServer), id);
+  const [from, to] = [servers[owner], servers[(owner + 1) % 3]] as [ValkeyServer, ValkeyServer];
+  await beginMove(slot, adminOf(t, from), adminOf(t, to));
+  await to.kill();
+  // This account is not there yet, so the owner says to ask the other.
+  assert.equal((await store.call('GET', '/pets/1', { key })).status, 200);
+  assert.equal(isShared(store), false);
+  assert.equal((await store.call('GET', '/pets/1', { key })).status, 200);
+});
+
+/** The slot of the account of a key, and which server of a new cluster has it. */
+async function placeOf(admin: Redis, id: string) {
+  const name = accountName({ workspaceId: 1, id });
+  const slot = Number(await admin.call('CLUSTER', 'KEYSLOT', name));
+  return { name, slot, owner: Math.floor((slot * 3) / 16_384) };
+}
+
+async function beginMove(slot: number, from: Redis, to: Redis): Promise<string> {
+  const [fromId, toId] = [await from.call('CLUSTER', 'MYID'), await to.call('CLUSTER', 'MYID')].map(String);
+  await to.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId as string);
+  await from.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId as string);
+  return toId as string;
+}
+
 type Move = [[Redis, ValkeyServer], [Redis, ValkeyServer]];
 
 /** Moves a slot with the one account in it, as `redis-cli --cluster reshard` does, with requests between the steps. */
 async function moveSlot(slot: number, name: string, [[from], [to, target]]: Move, traffic: Traffic) {
-  const [fromId, toId] = [await from.call('CLUSTER', 'MYID'), await to.call('CLUSTER', 'MYID')].map(String);
   // A server that does not know the script is asked in the middle of a move, too.
   await to.script('FLUSH');
-  await to.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId as string);
-  await from.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId as string);
+  const toId = await beginMove(slot, from, to);
   await traffic.more(50);
   await from.migrate('127.0.0.1', target.port, name, 0, patienceMs);
   await traffic.more(50);
-  await to.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId as string);
-  await from.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId as string);
+  await to.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId);
+  await from.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId);
   await traffic.more(50);
 }

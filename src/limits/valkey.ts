@@ -116,7 +116,7 @@ function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
   const [first] = addresses as [ValkeyUrl];
   const { host: _host, port: _port, ...redisOptions } = optionsOf(first, first.login);
   const nodes = addresses.map(({ host, port }) => ({ host, port }));
-  return new Cluster(nodes, {
+  const cluster = new Cluster(nodes, {
     slotsRefreshTimeout: withinMs / nodes.length,
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -129,6 +129,21 @@ function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: { ...redisOptions, db: first.database },
   });
+  cluster.on('+node', handleAsking);
+  return cluster;
+}
+
+/**
+ * While a slot moves, iovalkey sends ASKING before a command, and looks at no answer to it. If that fails with the connection,
+ * nobody handles the rejection, which would end the process. The command itself fails, too.
+ */
+function handleAsking(node: Redis): void {
+  const asking = node.asking.bind(node);
+  node.asking = () => {
+    const answer = asking();
+    answer.catch(() => {});
+    return answer;
+  };
 }
 
 function optionsOf({ host, port, isTls }: Place, login: Login) {
