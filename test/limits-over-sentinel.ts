@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
-import { makeCertificate } from './support/certificate.ts';
+import { makeCertificate, needsOpenssl } from './support/certificate.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { remaining } from './support/limits.ts';
 import { ample, startPetstore } from './support/petstore.ts';
@@ -98,7 +98,9 @@ test(
   },
 );
 
-test('with TLS, Sentinels and servers are found by their names', needsValkey, async (t) => {
+const needsBoth = { skip: needsValkey.skip || needsOpenssl.skip };
+
+test('with TLS, Sentinels and servers are found by their names', needsBoth, async (t) => {
   const folder = temporaryFolder(t);
   const { cert, key } = makeCertificate(t, 'localhost');
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
