@@ -29,6 +29,7 @@ import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier } from './keys/identify.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
+import type { Log } from './log/logger.ts';
 import { RequestLog } from './log/requests.ts';
 import { Metrics } from './metrics.ts';
 import { mount } from './mount.ts';
@@ -45,7 +46,7 @@ export interface Parts {
   config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset'>;
   db: Database;
   limiter: Limiter;
-  log: FastifyBaseLogger;
+  log: Log;
   installation: Installation;
   /** What sends to webhooks, for the metrics. */
   dispatcher?: Pick<Dispatcher, 'counts' | 'lag'> | undefined;
@@ -122,7 +123,7 @@ export function buildApp({
   const streams = new Streams({ db, changes, limiter, log, clock, stopwatch, left });
 
   const app = fastify({
-    loggerInstance: log,
+    loggerInstance: log as FastifyBaseLogger,
     logController: answers,
     // A logger for each request would cost more than its line. Each line has the request id without it.
     childLoggerFactory: (logger) => logger,

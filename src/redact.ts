@@ -21,9 +21,16 @@ const webhookSecretsInText = new RegExp(`${prefix('whsec')}${base64}{24,}`, 'g')
 /** The password in an address such as DATABASE_URL. */
 const passwordsInText = /(:\/\/[^\s/:@"]*):[^\s/@"]*@/g;
 
+/**
+ * What stands in every text that one of the patterns above finds something in. Nearly no line of a log has it, and to look for it
+ * costs a fifth of what the patterns do.
+ */
+const hint = /pet_|whsec_|%|:\/\//;
+
 /** The text with `pet_***` in place of each API key, and `whsec_***` in place of each secret of a webhook. */
 export const withoutKeys = (text: string) =>
   text.replace(keysInText, 'pet_***').replace(webhookSecretsInText, 'whsec_***');
 
 /** The text without API keys, without secrets of webhooks, and without passwords of addresses. */
-export const withoutSecrets = (text: string) => withoutKeys(text).replace(passwordsInText, '$1:***@');
+export const withoutSecrets = (text: string) =>
+  hint.test(text) ? withoutKeys(text).replace(passwordsInText, '$1:***@') : text;

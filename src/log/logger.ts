@@ -7,6 +7,15 @@ import { withoutSecrets } from '../redact.ts';
 const maxFieldLength = 1_000;
 const maxErrorFieldLength = 4_000;
 
+/** The log of the service. */
+export interface Log extends FastifyBaseLogger {
+  /**
+   * Writes a line of level info as `info` does, with `fields` in their order and `msg` last, at a fifth of its cost: pino looks at
+   * each character of each field. Only for plain values, of which those that are undefined are left out.
+   */
+  tell(fields: Readonly<Record<string, string | number | undefined>>, msg: string): void;
+}
+
 /**
  * A logger that writes JSON lines, or what `format` makes of them. No API key, no secret of a webhook and no password of an
  * address gets through, wherever it is in a line.
@@ -15,12 +24,13 @@ export function createLogger(
   level: LogLevel,
   stream: DestinationStream,
   format: (json: string) => string = (json) => json,
-): FastifyBaseLogger {
-  return pino(
+): Log {
+  const finish = (json: string) => format(withoutSecrets(json));
+  const log = pino(
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${timeText()}"`,
       formatters: {
         level: (label) => ({ level: label }),
         log: (fields) => cutFields(fields, maxFieldLength),
@@ -28,14 +38,33 @@ export function createLogger(
       serializers: {
         err: (error: Error) => cutFields(pino.stdSerializers.err(error), maxErrorFieldLength),
       },
-      hooks: { streamWrite: (json) => format(withoutSecrets(json)) },
+      hooks: { streamWrite: finish },
     },
     stream,
   );
+  const tell: Log['tell'] = (fields, msg) => {
+    if (!log.isLevelEnabled('info')) return;
+    const line = { level: 'info', time: timeText(), ...cutFields(fields, maxFieldLength), msg };
+    stream.write(finish(`${JSON.stringify(line)}\n`));
+  };
+  return Object.assign(log, { tell });
+}
+
+let timeMs = Number.NaN;
+let timeOfMs = '';
+
+/** The time as text. Many lines are of the same millisecond. */
+function timeText(): string {
+  const nowMs = Date.now();
+  if (nowMs !== timeMs) {
+    timeMs = nowMs;
+    timeOfMs = new Date(nowMs).toISOString();
+  }
+  return timeOfMs;
 }
 
 /** Every line of the service passes here, so it copies nothing unless a field is long. */
-function cutFields(fields: Record<string, unknown>, maxLength: number): Record<string, unknown> {
+function cutFields<Fields extends Record<string, unknown>>(fields: Fields, maxLength: number): Fields {
   let cut = fields;
   for (const name in fields) {
     const value = fields[name];

@@ -4,14 +4,16 @@ import type { DestinationStream } from 'pino';
 /** Maximum characters that wait for a slow reader: some seconds of a busy service. */
 export const maxWaiting = 4 * 1024 * 1024;
 const longestPauseMs = 100;
-/** How long the end of the process waits for the reader. */
+/** How long the end of the process waits for a reader that reads nothing, and for one that reads slowly. */
 const flushWithinMs = 1_000;
+const flushSlowlyWithinMs = 5_000;
 const flushPauseMs = 10;
 
 /**
  * Writes lines to a file descriptor, in the background, so that a slow, stopped or missing reader does not block the
- * service. The waiting lines are bounded. What does not fit, or cannot be written, is dropped and counted. A pipe must be
- * non-blocking, as Node.js makes that of `process.stdout`.
+ * service. The lines of a turn of the event loop are written together, since answers leave in groups and a write costs
+ * more than to make a line. The waiting lines are bounded. What does not fit, or cannot be written, is dropped and counted.
+ * A pipe must be non-blocking, as Node.js makes that of `process.stdout`.
  */
 export class LogOutput implements DestinationStream {
   /** Lines that were dropped until now. */
@@ -23,7 +25,8 @@ export class LogOutput implements DestinationStream {
   /** What is left of the text that is being written. */
   #chunk = Buffer.alloc(0);
   #isWriting = false;
-  #isPausing = false;
+  /** Whether a write is to come by itself: at the end of this turn, or after a pause. */
+  #isDue = false;
   #pauseMs = 0;
   #told = 0;
 
@@ -37,23 +40,34 @@ export class LogOutput implements DestinationStream {
       return;
     }
     this.#waiting += line;
-    if (!this.#isWriting && !this.#isPausing) this.#writeNext();
+    if (this.#isWriting || this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(this.#goOn);
   }
 
-  /** Writes what waits before the process ends, as far as the reader reads it within a second. */
+  /** Writes what waits before the process ends, as long as the reader goes on reading it. */
   flush(): void {
-    const deadlineMs = performance.now() + flushWithinMs;
+    const startMs = performance.now();
+    let readMs = startMs;
+    const isInTime = (nowMs: number) =>
+      nowMs < Math.min(readMs + flushWithinMs, startMs + flushSlowlyWithinMs);
     // What the system is writing at this moment must not be written twice.
     let rest = this.#isWriting ? this.#take() : Buffer.concat([this.#chunk, this.#take()]);
-    while (rest.length > 0 && performance.now() < deadlineMs) {
+    while (rest.length > 0 && isInTime(performance.now())) {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest));
+        readMs = performance.now();
       } catch (error) {
         if (!isFull(error)) return;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, flushPauseMs);
       }
     }
   }
+
+  readonly #goOn = () => {
+    this.#isDue = false;
+    this.#writeNext();
+  };
 
   #writeNext(): void {
     if (this.#chunk.length === 0) this.#chunk = this.#take();
@@ -81,14 +95,10 @@ export class LogOutput implements DestinationStream {
 
   #pause(): void {
     this.#isWriting = false;
-    this.#isPausing = true;
+    this.#isDue = true;
     this.#pauseMs = Math.min(this.#pauseMs * 2 || 1, longestPauseMs);
-    const goOn = () => {
-      this.#isPausing = false;
-      this.#writeNext();
-    };
     // A log that nobody reads must not keep the process alive.
-    setTimeout(goOn, this.#pauseMs).unref();
+    setTimeout(this.#goOn, this.#pauseMs).unref();
   }
 
   /** Drops only what could not be written. Later lines may succeed, once a full disk has room or a named pipe has a reader. */

@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Answered } from '../answered.ts';
+import type { Log } from './logger.ts';
 
 /** Lines a second about requests that no key was admitted for: from one address, and from all together. */
 const perAddress = 10;
@@ -11,11 +12,11 @@ const intervalMs = 1_000;
  * their limits and are all logged. Others are not bounded, so only a sample of them is logged.
  */
 export class RequestLog {
-  readonly #log: FastifyBaseLogger;
+  readonly #log: Log;
   readonly #answers: Sample;
   readonly #failures: Sample;
 
-  constructor(log: FastifyBaseLogger) {
+  constructor(log: Log) {
     this.#log = log;
     this.#answers = new Sample((leftOut) =>
       log.info({ leftOut }, 'more were answered than are logged one by one'),
@@ -44,21 +45,19 @@ export class RequestLog {
     error,
   }: Answered) {
     if (!caller && !this.#answers.takes(address)) return;
-    this.#log.info(
-      {
-        reqId: requestId,
-        method,
-        url,
-        operation: operation?.id,
-        status,
-        durationMs: durationMs && Math.round(durationMs * 1000) / 1000,
-        keyId: caller?.keyId,
-        address,
-        reason,
-        ...(error && { err: error }),
-      },
-      'answered',
-    );
+    const fields = {
+      reqId: requestId,
+      method,
+      url,
+      operation: operation?.id,
+      status,
+      durationMs: durationMs && Math.round(durationMs * 1000) / 1000,
+      keyId: caller?.keyId,
+      address,
+      reason,
+    };
+    if (error) this.#log.info({ ...fields, err: error }, 'answered');
+    else this.#log.tell(fields, 'answered');
   }
 
   /** A failure of the service, beside the line for its answer. */
