@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -13,13 +14,14 @@ import { until } from './support/until.ts';
 
 const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
 
-/** Sends as many requests, each of which makes a line of the log, and waits for the answers. */
+/** Sends as many requests, each of which makes a line of the log with its number, and waits for the answers. */
 async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: number): Promise<void> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('latin1');
-  const request = `GET ${longUrl} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`;
+  const request = (i: number) =>
+    `GET ${longUrl} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nX-Request-Id: ${i}\r\n\r\n`;
   let [sent, answered] = [0, 0];
   const sendMore = () => {
-    for (; sent < count && sent < answered + 16; sent++) socket.write(request);
+    for (; sent < count && sent < answered + 16; sent++) socket.write(request(sent));
     if (answered === count) socket.end();
   };
   socket.on('data', (text: unknown) => {
@@ -84,6 +86,46 @@ test('a service whose log nobody reads ends on SIGTERM', async (t) => {
   const startMs = performance.now();
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
   assert.ok(performance.now() - startMs < 8_000);
+});
+
+/** The numbers of the requests of a flood that have come through. */
+const floodLinesOf = (service: Service) =>
+  linesOf(service)
+    .filter(({ url }) => url?.startsWith('/v1/pets?'))
+    .map(({ reqId }) => Number(reqId));
+
+const counted = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+test('SIGTERM loses no line, though the reader is slow and begins late', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  const { stdout } = service.child as ChildProcessWithoutNullStreams;
+  stdout.pause();
+  const count = 2_000;
+  await flood(service, key, count);
+  const stopped = service.stop('SIGTERM');
+  await sleep(700);
+  // All reads together take longer than the end waits for a reader that reads nothing.
+  stdout.on('data', () => {
+    stdout.pause();
+    setTimeout(() => stdout.resume(), 40);
+  });
+  stdout.resume();
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+  assert.deepEqual(floodLinesOf(service), counted(count));
+  assert.equal(linesOf(service).at(-1).msg, 'stopped');
+});
+
+test('a service that is killed has written the lines of what it answered a moment before', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  const count = 300;
+  await flood(service, key, count);
+  await sleep(250);
+  assert.deepEqual(await service.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
+  assert.deepEqual(floodLinesOf(service), counted(count));
 });
 
 test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
