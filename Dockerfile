@@ -28,5 +28,6 @@ USER 10001
 RUN ["/app/node_modules/.bin/node", "/app/bin/petstore.js", "--version"]
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s CMD ["/app/node_modules/.bin/node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/app/node_modules/.bin/node", "/app/bin/petstore.js"]
+# The size is that of "npm start". Twice as much, the default, makes it no faster.
+ENTRYPOINT ["/app/node_modules/.bin/node", "--max-semi-space-size=16", "/app/bin/petstore.js"]
 CMD ["serve"]
