@@ -30,11 +30,13 @@ const load = ({ origin }: Server, ...requests: LoadRequest[]) => ({
 async function compareAll(servers: Servers): Promise<void> {
   const { key, dataDir } = await servers.prepareData('quiet');
   const other = {
-    logging: await servers.prepareData('logging'),
+    toFile: await servers.prepareData('to-file'),
+    toPipe: await servers.prepareData('to-pipe'),
     ungrouped: await servers.prepareData('ungrouped'),
   };
   const service = await servers.startService(dataDir);
-  const logging = await servers.startService(other.logging.dataDir, 'info');
+  const toFile = await servers.startLogging(other.toFile.dataDir, 'file');
+  const toPipe = await servers.startLogging(other.toPipe.dataDir, 'pipe');
   const ungrouped = await servers.startKind('ungrouped', other.ungrouped.dataDir);
 
   const getPet = get('/v1/pets/1', key);
@@ -46,11 +48,17 @@ async function compareAll(servers: Servers): Promise<void> {
         name: 'node:http, same bytes and headers',
         ...load(await servers.startBare(service, getPet), getPet),
       },
-      { name: 'Petstore: key, limits, SQLite', ...load(service, getPet), bar: 0.65, p99Bar: 3 },
       {
-        name: 'Petstore, with a log line for each request',
-        ...load(logging, get('/v1/pets/1', other.logging.key)),
+        name: 'Petstore as it comes: key, limits, SQLite, a log line in a file',
+        ...load(toFile, get('/v1/pets/1', other.toFile.key)),
+        bar: 0.65,
+        p99Bar: 3,
       },
+      {
+        name: 'Petstore, its log read through a pipe',
+        ...load(toPipe, get('/v1/pets/1', other.toPipe.key)),
+      },
+      { name: 'Petstore, a log of warnings alone', ...load(service, getPet) },
       {
         name: 'Fastify and node:sqlite, without keys and limits',
         ...load(await servers.startKind('plain', `${dataDir}/petstore.db`), getPet),

@@ -42,7 +42,7 @@ export const onCore = (core: number): string[] =>
   succeeds('taskset', ['-V']) ? ['taskset', '-c', String(core)] : [];
 
 /** The core of the load; servers have the first one. */
-const loadCore = 1;
+export const loadCore = 1;
 
 /** Sends a load for some seconds. Rejects when an answer is no success or a connection breaks. */
 export async function send({ origins, requests, connections }: Load, seconds: number): Promise<Result> {

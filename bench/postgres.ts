@@ -105,11 +105,11 @@ async function countAllQuestions(server: Server, key: string): Promise<void> {
 }
 
 async function compareAll(servers: Servers, settings: Record<string, string>, keys: string[]): Promise<void> {
-  const start = (core: number, folder?: string) =>
-    servers.startService(servers.folder, 'warn', settings, core, folder);
-  const first = await start(0);
-  const second = await start(1);
-  const other = effort.against === undefined ? undefined : await start(0, effort.against);
+  const { against } = effort;
+  const start = (place = {}) => servers.startService(servers.folder, { settings, ...place });
+  const first = await start();
+  const second = await start({ core: 1 });
+  const other = against === undefined ? undefined : await start({ project: against });
   const [key] = keys as [string];
   await countAllQuestions(first, key);
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,18 +8,35 @@ import { seedWorkspace } from '../src/demo/seed.ts';
 import { createKey } from '../src/keys/store.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 import { freePort } from '../test/support/port.ts';
-import { type LoadRequest, onCore } from './load.ts';
+import { type LoadRequest, loadCore, onCore } from './load.ts';
 
 export const workspace = 'bench';
 
 const firstCore = 0;
 const startTimeoutMs = 30_000;
 const root = new URL('..', import.meta.url).pathname;
+/** What `npm start` runs, after the name of Node.js. */
+const [, ...startWords] = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts.start.split(
+  ' ',
+);
 
 /** A server in a process of its own. */
 export interface Server {
   origin: string;
   child: ChildProcess;
+}
+
+/** Where a server runs. */
+interface Place {
+  env?: NodeJS.ProcessEnv;
+  core?: number;
+  /** The folder of the project; another one may hold another version of it. */
+  project?: string;
+  stdout?: number | 'pipe' | 'ignore';
+}
+
+interface StartOptions extends Pick<Place, 'core' | 'project'> {
+  settings?: Record<string, string>;
 }
 
 /** The servers of a run, and the folder with their data. `stop` ends and removes all of it. */
@@ -49,13 +66,27 @@ export class Servers {
     return { key, dataDir };
   }
 
-  /** The service as it is run, or the one in another folder. */
-  async startService(
+  /** The service as it is run, with a log of warnings alone. */
+  startService(dataDir: string, { settings, ...place }: StartOptions = {}): Promise<Server> {
+    return this.#startService(dataDir, { LOG_LEVEL: 'warn', ...settings }, place);
+  }
+
+  /** The service as it comes: with a log line for each request, in a file or read through a pipe. */
+  async startLogging(dataDir: string, to: 'file' | 'pipe'): Promise<Server> {
+    const stdout = to === 'file' ? openSync(join(dataDir, 'log'), 'a') : 'pipe';
+    const server = await this.#startService(dataDir, {}, { stdout });
+    const reader = [...onCore(loadCore), 'cat'];
+    if (to === 'pipe')
+      this.#children.push(
+        spawn(reader[0] as string, reader.slice(1), { stdio: [server.child.stdout, 'ignore', 'inherit'] }),
+      );
+    return server;
+  }
+
+  async #startService(
     dataDir: string,
-    logLevel = 'warn',
-    settings = {},
-    core = firstCore,
-    folder = root,
+    settings: Record<string, string>,
+    place: Omit<Place, 'env'>,
   ): Promise<Server> {
     const port = await freePort();
     const env = {
@@ -63,10 +94,9 @@ export class Servers {
       PORT: String(port),
       PETSTORE_DATA_DIR: dataDir,
       PETSTORE_DEMO: 'off',
-      LOG_LEVEL: logLevel,
       ...settings,
     };
-    return this.#start(['bin/petstore.js', 'serve'], port, '/readyz', env, core, folder);
+    return this.#start(startWords, port, '/readyz', { env, ...place });
   }
 
   /** A bare server that answers as another server answered a request. */
@@ -114,12 +144,10 @@ export class Servers {
     words: string[],
     port: number,
     path: string,
-    env: NodeJS.ProcessEnv = process.env,
-    core = firstCore,
-    folder = root,
+    { env = process.env, core = firstCore, project = root, stdout = 'ignore' }: Place = {},
   ): Promise<Server> {
     const [command, ...args] = [...onCore(core), process.execPath, ...words] as [string, ...string[]];
-    const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(command, args, { cwd: project, env, stdio: ['ignore', stdout, 'inherit'] });
     this.#children.push(child);
     const origin = `http://127.0.0.1:${port}`;
     for (const deadlineMs = Date.now() + startTimeoutMs; Date.now() < deadlineMs; await sleep(10)) {
