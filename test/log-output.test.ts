@@ -40,7 +40,7 @@ function countWrites(t: TestContext): () => number {
   return () => mock.callCount();
 }
 
-test('the lines of a turn are written together, and soon', needsPipe, async (t) => {
+test('the lines of a moment are written together, and soon', needsPipe, async (t) => {
   const { fd, readSome, text } = await pipe(t);
   const writes = countWrites(t);
   const output = new LogOutput(fd);

@@ -3,6 +3,8 @@ import type { DestinationStream } from 'pino';
 
 /** Maximum characters that wait for a slow reader: some seconds of a busy service. */
 export const maxWaiting = 4 * 1024 * 1024;
+/** How long lines wait for others to be written with. */
+const togetherMs = 5;
 const longestPauseMs = 100;
 /** How long the end of the process waits for a reader that reads nothing, and for one that reads slowly. */
 const flushWithinMs = 1_000;
@@ -11,9 +13,9 @@ const flushPauseMs = 10;
 
 /**
  * Writes lines to a file descriptor, in the background, so that a slow, stopped or missing reader does not block the
- * service. The lines of a turn of the event loop are written together, since answers leave in groups and a write costs
- * more than to make a line. The waiting lines are bounded. What does not fit, or cannot be written, is dropped and counted.
- * A pipe must be non-blocking, as Node.js makes that of `process.stdout`.
+ * service. The lines of a few milliseconds are written together, since a write costs more than to make a line. Those that
+ * wait are bounded. What does not fit, or cannot be written, is dropped and counted. A pipe must be non-blocking, as
+ * Node.js makes that of `process.stdout`.
  */
 export class LogOutput implements DestinationStream {
   /** Lines that were dropped until now. */
@@ -25,7 +27,7 @@ export class LogOutput implements DestinationStream {
   /** What is left of the text that is being written. */
   #chunk = Buffer.alloc(0);
   #isWriting = false;
-  /** Whether a write is to come by itself: at the end of this turn, or after a pause. */
+  /** Whether a write is to come by itself, with more lines or after a pause. */
   #isDue = false;
   #pauseMs = 0;
   #told = 0;
@@ -40,9 +42,7 @@ export class LogOutput implements DestinationStream {
       return;
     }
     this.#waiting += line;
-    if (this.#isWriting || this.#isDue) return;
-    this.#isDue = true;
-    setImmediate(this.#goOn);
+    if (!this.#isWriting && !this.#isDue) this.#gather();
   }
 
   /** Writes what waits before the process ends, as long as the reader goes on reading it. */
@@ -62,6 +62,12 @@ export class LogOutput implements DestinationStream {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, flushPauseMs);
       }
     }
+  }
+
+  /** Keeps the process alive: at its end a write to a terminal that stands still would never return. */
+  #gather(): void {
+    this.#isDue = true;
+    setTimeout(this.#goOn, togetherMs);
   }
 
   readonly #goOn = () => {
@@ -89,8 +95,13 @@ export class LogOutput implements DestinationStream {
     }
     this.#pauseMs = 0;
     this.#chunk = this.#chunk.subarray(written);
-    if (this.#chunk.length === 0 && this.dropped > this.#told) this.#tell();
-    this.#writeNext();
+    if (this.#chunk.length > 0) {
+      this.#writeNext();
+      return;
+    }
+    this.#isWriting = false;
+    if (this.#waiting !== '') this.#gather();
+    if (this.dropped > this.#told) this.#tell();
   }
 
   #pause(): void {
