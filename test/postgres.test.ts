@@ -157,7 +157,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     await open(t, url);
     await run(
       url,
-      `create role guest login password 'open-sesame' connection limit 1`,
+      `create role guest login password 'open-sesame' connection limit 2`,
       'grant select, update on all tables in schema public to guest',
     );
     const db = await open(t, url.replace('//postgres:', '//guest:'));

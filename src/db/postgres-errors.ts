@@ -15,6 +15,11 @@ const races = new Set([
 ]);
 const foreignKeyViolation = '23503';
 const inFailedTransaction = '25P02';
+/** A connection pooler gave us a connection to the server that has other prepared statements than ours. */
+const otherStatements = [
+  '26000' /* invalid_sql_statement_name */,
+  '42P05' /* duplicate_prepared_statement */,
+];
 
 /** Error classes and codes that mean a problem of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const unavailableClasses = new Set([
@@ -30,6 +35,7 @@ const unavailableCodes = new Set([
   '25006' /* read_only_sql_transaction */,
   '25P03' /* idle_in_transaction_session_timeout */,
   '55P03' /* lock_not_available */,
+  ...otherStatements,
 ]);
 
 /**
@@ -46,6 +52,12 @@ export const isDeadlock = (error: unknown): boolean =>
 /** Whether a statement failed only because one before it in its transaction did. */
 export const isAborted = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === inFailedTransaction;
+
+/** Whether a connection pooler does not keep prepared statements. */
+export const missesStatement = (error: unknown): boolean =>
+  error instanceof StorageUnavailableError &&
+  error.cause instanceof DatabaseError &&
+  otherStatements.includes(error.cause.code ?? '');
 
 /**
  * Runs `action` of the client library. Turns failures of the server into StorageUnavailableError, also errors that did not

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientConfig, DatabaseError } from 'pg';
-import { StorageUnavailableError } from '../errors.ts';
+import { type ClientConfig, DatabaseError } from 'pg';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { attempt, isRace } from './postgres-errors.ts';
+import { beginWithin, connect, type Limits } from './postgres-pooler.ts';
 import type { Row } from './sql.ts';
 
 /** How long one migration may take, and how long others wait for it. */
@@ -13,30 +13,19 @@ type Query = (text: string, values?: number[]) => Promise<Row[]>;
 
 /**
  * Brings the tables up to date. Of several that start at once, one does it while the others wait for the row that holds
- * the version. If there is nothing to do, it only reads that row. Throws StorageUnavailableError that names
- * DATABASE_URL, or a plain Error if the database is newer than this code.
+ * the version. If there is nothing to do, it only reads that row. Throws a plain Error if the database is newer than this
+ * code.
  */
-export async function migratePostgres(settings: ClientConfig): Promise<void> {
+export async function migratePostgres(settings: ClientConfig, limits: Limits): Promise<void> {
   const pending = pendingMigrations('postgres');
-  try {
-    const version = await withClient(settings, readVersion);
-    if (pending(version).length === 0) return;
-    const patient = { ...settings, query_timeout: patienceMs, lock_timeout: patienceMs };
-    await withClient(patient, (query) => migrate(query, pending));
-  } catch (error) {
-    if (!(error instanceof DatabaseError || error instanceof StorageUnavailableError)) throw error;
-    throw new StorageUnavailableError(`DATABASE_URL cannot be used: ${error.message}`, { cause: error });
-  }
+  const version = await withClient(settings, readVersion);
+  if (pending(version).length === 0) return;
+  const begin = beginWithin({ ...limits, lock_timeout: patienceMs });
+  await withClient({ ...settings, query_timeout: patienceMs }, (query) => migrate(query, begin, pending));
 }
 
 async function withClient<T>(settings: ClientConfig, work: (query: Query) => Promise<T>): Promise<T> {
-  const client = await attempt(async () => {
-    const client = new Client({ ...settings, pipeline: false });
-    // An error of the connection also fails the running statement, which reports it.
-    client.on('error', () => {});
-    await client.connect();
-    return client;
-  });
+  const client = await connect({ ...settings, pipeline: false });
   try {
     return await work((text, values = []) =>
       attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows),
@@ -47,14 +36,18 @@ async function withClient<T>(settings: ClientConfig, work: (query: Query) => Pro
 }
 
 /** Applies the pending migrations in one transaction. Engines report in several ways that another process does the same. */
-async function migrate(query: Query, pending: (version: number) => Migration[]): Promise<void> {
+async function migrate(
+  query: Query,
+  begin: string,
+  pending: (version: number) => Migration[],
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await query(
         'create table if not exists schema_version (id bigint primary key, version bigint not null)',
       );
       await query('insert into schema_version (id, version) values (1, 0) on conflict (id) do nothing');
-      await query('begin');
+      await query(begin);
       const [row] = await query('update schema_version set version = version where id = 1 returning version');
       for (const { version, sql } of pending(Number(row?.[0]))) {
         await query(sql);

@@ -20,9 +20,12 @@ export class Session {
   readonly #statements: Statements;
   readonly #counts: StorageCounts;
   readonly #endMs: number;
+  readonly #beginText: string;
   readonly #workspaceId: number | undefined;
   #hasBegun = false;
   #hasEnded = false;
+  /** Whether a statement was to be prepared but was not. PgBouncer believes that it was, and would refuse the next try. */
+  #isUnprepared = false;
   /** Why statements fail that were sent after the one that failed. */
   #failure: unknown = new Error('The transaction was rolled back.');
 
@@ -31,12 +34,14 @@ export class Session {
     statements: Statements,
     counts: StorageCounts,
     endMs: number,
+    begin: string,
     workspaceId: number | undefined,
   ) {
     this.#client = client;
     this.#statements = statements;
     this.#counts = counts;
     this.#endMs = endMs;
+    this.#beginText = begin;
     this.#workspaceId = workspaceId;
   }
 
@@ -60,12 +65,17 @@ export class Session {
     if (command !== 'COMMIT') throw this.#failure;
   }
 
+  /** Returns the connection to the pool, or closes it if a pooler would refuse to prepare a statement on it. */
+  release(): void {
+    this.#client.release(this.#isUnprepared);
+  }
+
   /** Rolls back and returns the connection to the pool. A connection that does not answer is closed, which rolls back, too. */
   async rollBack(): Promise<void> {
     try {
       const query: TimedQuery = { text: 'rollback', rowMode: 'array', query_timeout: rollBackMs };
       if (this.#hasBegun) await this.#client.query(query);
-      this.#client.release();
+      this.release();
     } catch {
       this.#client.release(true);
     }
@@ -74,7 +84,7 @@ export class Session {
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    this.send('begin isolation level read committed');
+    this.send(this.#beginText);
     if (this.#workspaceId !== undefined) this.#lockWorkspace(this.#workspaceId);
   }
 
@@ -93,9 +103,12 @@ export class Session {
       query_timeout: Math.max(1, Math.ceil(this.#endMs - performance.now())),
     };
     try {
-      return await attempt(() => this.#client.query<Row>(query));
+      const result = await attempt(() => this.#client.query<Row>(query));
+      this.#statements.keep(this.#client, statement);
+      return result;
     } catch (error) {
       if (!isAborted(error)) this.#failure = error;
+      else if (!this.#statements.isKept(this.#client, statement)) this.#isUnprepared = true;
       throw this.#failure;
     }
   }

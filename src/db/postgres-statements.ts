@@ -1,4 +1,5 @@
-import type { QueryArrayConfig } from 'pg';
+import { createHash } from 'node:crypto';
+import type { PoolClient, QueryArrayConfig } from 'pg';
 import { Fragment, flatten, type SqlValue } from './sql.ts';
 
 /** Statements with more values hold lists, whose text differs with each length; they are not kept prepared. */
@@ -10,6 +11,7 @@ export type Statement = QueryArrayConfig<SqlValue[]>;
 export class Statements {
   readonly #byTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
   readonly #names = new Map<string, string>();
+  readonly #kept = new WeakMap<PoolClient, Set<string>>();
 
   of(template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Statement {
     const known = this.#byTemplate.get(template);
@@ -21,10 +23,24 @@ export class Statements {
     return { ...statement, values: flat.values, rowMode: 'array' };
   }
 
+  /** Remembers that a connection has a statement prepared. */
+  keep(client: PoolClient, { name }: Statement): void {
+    if (name === undefined) return;
+    const kept = this.#kept.get(client);
+    if (kept) kept.add(name);
+    else this.#kept.set(client, new Set([name]));
+  }
+
+  /** Whether a connection has a statement prepared, or needs not. */
+  isKept(client: PoolClient, { name }: Statement): boolean {
+    return name === undefined || this.#kept.get(client)?.has(name) === true;
+  }
+
+  /** A name that always means the same text, since a pooler that does not keep statements apart may run another client's. */
   #nameOf(text: string): string {
     let name = this.#names.get(text);
     if (!name) {
-      name = `petstore_${this.#names.size}`;
+      name = `petstore_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
       this.#names.set(text, name);
     }
     return name;

@@ -11,8 +11,9 @@ import {
   runTogether,
 } from './grouped-writes.ts';
 import { attempt, isDeadlock, isRace, toFinalError } from './postgres-errors.ts';
-import { migratePostgres } from './postgres-migrate.ts';
+import { beginWithin } from './postgres-pooler.ts';
 import { Session } from './postgres-session.ts';
+import { startPostgres } from './postgres-start.ts';
 import { Statements } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
 
@@ -46,17 +47,19 @@ export async function openPostgres(url: string, deadlineMs: number): Promise<Dat
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
     query_timeout: deadlineMs,
+  };
+  const limits = {
     lock_timeout: Math.ceil(deadlineMs * 0.6),
     idle_in_transaction_session_timeout: Math.max(silenceMs, deadlineMs),
   };
-  await migratePostgres(settings);
-  return new PostgresDatabase(settings, deadlineMs);
+  return new PostgresDatabase(await startPostgres(settings, limits), deadlineMs, beginWithin(limits));
 }
 
 class PostgresDatabase implements Database {
   readonly read: Sql;
   readonly counts = newCounts();
   readonly #deadlineMs: number;
+  readonly #begin: string;
   readonly #statements = new Statements();
   // Writes may wait for rows locked by other writes. Reads have connections of their own, so they do not wait for writes.
   readonly #readers: Pool;
@@ -66,8 +69,9 @@ class PostgresDatabase implements Database {
   #aloneUntilMs = 0;
   #closing: Promise<unknown> | undefined;
 
-  constructor(settings: PoolConfig, deadlineMs: number) {
+  constructor(settings: PoolConfig, deadlineMs: number, begin: string) {
     this.#deadlineMs = deadlineMs;
+    this.#begin = begin;
     this.#readers = openPool(settings, readers);
     this.#writers = openPool(settings, writers);
     this.#writes = new GroupedWrites({
@@ -146,14 +150,15 @@ class PostgresDatabase implements Database {
    */
   async #transaction(group: PendingWrite[], endMs: number, isCareful: boolean): Promise<(() => void)[]> {
     const client = await attempt(() => this.#writers.connect());
-    const session = new Session(client, this.#statements, this.counts, endMs, group[0]?.cause?.workspaceId);
+    const workspaceId = group[0]?.cause?.workspaceId;
+    const session = new Session(client, this.#statements, this.counts, endMs, this.#begin, workspaceId);
     try {
       const ending = new Ending();
       const run = isCareful && group.length > 1 ? runCarefully : runTogether;
       const settle = await run(group, session, ending);
       const recorded = ending.run(session.sql);
       const [records] = await Promise.all([recorded, session.commit()]);
-      client.release();
+      session.release();
       this.counts.commits++;
       this.counts.records += records;
       return settle;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { type JsonAnswer, Petstore } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
-import { run, withSchema } from './storage.ts';
+import { createSchema, withSchema } from './storage.ts';
 
 /** Long enough for anything on a busy machine, and short of hanging. */
 export const patienceMs = 60_000;
@@ -14,7 +14,7 @@ let schemas = 0;
 /** The address of an empty schema. */
 export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
   const schema = `test_${++schemas}`;
-  await run(url, `create schema ${schema}`);
+  await createSchema(url, schema);
   return withSchema(url, schema);
 }
 

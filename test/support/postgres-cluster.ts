@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PgBouncer } from './pgbouncer.ts';
 import { freePort } from './port.ts';
 
 /** Where Debian keeps PostgreSQL's programs, a folder for each version. */
@@ -10,6 +11,8 @@ const debianFolder = '/usr/lib/postgresql';
 /** The account that Debian's package makes. PostgreSQL refuses to run as root. */
 const account = 'postgres';
 const password = 'open-sesame';
+/** Whether tests reach PostgreSQL through PgBouncer. */
+export const isPooled = process.env.PETSTORE_TEST_PGBOUNCER === 'true';
 
 /** The folder of PostgreSQL's programs, the newest, or undefined on a machine without them. */
 export function postgresPrograms(): string | undefined {
@@ -32,6 +35,7 @@ export function whyNoPostgres(): string | false {
 export class PostgresCluster {
   readonly port: number;
   readonly #folder: string;
+  #pooler: PgBouncer | undefined;
 
   private constructor(folder: string, port: number) {
     this.#folder = folder;
@@ -55,11 +59,17 @@ export class PostgresCluster {
       account,
     ]);
     await cluster.start();
+    if (isPooled) cluster.#pooler = await PgBouncer.start(cluster.directUrl);
     return cluster;
   }
 
   /** The address of its first database. */
   get url(): string {
+    return this.#pooler?.url ?? this.directUrl;
+  }
+
+  /** The same, past a PgBouncer. */
+  get directUrl(): string {
     return `postgres://${account}:${password}@127.0.0.1:${this.port}/postgres`;
   }
 
@@ -74,6 +84,7 @@ export class PostgresCluster {
   }
 
   async remove(): Promise<void> {
+    await this.#pooler?.remove();
     // A test that failed may have left it stopped.
     await this.stop('immediate').catch(() => {});
     rmSync(this.#folder, { recursive: true });

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { openStorage } from '../../src/storage.ts';
 import { temporaryFolder } from './folder.ts';
+import { isPooled } from './postgres-cluster.ts';
 
 /** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */
 export const testDatabaseUrl = process.env.PETSTORE_TEST_DATABASE_URL;
@@ -21,7 +22,7 @@ export async function temporaryStorage(t: TestContext): Promise<string> {
   const folder = temporaryFolder(t);
   const schema = schemaOf(folder);
   if (testDatabaseUrl && schema) {
-    await run(testDatabaseUrl, `create schema "${schema}"`);
+    await createSchema(testDatabaseUrl, schema);
     schemas.push(schema);
   }
   return folder;
@@ -40,10 +41,21 @@ const deadlineMs = 30_000;
 export const openTestStorage = (folder: string): Promise<Database> =>
   openStorage({ dataDir: folder, databaseUrl: databaseUrlOf(folder) }, { deadlineMs });
 
+/** Makes an empty schema. PgBouncer keeps no search path for a connection, so one behind it has a role of its own. */
+export async function createSchema(databaseUrl: string, schema: string): Promise<void> {
+  if (isPooled) {
+    const { password } = new URL(databaseUrl);
+    await run(databaseUrl, `create role "${schema}" login password '${password}'`);
+  }
+  await run(databaseUrl, `create schema "${schema}" ${isPooled ? `authorization "${schema}"` : ''}`);
+}
+
 /** The address of a database in which names without a schema are in that one. */
 export function withSchema(databaseUrl: string, schema: string): string {
   const url = new URL(databaseUrl);
-  url.searchParams.set('options', `-csearch_path="${schema}"`);
+  // A role finds the schema of its own name first.
+  if (isPooled) url.username = schema;
+  else url.searchParams.set('options', `-csearch_path="${schema}"`);
   return url.href;
 }
 

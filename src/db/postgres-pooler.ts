@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, type ClientConfig } from 'pg';
+import { StorageUnavailableError } from '../errors.ts';
+import { attempt, missesStatement } from './postgres-errors.ts';
+import type { Row } from './sql.ts';
+
+/** How long one connection has a turn while the other waits, which it must where a pooler has one connection to the server. */
+const turnMs = 200;
+
+/** How PgBouncer refuses what it cannot keep for a connection. */
+const refusedLimit = /startup parameter: (lock_timeout|idle_in_transaction_session_timeout)/;
+/** What else it may refuse, and what to do about that. */
+const advice = [
+  [/statement pooling mode/, 'Set pool_mode = transaction in PgBouncer.'],
+  [
+    /startup parameter/,
+    'Take it out of the address, and set it on the role by "alter role … set …" if it is needed.',
+  ],
+] as const;
+const needsStatements =
+  'the connection pooler does not keep prepared statements. PgBouncer does from version 1.21 on: set max_prepared_statements = 200 in it.';
+
+/** How long, in milliseconds, the server lets a statement wait for a lock, and a transaction for its next statement. */
+export type Limits = Required<Pick<ClientConfig, 'lock_timeout' | 'idle_in_transaction_session_timeout'>>;
+
+/** How a transaction begins. It sets its limits itself, because a pooler may not keep those of a connection. */
+export const beginWithin = (limits: Limits): string =>
+  [
+    'begin isolation level read committed',
+    ...Object.entries(limits).map(([name, ms]) => `set local ${name} = ${ms}`),
+  ].join('; ');
+
+/** Opens a connection. Throws StorageUnavailableError. */
+export const connect = (settings: ClientConfig): Promise<Client> =>
+  attempt(async () => {
+    const client = new Client(settings);
+    // An error of the connection also fails the running statement, which reports it.
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  });
+
+/**
+ * Finds out whether a connection pooler, if there is one, keeps transactions and prepared statements. Returns the settings of
+ * connections: with the limits, unless it refuses those. Throws StorageUnavailableError that says what to change.
+ */
+export async function fitPooler<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
+  const limited = { ...settings, ...limits };
+  try {
+    await check(limited);
+    return limited;
+  } catch (error) {
+    if (!refusedLimit.test(messageOf(error))) throw error;
+  }
+  await check(settings);
+  return settings;
+}
+
+async function check(settings: ClientConfig): Promise<void> {
+  try {
+    await attempt(() => exchange(settings));
+  } catch (error) {
+    if (missesStatement(error)) throw new StorageUnavailableError(needsStatements, { cause: error });
+    const message = messageOf(error);
+    const known = advice.find(([refusal]) => refusal.test(message));
+    throw known ? new StorageUnavailableError(`${message}. ${known[1]}`, { cause: error }) : error;
+  }
+}
+
+/**
+ * Has two connections in a transaction at once, three times, so that a pooler exchanges their connections to the server, whether it
+ * prefers the one used last or the one that rested longest. Each has a statement of its own by the same name.
+ */
+async function exchange(settings: ClientConfig): Promise<void> {
+  const name = `petstore_${randomUUID()}`;
+  const opening = [connect(settings), connect(settings)] as const;
+  try {
+    const [a, b] = await Promise.all(opening);
+    for (const [first, second] of [
+      [a, b],
+      [a, b],
+      [b, a],
+    ] as const) {
+      await ask(first, name, first === a ? 1 : 2);
+      const answered = ask(second, name, second === a ? 1 : 2);
+      await Promise.race([answered, sleep(turnMs)]);
+      await first.query('commit');
+      await answered;
+      await second.query('commit');
+    }
+  } finally {
+    await Promise.allSettled(opening.map(async (client) => (await client).end()));
+  }
+}
+
+/** Begins a transaction and asks for a number by a prepared statement. */
+async function ask(client: Client, name: string, n: number): Promise<void> {
+  const [, { rows }] = await Promise.all([
+    client.query('begin'),
+    client.query<Row>({ name, text: `select ${n}`, rowMode: 'array' }),
+  ]);
+  if (rows[0]?.[0] !== n) throw new StorageUnavailableError(needsStatements);
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : '');
