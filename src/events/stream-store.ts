@@ -28,9 +28,8 @@ export async function addStream(
   // Later than those before it, whatever the clock of its instance.
   await sql`
     insert into streams (workspace_id, id, key_id, instance, opened_at_ms, seen_at_ms)
-    values (${workspaceId}, ${id}, ${keyId}, ${instance}, coalesce((
-      select max(opened_at_ms) + 1 from streams
-      where workspace_id = ${workspaceId} and key_id = ${keyId} and opened_at_ms >= ${nowMs}), ${nowMs}), ${nowMs})`;
+    select ${workspaceId}, ${id}, ${keyId}, ${instance}, coalesce(max(opened_at_ms) + 1, ${nowMs}), ${nowMs} from streams
+    where workspace_id = ${workspaceId} and key_id = ${keyId} and opened_at_ms >= ${nowMs}`;
   await sql`
     delete from streams where workspace_id = ${workspaceId} and key_id = ${keyId} and opened_at_ms < (
       select min(opened_at_ms) from (

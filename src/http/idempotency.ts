@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import type { Sql } from '../db/sql.ts';
+import { Fragment, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import { withDocumentedNames } from '../field-names.ts';
 import type { Answer } from './answer.ts';
@@ -14,6 +14,8 @@ const keyForm = new RegExp(keyPattern);
 /** How long an Idempotency-Key is remembered. */
 export const rememberHours = 24;
 const rememberMs = rememberHours * 60 * 60 * 1000;
+/** As a piece of SQL, where Citus takes no value. */
+const remembered = new Fragment([String(rememberMs)], []);
 
 /** One attempt at a request under an Idempotency-Key, `text`, which belongs to an API key. */
 export interface Attempt {
@@ -54,7 +56,7 @@ export async function once(sql: Transaction, attempt: Attempt, run: () => Promis
         and created_at_ms > ${forgottenMs})
     on conflict (workspace_id, key) do update
       set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms
-      where idempotency_keys.created_at_ms <= ${forgottenMs}
+      where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${remembered}
     returning key`;
   if (!claimed) return replay(sql, attempt);
   const answer = await run();

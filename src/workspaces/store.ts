@@ -1,5 +1,5 @@
 import type { Cause, Database, Transaction } from '../db/database.ts';
-import { fragment, identifier, join, type Row, type Sql } from '../db/sql.ts';
+import { fragment, identifier, type Row, type Sql } from '../db/sql.ts';
 import {
   type Counted,
   contentKinds,
@@ -60,16 +60,19 @@ export async function listWorkspaces(
   sql: Sql,
   name?: string,
 ): Promise<(Workspace & Record<Counted, number>)[]> {
-  const counting = counts.map(
-    ([table]) => fragment`(select count(*) from ${identifier(table)} t where t.workspace_id = w.id)`,
-  );
-  const rows = await sql`
-    select id, name, created_at_ms, ${join(counting, ', ')} from workspaces w
-    where ${name === undefined ? fragment`true` : fragment`name = ${name}`} order by id`;
-  return rows.map((row) => {
-    const numbers = row.slice(-counts.length).map(Number);
-    const counted = counts.map(([, countedAs], i) => [countedAs, numbers[i]]);
-    return { ...toWorkspace(row), ...(Object.fromEntries(counted) as Record<Counted, number>) };
+  const named = name === undefined ? fragment`` : fragment`where name = ${name}`;
+  const rows = await sql`select id, name, created_at_ms from workspaces ${named} order by id`;
+  const workspaces = rows.map(toWorkspace);
+  const of = name === undefined ? fragment`` : fragment`where workspace_id = ${workspaces[0]?.id ?? 0}`;
+  const counted = counts.map(async ([table, countedAs]) => {
+    const numbers =
+      await sql`select workspace_id, count(*) from ${identifier(table)} ${of} group by workspace_id`;
+    return [countedAs, new Map(numbers.map(([id, count]) => [id, Number(count)]))] as const;
+  });
+  const all = await Promise.all(counted);
+  return workspaces.map((workspace) => {
+    const own = all.map(([countedAs, numbers]) => [countedAs, numbers.get(workspace.id) ?? 0]);
+    return { ...workspace, ...(Object.fromEntries(own) as Record<Counted, number>) };
   });
 }
 
