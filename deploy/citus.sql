@@ -1,18 +1,20 @@
--- Spreads Petstore's tables over the nodes of Citus: psql --single-transaction --file deploy/citus.sql "$DATABASE_URL"
--- It runs on the coordinator once Petstore has made its tables there, and again after an upgrade that makes more of them.
+-- Spreads Petstore's tables over the nodes of Citus. Run it on the coordinator once Petstore has made its tables there, and
+-- again after an upgrade, for the tables that are new. What is spread already stays as it is:
+-- psql --single-transaction --set ON_ERROR_STOP=1 --file deploy/citus.sql "$DATABASE_URL"
+set client_min_messages = warning;
 
--- The directory is small and is read by each node, so each has all of it.
+-- The directory is small and is read with everything else, so each node has all of it.
 select format('select create_reference_table(%L)', name)
 from unnest('{schema_version, workspaces, api_keys}'::text[]) name
-where not exists (
-  select from pg_dist_partition p where p.logicalrelid = name::regclass and p.partmethod = 'n' and p.repmodel = 't')
+where not exists (select from pg_dist_partition where logicalrelid = name::regclass and repmodel = 't')
 \gexec
 
--- All else of a workspace is on one node. A table is older than those that refer to it.
+-- All else of a workspace is on one node. A table is younger than those that it refers to.
 select format('select create_distributed_table(%L, %L)', t.relname, 'workspace_id')
 from pg_class t
+join pg_namespace n on n.oid = t.relnamespace and n.nspname = current_schema()
 join pg_attribute c on c.attrelid = t.oid and c.attname = 'workspace_id'
-where t.relkind = 'r' and t.relnamespace = current_schema()::regnamespace and t.relname <> 'api_keys'
-  and not exists (select from pg_dist_partition p where p.logicalrelid = t.oid and p.partmethod = 'h')
+where t.relkind = 'r' and t.relname <> 'api_keys'
+  and not exists (select from pg_dist_partition where logicalrelid = t.oid and partmethod = 'h')
 order by t.oid
 \gexec

@@ -35,22 +35,24 @@ export function whyNoPostgres(): string | false {
 export class PostgresCluster {
   readonly port: number;
   readonly #folder: string;
+  readonly #settings: string;
   #pooler: PgBouncer | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, settings: string) {
     this.#folder = folder;
     this.port = port;
+    this.#settings = settings;
   }
 
-  /** Makes a cluster and starts it. */
-  static async start(): Promise<PostgresCluster> {
+  /** Makes a cluster and starts it. `settings` are further arguments of the server. */
+  static async start(settings = ''): Promise<PostgresCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'petstore-postgres-'));
     const passwordFile = join(folder, 'password');
     writeFileSync(passwordFile, password);
     if (process.getuid?.() === 0) {
       for (const path of [folder, passwordFile]) chownSync(path, idOf('-u'), idOf('-g'));
     }
-    const cluster = new PostgresCluster(folder, await freePort());
+    const cluster = new PostgresCluster(folder, await freePort(), settings);
     await cluster.#run('initdb', [
       '--no-sync',
       '--auth=scram-sha-256',
@@ -74,7 +76,7 @@ export class PostgresCluster {
   }
 
   async start(): Promise<void> {
-    const options = `-c port=${this.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200`;
+    const options = `-c port=${this.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200 ${this.#settings}`;
     await this.#run('pg_ctl', ['start', '--wait', '-o', options, '-l', join(this.#folder, 'log')]);
   }
 

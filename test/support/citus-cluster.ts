@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PostgresCluster, postgresPrograms, whyNoPostgres } from './postgres-cluster.ts';
+import { run } from './storage.ts';
+
+const statements = fileURLToPath(new URL('../../deploy/citus.sql', import.meta.url));
+const host = '127.0.0.1';
+/** Questions about all workspaces go to each shard, four times a second, so two cores want few. */
+const shards = 8;
+
+/** Why there can be no Citus here, if so. */
+export function whyNoCitus(): string | false {
+  const programs = postgresPrograms();
+  if (!programs) return whyNoPostgres();
+  const libraries = execFileSync(join(programs, 'pg_config'), ['--pkglibdir'], { encoding: 'utf8' }).trim();
+  return !existsSync(join(libraries, 'citus.so')) && `the extension citus is not installed in ${libraries}`;
+}
+
+/** A coordinator and two workers, each a PostgreSQL of its own on loopback. */
+export class CitusCluster {
+  readonly coordinator: PostgresCluster;
+  readonly workers: [PostgresCluster, PostgresCluster];
+
+  private constructor(coordinator: PostgresCluster, workers: [PostgresCluster, PostgresCluster]) {
+    this.coordinator = coordinator;
+    this.workers = workers;
+  }
+
+  /** Starts the nodes and makes them known to each other, as an operator does. */
+  static async start(): Promise<CitusCluster> {
+    const startNode = () =>
+      PostgresCluster.start(`-c shared_preload_libraries=citus -c citus.shard_count=${shards}`);
+    const [coordinator, ...workers] = await Promise.all([startNode(), startNode(), startNode()]);
+    const cluster = new CitusCluster(coordinator, workers);
+    const { username, password } = new URL(coordinator.url);
+    for (const { url } of [coordinator, ...workers]) {
+      await run(
+        url,
+        'create extension citus',
+        `insert into pg_dist_authinfo (nodeid, rolename, authinfo) values (0, '${username}', 'password=${password}')`,
+      );
+    }
+    await run(
+      coordinator.url,
+      `select citus_set_coordinator_host('${host}', ${coordinator.port})`,
+      ...workers.map(({ port }) => `select citus_add_node('${host}', ${port})`),
+    );
+    return cluster;
+  }
+
+  /** Spreads the tables that are there, by the statements that an operator runs. */
+  distribute(): void {
+    execFileSync(
+      join(postgresPrograms() as string, 'psql'),
+      [
+        '--quiet',
+        '--single-transaction',
+        '--set',
+        'ON_ERROR_STOP=1',
+        '--file',
+        statements,
+        this.coordinator.url,
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all([this.coordinator, ...this.workers].map((node) => node.remove()));
+  }
+}
