@@ -30,6 +30,7 @@ const unavailableClasses = new Set([
   '53' /* too many connections, disk full, out of memory */,
   '57' /* shutting down, starting up, cancelled */,
   '58' /* input and output */,
+  'XX' /* internal, as when Citus finds a node gone */,
 ]);
 const unavailableCodes = new Set([
   '25006' /* read_only_sql_transaction */,
