@@ -5,7 +5,7 @@ set client_min_messages = warning;
 
 -- The directory is small and is read with everything else, so each node has all of it.
 select format('select create_reference_table(%L)', name)
-from unnest('{schema_version, workspaces, api_keys}'::text[]) name
+from unnest('{workspaces, api_keys}'::text[]) name
 where not exists (select from pg_dist_partition where logicalrelid = name::regclass and repmodel = 't')
 \gexec
 
