@@ -25,7 +25,7 @@ import { NamedResponse } from './http/named-response.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi } from './http/target.ts';
-import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
+import { defaultTimeLimits, inTime, type TimeLimits } from './http/time-limits.ts';
 import { identifier } from './keys/identify.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -168,15 +168,12 @@ export function buildApp({
   });
 
   // These have no rate limit, so callers share answers that cost something to make.
-  const storageAnswers = sharedFor(
-    askStorageEveryMs,
-    () => db.read`select id from workspaces limit 1`,
-    stopwatch,
-  );
+  const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
+  const storageAnswers = sharedFor(askStorageEveryMs, askStorage, stopwatch);
   const metricsText = sharedFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async () => ({ status: 'alive' }));
   app.get('/readyz', async () => {
-    await storageAnswers();
+    await inTime(storageAnswers(), timeLimits.readyMs);
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));

@@ -74,12 +74,20 @@ export const port: Reader<number> = (text, variable) => {
 /** The address may hold a password, so a wrong one is not repeated. Undefined: none. */
 export const databaseUrl: Reader<string | undefined> = (text, variable) => {
   if (text === '') return undefined;
+  if (severalHosts.test(text)) {
+    throw new ConfigError(
+      `${variable} must name one host, which always leads to the server that can be written.`,
+    );
+  }
   const { protocol } = URL.canParse(text) ? new URL(text) : {};
   if (protocol === 'postgres:' || protocol === 'postgresql:') return text;
   throw new ConfigError(
     `${variable} must be an address such as postgres://user:password@localhost:5432/petstore, or absent for SQLite.`,
   );
 };
+
+/** As libpq takes them, before the path or in the query. */
+const severalHosts = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*(,|%2C)/i;
 
 /** Addresses of one kind. The message does not repeat them, since they may hold a password. */
 export const valkeyUrls: Reader<string[]> = (text, variable) => {

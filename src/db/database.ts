@@ -71,6 +71,9 @@ export interface Database {
   /** The same for work that records what it changes. */
   write<T>(work: (sql: Transaction) => Promise<T>, cause: Cause): Promise<T>;
 
+  /** Makes a small write that changes nothing, and returns once its commit is on disk. So it tells whether others could be made. */
+  touch(): Promise<void>;
+
   readonly counts: Readonly<StorageCounts>;
 
   /** Lets writes in flight finish and closes the connections. */

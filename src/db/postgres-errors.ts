@@ -20,6 +20,7 @@ const otherStatements = [
   '26000' /* invalid_sql_statement_name */,
   '42P05' /* duplicate_prepared_statement */,
 ];
+const readOnlyTransaction = '25006';
 
 /** Error classes and codes that mean a problem of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const unavailableClasses = new Set([
@@ -33,7 +34,7 @@ const unavailableClasses = new Set([
   'XX' /* internal, as when Citus finds a node gone */,
 ]);
 const unavailableCodes = new Set([
-  '25006' /* read_only_sql_transaction */,
+  readOnlyTransaction,
   '25P03' /* idle_in_transaction_session_timeout */,
   '55P03' /* lock_not_available */,
   ...otherStatements,
@@ -59,6 +60,12 @@ export const missesStatement = (error: unknown): boolean =>
   error instanceof StorageUnavailableError &&
   error.cause instanceof DatabaseError &&
   otherStatements.includes(error.cause.code ?? '');
+
+/** Whether the server refused a write because it may only be read. */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof StorageUnavailableError &&
+  error.cause instanceof DatabaseError &&
+  error.cause.code === readOnlyTransaction;
 
 /**
  * Runs `action` of the client library. Turns failures of the server into StorageUnavailableError, also errors that did not

@@ -3,6 +3,7 @@ import { type ClientConfig, DatabaseError } from 'pg';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { attempt, isRace } from './postgres-errors.ts';
 import { beginWithin, connect, type Limits } from './postgres-pooler.ts';
+import { assertPrimary } from './postgres-pools.ts';
 import type { Row } from './sql.ts';
 
 /** How long one migration may take, and how long others wait for it. */
@@ -27,6 +28,7 @@ export async function migratePostgres(settings: ClientConfig, limits: Limits): P
 async function withClient<T>(settings: ClientConfig, work: (query: Query) => Promise<T>): Promise<T> {
   const client = await connect({ ...settings, pipeline: false });
   try {
+    await attempt(() => assertPrimary(client));
     return await work((text, values = []) =>
       attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows),
     );

@@ -5,7 +5,8 @@ import { Fragment, flatten, type SqlValue } from './sql.ts';
 /** Statements with more values hold lists, whose text differs with each length; they are not kept prepared. */
 const maxPreparedValues = 16;
 
-export type Statement = QueryArrayConfig<SqlValue[]>;
+/** The published types lack the time that the answer of a statement may take. */
+export type Statement = QueryArrayConfig<SqlValue[]> & { query_timeout?: number };
 
 /** Statements by their template: the text for the server, and the name under which each connection keeps it prepared. */
 export class Statements {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool, type PoolConfig } from 'pg';
+import type { PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
 import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
 import { Ending } from './end-work.ts';
@@ -10,19 +10,20 @@ import {
   runCarefully,
   runTogether,
 } from './grouped-writes.ts';
-import { attempt, isDeadlock, isRace, toFinalError } from './postgres-errors.ts';
+import { attempt, isDeadlock, isRace, isReadOnly, toFinalError } from './postgres-errors.ts';
 import { beginWithin } from './postgres-pooler.ts';
+import { Pools, writers } from './postgres-pools.ts';
 import { Session } from './postgres-session.ts';
 import { startPostgres } from './postgres-start.ts';
 import { Statements } from './postgres-statements.ts';
-import type { Row, Sql } from './sql.ts';
+import type { Sql } from './sql.ts';
 
 /** How long to wait for a connection: for a new one, or for one of the pool to come free. */
 const connectMs = 3_000;
 /** How long the server lets a transaction hold its locks when the process behind it has gone silent. */
 const silenceMs = 10_000;
-const readers = 4;
-const writers = 8;
+/** How long the smallest write may take. */
+const touchMs = 2_000;
 /** At most so many writes share one transaction. */
 const maxGroupSize = 64;
 /** So many writes of a workspace may wait. */
@@ -61,19 +62,16 @@ class PostgresDatabase implements Database {
   readonly #deadlineMs: number;
   readonly #begin: string;
   readonly #statements = new Statements();
-  // Writes may wait for rows locked by other writes. Reads have connections of their own, so they do not wait for writes.
-  readonly #readers: Pool;
-  readonly #writers: Pool;
+  readonly #pools: Pools;
   readonly #writes: GroupedWrites;
   /** On the clock of `performance.now()`. */
   #aloneUntilMs = 0;
-  #closing: Promise<unknown> | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(settings: PoolConfig, deadlineMs: number, begin: string) {
     this.#deadlineMs = deadlineMs;
     this.#begin = begin;
-    this.#readers = openPool(settings, readers);
-    this.#writers = openPool(settings, writers);
+    this.#pools = new Pools(settings);
     this.#writes = new GroupedWrites({
       ...{ maxRunning: writers, maxWaiting, deadlineMs },
       groupSize: () => (performance.now() < this.#aloneUntilMs ? 1 : maxGroupSize),
@@ -84,7 +82,7 @@ class PostgresDatabase implements Database {
       this.counts.statements++;
       const statement = this.#statements.of(template, values);
       try {
-        return (await attempt(() => this.#readers.query<Row>(statement))).rows;
+        return await attempt(() => this.#pools.query(statement));
       } catch (error) {
         throw this.#final(error);
       }
@@ -96,11 +94,22 @@ class PostgresDatabase implements Database {
     return this.#writes.add(work, cause);
   }
 
+  /** It waits for no other write, also not for one in another instance, since who holds the row is about to write. */
+  async touch(): Promise<void> {
+    this.counts.statements++;
+    const text = `update schema_version set version = version
+      where id = (select id from schema_version where id = 1 for update skip locked)`;
+    const statement = { text, rowMode: 'array' as const, query_timeout: touchMs };
+    try {
+      await attempt(() => this.#pools.query(statement));
+    } catch (error) {
+      throw this.#final(error);
+    }
+  }
+
   close(): Promise<void> {
-    this.#closing ??= this.#writes
-      .finish()
-      .then(() => Promise.all([this.#readers.end(), this.#writers.end()]));
-    return this.#closing.then(() => undefined);
+    this.#closing ??= this.#writes.finish().then(() => this.#pools.end());
+    return this.#closing;
   }
 
   /**
@@ -149,7 +158,7 @@ class PostgresDatabase implements Database {
    * a savepoint of its own and begins when the one before is done, so that one that fails does not affect the others.
    */
   async #transaction(group: PendingWrite[], endMs: number, isCareful: boolean): Promise<(() => void)[]> {
-    const client = await attempt(() => this.#writers.connect());
+    const client = await attempt(() => this.#pools.connect());
     const workspaceId = group[0]?.cause?.workspaceId;
     const session = new Session(client, this.#statements, this.counts, endMs, this.#begin, workspaceId);
     try {
@@ -171,16 +180,9 @@ class PostgresDatabase implements Database {
   #final(error: unknown): unknown {
     const final = toFinalError(error);
     if (final instanceof StorageUnavailableError) this.counts.failures++;
+    if (isReadOnly(final)) this.#pools.leave();
     return final;
   }
-}
-
-function openPool(settings: PoolConfig, max: number): Pool {
-  const pool = new Pool({ ...settings, max });
-  // A broken connection fails the statements on it and leaves the pool. Without this listener the error would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  pool.on('error', () => {});
-  return pool;
 }
 
 /** The object identifiers of int8, int2 and int4: https://www.postgresql.org/docs/current/datatype-oid.html */

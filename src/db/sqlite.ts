@@ -9,7 +9,7 @@ import { type Cause, type Database, newCounts, type StorageCounts, type Transact
 import { Ending, transaction } from './end-work.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import { ServiceLock } from './service-lock.ts';
-import { Fragment, flatten, type Row, type Sql, type SqlValue } from './sql.ts';
+import { Fragment, flatten, identifier, type Row, type Sql, type SqlValue } from './sql.ts';
 import { attempt, isLocked } from './sqlite-errors.ts';
 import { GroupedReads } from './sqlite-reads.ts';
 
@@ -117,6 +117,14 @@ class SqliteDatabase implements Database {
     return new Promise((resolve, reject) => {
       this.#queue.push({ work, cause, resolve: resolve as PendingWrite['resolve'], reject });
       this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Writes the version of the tables anew. SQLite writes it even if it stays as it was, which it does not for a row. */
+  touch(): Promise<void> {
+    return this.write(async (sql) => {
+      const [row] = await sql`pragma user_version`;
+      await sql`pragma user_version = ${identifier(String(row?.[0]))}`;
     });
   }
 
