@@ -13,8 +13,9 @@ import { temporaryFolder } from './support/folder.ts';
 import { assertSound } from './support/invariants.ts';
 import { fetchChecked } from './support/petstore.ts';
 import { whyNo } from './support/programs.ts';
-import { ampleKey, petstore, startService } from './support/service.ts';
+import { ampleKey, petstore, type Service, startService } from './support/service.ts';
 import { aboutSqlite } from './support/storage.ts';
+import { until } from './support/until.ts';
 
 /** Root may do anything unless it gives that up. */
 const isRoot = process.getuid?.() === 0;
@@ -22,6 +23,8 @@ const withoutPrivileges = isRoot ? ['setpriv', '--bounding-set=-all', '--inh-cap
 const noSetpriv = isRoot && whyNo('setpriv');
 
 const noPrlimit = whyNo('prlimit');
+
+const readiness = async ({ origin }: Service) => (await fetch(`${origin}/readyz`)).status;
 
 test('no room to write: 503 and reading goes on; with room again service resumes, and nothing is corrupt', {
   skip: aboutSqlite || noPrlimit,
@@ -40,9 +43,11 @@ test('no room to write: 503 and reading goes on; with room again service resumes
   for (; answer.status === 201; answer = await create()) ids.push(answer.body.id);
   assert.equal(answer.status, 503, answer.text);
   assert.equal((await fetchChecked(service.origin, 'GET', '/pets/1', { key })).status, 200);
+  await until(async () => (await readiness(service)) === 503);
   limitFiles(service.child.pid, 'unlimited');
   answer = await create();
   assert.equal(answer.status, 201, answer.text);
+  await until(async () => (await readiness(service)) === 200);
   assert.equal(answer.body.id, (ids.at(-1) as number) + 1, 'what was refused left nothing');
   await service.stop('SIGKILL');
   assertSound(folder);
@@ -87,6 +92,7 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   await whileImmutable(files.slice(0, 2), async () => {
     assert.equal((await create()).status, 503);
     assert.equal((await create()).status, 503);
+    await until(async () => (await readiness(service)) === 503);
     const path = `/categories/${first.body.id}`;
     assert.equal((await fetchChecked(service.origin, 'GET', path, { key })).text, first.text);
   });

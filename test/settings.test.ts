@@ -192,6 +192,27 @@ test('what the pages and guides set can be set, by the names that settings have'
   assert.ok(values >= 4, String(values));
 });
 
+test('several hosts in DATABASE_URL are refused in one line without its password, and other commas are not', () => {
+  const read = (databaseUrl: string) => readConfig({ DATABASE_URL: databaseUrl }).databaseUrl;
+  for (const several of [
+    'postgres://me:hunter2@one,two/petstore?target_session_attrs=read-write',
+    'postgres://me:hunter2@one:5432,two:5433/petstore',
+    'postgresql://one,two',
+    'postgres://me:hunter2@one/petstore?host=one,two',
+    'postgres:///petstore?sslmode=disable&host=one%2Ctwo',
+  ]) {
+    assert.throws(() => read(several), {
+      message: 'DATABASE_URL must name one host, which always leads to the server that can be written.',
+    });
+  }
+  for (const one of [
+    'postgres://me:a,b@one/petstore',
+    'postgres://me@one/a,b',
+    'postgres://one/a?options=-ca,b',
+  ])
+    assert.equal(read(one), one);
+});
+
 test('a default follows the setting that it names, and an empty variable is an absent one', () => {
   assert.equal(readConfig({ PORT: ' 81 ', PETSTORE_BASE_URL: '' }).baseUrl, 'http://localhost:81/v1');
   assert.deepEqual(readConfig({ LOG_LEVEL: ' ', PETSTORE_DEMO: '' }), readConfig({}));

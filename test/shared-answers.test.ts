@@ -70,6 +70,19 @@ test('/readyz tells within a second that the storage fails, and that it is back,
   assert.deepEqual(await statuses(), [200]);
 });
 
+test('/readyz is 503 in time while the storage stands still, and asks it once', async (t) => {
+  const store = await startPetstore(t, { timeLimits: { readyMs: 100 } });
+  const stands = Promise.withResolvers<void>();
+  const { mock } = t.mock.method(store.db, 'touch', () => stands.promise);
+  const ask = async () => (await store.send('GET', '/readyz', anonymous)).status;
+  assert.equal(await ask(), 503);
+  store.aheadMs += 250;
+  assert.equal(await ask(), 503);
+  assert.equal(mock.callCount(), 1);
+  stands.resolve();
+  assert.equal(await ask(), 200);
+});
+
 test('an answer that takes long is shared as long as it is made', async () => {
   let nowMs = 0;
   const making = Promise.withResolvers<string>();

@@ -1,6 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PgBouncer } from './pgbouncer.ts';
@@ -13,6 +22,7 @@ const account = 'postgres';
 const password = 'open-sesame';
 /** Whether tests reach PostgreSQL through PgBouncer. */
 export const isPooled = process.env.PETSTORE_TEST_PGBOUNCER === 'true';
+const slotName = 'standby';
 
 /** The folder of PostgreSQL's programs, the newest, or undefined on a machine without them. */
 export function postgresPrograms(): string | undefined {
@@ -38,31 +48,32 @@ export class PostgresCluster {
   readonly #settings: string;
   #pooler: PgBouncer | undefined;
 
-  private constructor(folder: string, port: number, settings: string) {
-    this.#folder = folder;
+  private constructor(port: number, settings = '') {
+    this.#folder = mkdtempSync(join(tmpdir(), 'petstore-postgres-'));
     this.port = port;
     this.#settings = settings;
+    this.#give(this.#folder);
   }
 
   /** Makes a cluster and starts it. `settings` are further arguments of the server. */
   static async start(settings = ''): Promise<PostgresCluster> {
-    const folder = mkdtempSync(join(tmpdir(), 'petstore-postgres-'));
-    const passwordFile = join(folder, 'password');
-    writeFileSync(passwordFile, password);
-    if (process.getuid?.() === 0) {
-      for (const path of [folder, passwordFile]) chownSync(path, idOf('-u'), idOf('-g'));
-    }
-    const cluster = new PostgresCluster(folder, await freePort(), settings);
-    await cluster.#run('initdb', [
-      '--no-sync',
-      '--auth=scram-sha-256',
-      `--pwfile=${passwordFile}`,
-      '-U',
-      account,
-    ]);
+    const cluster = new PostgresCluster(await freePort(), settings);
+    const passwordFile = join(cluster.#folder, 'password');
+    cluster.#write(passwordFile, password);
+    const passwords = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, '-U', account];
+    await cluster.#run('initdb', ['--no-sync', ...passwords]);
     await cluster.start();
     if (isPooled) cluster.#pooler = await PgBouncer.start(cluster.directUrl);
     return cluster;
+  }
+
+  /** Makes a standby of this one and starts it. It has a slot there, so that it may lag as far as it likes. */
+  async addStandby(): Promise<PostgresCluster> {
+    const standby = new PostgresCluster(await freePort());
+    const slot = ['--create-slot', `--slot=${slotName}`, '--write-recovery-conf'];
+    await standby.#run('pg_basebackup', ['-d', this.url, '--checkpoint=fast', '--no-sync', ...slot]);
+    await standby.start();
+    return standby;
   }
 
   /** The address of its first database. */
@@ -85,11 +96,48 @@ export class PostgresCluster {
     await this.#run('pg_ctl', ['stop', '--wait', '-m', mode]);
   }
 
+  /** Makes a standby the primary. */
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', ['promote', '--wait']);
+  }
+
+  /** Starts what was a primary, and was stopped, as a standby of its successor. */
+  async follow(primary: PostgresCluster): Promise<void> {
+    await this.#run('pg_receivewal', [
+      '-d',
+      primary.url,
+      '--create-slot',
+      `--slot=${slotName}`,
+      '--if-not-exists',
+    ]);
+    const settings = `primary_conninfo = '${primary.url}'\nprimary_slot_name = '${slotName}'\n`;
+    this.#write(join(this.#folder, 'data', 'standby.signal'), '');
+    appendFileSync(join(this.#folder, 'data', 'postgresql.auto.conf'), settings);
+    await this.start();
+  }
+
+  /** Kills the server and all its processes, as a machine that loses power does. */
+  kill(): void {
+    const pid = Number(readFileSync(join(this.#folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    for (const each of [pid, ...children.filter(Boolean)]) process.kill(Number(each), 'SIGKILL');
+  }
+
   async remove(): Promise<void> {
     await this.#pooler?.remove();
     // A test that failed may have left it stopped.
     await this.stop('immediate').catch(() => {});
     rmSync(this.#folder, { recursive: true });
+  }
+
+  #write(path: string, text: string): void {
+    writeFileSync(path, text);
+    this.#give(path);
+  }
+
+  /** Gives a file or a folder to the account that the server runs as. */
+  #give(path: string): void {
+    if (process.getuid?.() === 0) chownSync(path, idOf('-u'), idOf('-g'));
   }
 
   async #run(program: string, args: string[]): Promise<void> {
