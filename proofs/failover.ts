@@ -1,0 +1,17 @@
+// npm run proof:failover -- --quick: two instances over PostgreSQL, whose primary goes under load; quick is what failed once.
+import { test } from 'node:test';
+import { parseArgs } from 'node:util';
+import { failOver, type Way } from '../test/support/failover/rounds.ts';
+import { whyNoHaproxy } from '../test/support/haproxy.ts';
+import { whyNoPostgres } from '../test/support/postgres-cluster.ts';
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+const ways: Way[] = values.quick ? ['a planned switch'] : ['a planned switch', 'a crash of the primary'];
+
+for (const endsSessions of values.quick ? [false] : [false, true]) {
+  const proxy = `behind HAProxy that ${endsSessions ? 'ends' : 'keeps'} sessions with a server that is down`;
+  test(proxy, { skip: whyNoPostgres() || whyNoHaproxy() }, async (t) => {
+    console.log(proxy);
+    for await (const line of failOver(t, ways, endsSessions)) console.log(`  ${line}`);
+  });
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Lists, State } from '../history.ts';
+import { fetchChecked, type JsonAnswer } from '../petstore.ts';
+
+const [writersEach, pauseMs, probeEveryMs] = [4, 20, 50];
+/** Whose stock orders take from. */
+const petId = 13;
+
+/** One request and its answer, on the clock of `performance.now()`. */
+export interface Attempt {
+  origin: string;
+  sentMs: number;
+  doneMs: number;
+  status: number;
+}
+
+/** Writes through every instance, reads back what was answered, and watches `/readyz`. */
+export class Load {
+  /** What was answered, by its path. */
+  readonly ledger: Lists = new Map();
+  readonly writes: Attempt[] = [];
+  readonly reads: Attempt[] = [];
+  readonly probes: Attempt[] = [];
+  readonly #origins: string[];
+  readonly #key: string;
+  readonly #running: Promise<void>;
+  #isOver = false;
+  #count = 0;
+
+  constructor(origins: string[], key: string) {
+    this.#origins = origins;
+    this.#key = key;
+    const clients = origins.flatMap((origin) => [
+      this.#probe(origin),
+      ...Array.from({ length: writersEach }, () => this.#write(origin)),
+    ]);
+    this.#running = Promise.all(clients).then(() => {});
+  }
+
+  /** When all that is under way is answered. Fails if an answer was not what it must be. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
+
+  /** Each write is sent until it is made, always under the same Idempotency-Key. */
+  async #write(origin: string): Promise<void> {
+    while (!this.#isOver) {
+      const n = ++this.#count;
+      const [path, body] =
+        n % 2
+          ? ['/pets', { name: `Pet ${n}`, categoryId: 1 }]
+          : ['/store/orders', { petId, quantity: 1 + (n % 3) }];
+      const options = { key: this.#key, body, headers: { 'idempotency-key': `write-${n}` } };
+      const send = () => fetchChecked(origin, 'POST', path as string, options);
+      const made = await this.#untilDone(origin, this.writes, send, [201]);
+      const at = `${path}/${made.body.id}`;
+      assert.ok(!this.ledger.has(at), `${at} was answered before`);
+      this.ledger.set(at, made.body as State);
+      await this.#readBack(n, at, made);
+      await sleep(pauseMs);
+    }
+  }
+
+  /** Whoever is asked knows what any instance has answered, or says that it does not know. */
+  async #readBack(n: number, path: string, made: JsonAnswer): Promise<void> {
+    const origin = this.#origins[n % this.#origins.length] as string;
+    const read = () => fetchChecked(origin, 'GET', path, { key: this.#key });
+    const found = await this.#untilDone(origin, this.reads, read, [200]);
+    assert.equal(found.text, made.text);
+  }
+
+  /** An earlier attempt whose answer was 503 may still be under way, which is a conflict. */
+  async #untilDone(
+    origin: string,
+    attempts: Attempt[],
+    send: () => Promise<JsonAnswer>,
+    done: number[],
+  ): Promise<JsonAnswer> {
+    for (;;) {
+      const sentMs = performance.now();
+      const answer = await send();
+      const { status } = answer;
+      attempts.push({ origin, sentMs, doneMs: performance.now(), status });
+      if (done.includes(status)) return answer;
+      assert.ok(status === 503 || answer.body?.code === 'conflict', `${status} ${answer.text}`);
+      if (status === 503) assert.ok(Number(answer.headers['retry-after']) >= 1, answer.text);
+      await sleep(pauseMs);
+    }
+  }
+
+  async #probe(origin: string): Promise<void> {
+    while (!this.#isOver) {
+      const sentMs = performance.now();
+      const { status } = await fetch(`${origin}/readyz`);
+      this.probes.push({ origin, sentMs, doneMs: performance.now(), status });
+      await sleep(probeEveryMs);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openPostgres } from '../../../src/db/postgres.ts';
+import { requestDeadlineMs } from '../../../src/storage.ts';
+import { temporaryFolder } from '../folder.ts';
+import { Haproxy } from '../haproxy.ts';
+import { Follower, readEvents, readLists } from '../history.ts';
+import { assertInvariants } from '../invariants.ts';
+import { fetchChecked } from '../petstore.ts';
+import { ampleKey, startService } from '../service.ts';
+import { until } from '../until.ts';
+import { type Attempt, Load } from './load.ts';
+import { Pair, undecidedMs } from './pair.ts';
+
+/** After the proxy leads to the server that can be written, service must have resumed within this. */
+const resumeWithinMs = 5_000;
+/** How long answers of `/readyz` are shared. */
+const sharedMs = 250;
+const calmMs = 1_000;
+/** Seeded as the first workspace. */
+const workspaceId = 1;
+
+export type Way = 'a planned switch' | 'a crash of the primary';
+
+/**
+ * Two instances over a primary and its synchronous standby, behind HAProxy, under load. The primary goes in each of these ways, one
+ * after the other. Tells each in a line, and fails where something that was answered is lost or service does not resume.
+ */
+export async function* failOver(t: TestContext, ways: Way[], endsSessions: boolean): AsyncGenerator<string> {
+  const pair = await Pair.start(t);
+  const haproxy = await Haproxy.start(t, pair.backends, endsSessions);
+  const folder = temporaryFolder(t);
+  const url = pair.primary.url.replace(`:${pair.primary.port}/`, `:${haproxy.port}/`);
+  const env = { DATABASE_URL: url, LOG_LEVEL: 'fatal' };
+  const services = [await startService(t, folder, env), await startService(t, folder, env)];
+  const key = ampleKey(folder, env);
+  const origins = services.map(({ origin }) => origin);
+  const get = (path: string) => fetchChecked(origins[0] as string, 'GET', path, { key });
+  const body = { quantity: 1_000_000 };
+  await fetchChecked(origins[0] as string, 'PATCH', '/inventory/13', { key, body });
+  const [lists, events] = [await readLists(get), await readEvents(get)];
+  const load = new Load(origins, key);
+  const ended = load.end.bind(load);
+
+  for (const way of ways) {
+    await sleep(calmMs);
+    const next = String(pair.standby.port);
+    const stopped = Promise.withResolvers<number>();
+    const isStopped = () => stopped.resolve(performance.now());
+    const gone = way === 'a planned switch' ? pair.switchOver(isStopped) : pair.failOver(isStopped);
+    const stoppedMs = await stopped.promise;
+    await until(async () => String(await haproxy.healthy()) === next);
+    const leadsMs = performance.now();
+    await gone;
+    await until(() => origins.every((origin) => load.writes.some((one) => isMade(one, origin, leadsMs))));
+    await sleep(resumeWithinMs / 2);
+    yield `${way}: ${tell(load, origins, stoppedMs, leadsMs)}`;
+  }
+
+  await ended();
+  const found = await readLists(get);
+  for (const [path, state] of load.ledger) assert.deepEqual(found.get(path), state, `${path} was answered`);
+  const added = [...found.keys()].filter((path) => /^.(pets|store)/.test(path) && !lists.has(path));
+  assert.equal(added.length, load.ledger.size, 'nothing was made twice');
+  const follower = new Follower(lists, events.length);
+  for (const event of await readEvents(get, events.length)) follower.follow(event);
+  assert.deepEqual(follower.lists, found, 'the history leads to what is stored');
+  const ordered = [...load.ledger.values()].reduce((sum, { quantity }) => sum + Number(quantity ?? 0), 0);
+  assert.equal(found.get('/inventory/13')?.quantity, body.quantity - ordered, 'the stock is right');
+  const db = await openPostgres(pair.primary.url, requestDeadlineMs);
+  t.after(() => db.close());
+  await assertInvariants(db.read, workspaceId);
+  const count = (attempts: Attempt[], status: number) =>
+    attempts.filter((one) => one.status === status).length;
+  const { ledger, writes, reads } = load;
+  const refused = `${count(writes, 503)} writes and ${count(reads, 503)} reads were refused with 503`;
+  yield `${ledger.size} answered writes are all kept, ${follower.position - events.length} events; ${refused}`;
+}
+
+const isMade = ({ origin, sentMs, status }: Attempt, of: string, afterMs: number) =>
+  origin === of && status === 201 && sentMs >= afterMs;
+
+/** Holds what was seen of one way against what must be, and says how long it took. */
+function tell(
+  { writes, reads, probes }: Load,
+  origins: string[],
+  stoppedMs: number,
+  leadsMs: number,
+): string {
+  const each = origins.map((origin) => {
+    const own = (attempts: Attempt[]) =>
+      attempts.filter((one) => one.origin === origin && one.doneMs >= stoppedMs);
+    const refusals = [...own(writes), ...own(reads)].filter(({ status }) => status === 503);
+    const lastRefusedMs = Math.max(stoppedMs, ...refusals.map(({ doneMs }) => doneMs));
+    const made = own(writes).find(({ sentMs, status }) => status === 201 && sentMs >= stoppedMs);
+    assert.ok(made, 'writes are made again');
+    const ready = own(probes).findLast(({ status }) => status !== 200);
+    assert.ok(ready, '/readyz told that nothing can be written');
+    assert.equal(own(probes).at(-1)?.status, 200, '/readyz tells that writes are made again');
+    for (const { sentMs, doneMs, status } of own(probes))
+      if (sentMs > stoppedMs + sharedMs && doneMs < stoppedMs + undecidedMs) assert.equal(status, 503);
+    const slowestMs = Math.max(
+      ...[...own(writes), ...own(reads)].map(({ sentMs, doneMs }) => doneMs - sentMs),
+    );
+    const lastsMs = lastRefusedMs - leadsMs;
+    assert.ok(lastsMs < resumeWithinMs, `503 for ${lastsMs} ms after the proxy led to the primary`);
+    const last = lastsMs > 0 ? `the last 503 ${seconds(lastsMs)} after` : 'no 503 after';
+    return `instance: a write was made after ${seconds(made.doneMs - stoppedMs)}, ${last}, ready after ${seconds(ready.doneMs - stoppedMs)}, slowest answer ${seconds(slowestMs)}`;
+  });
+  return [`HAProxy led to the new primary alone after ${seconds(leadsMs - stoppedMs)}`, ...each].join(
+    '\n    ',
+  );
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

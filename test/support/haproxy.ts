@@ -1,0 +1,92 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { temporaryFolder } from './folder.ts';
+import { freePort } from './port.ts';
+import { until } from './until.ts';
+
+/** Where Debian has it is not in everybody's PATH. */
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+
+/** Why what needs HAProxy is left out here; never where everything must be tested. */
+export function whyNoHaproxy(): string | false {
+  return spawnSync('haproxy', ['-v'], { env }).status !== 0 && !process.env.CI && 'there is no haproxy';
+}
+
+/** A server behind it, and where an HTTP answer of 200 says that it is the primary. */
+export interface Backend {
+  port: number;
+  checkPort: number;
+}
+
+/** HAProxy on a port of its own, which leads to the backends that are healthy. */
+export class Haproxy {
+  readonly port: number;
+  readonly #socket: string;
+
+  private constructor(port: number, socket: string) {
+    this.port = port;
+    this.#socket = socket;
+  }
+
+  /** Runs until the test ends. What is open with a server that is no longer healthy stays open, unless it `endsSessions`. */
+  static async start(t: TestContext, backends: Backend[], endsSessions: boolean): Promise<Haproxy> {
+    const folder = temporaryFolder(t);
+    const haproxy = new Haproxy(await freePort(), join(folder, 'socket'));
+    const file = join(folder, 'haproxy.cfg');
+    writeFileSync(file, haproxy.#settings(backends, endsSessions));
+    const child = spawn('haproxy', ['-db', '-f', file], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const exited = once(child, 'exit');
+    const errors = text(child.stderr);
+    t.after(async () => {
+      child.kill('SIGKILL');
+      await exited;
+    });
+    const failed = exited.then(async () => {
+      throw new Error(`HAProxy ended: ${await errors}`);
+    });
+    const started = until(async () => (await haproxy.healthy().catch(() => [])).length > 0);
+    failed.catch(() => {});
+    await Promise.race([started, failed]);
+    return haproxy;
+  }
+
+  /** The ports of the servers to which it leads new connections. */
+  async healthy(): Promise<number[]> {
+    const socket = connect(this.#socket);
+    socket.write('show stat\n');
+    const [header = '', ...lines] = (await text(socket)).split('\n').map((line) => line.split(','));
+    const [name, status] = [header.indexOf('svname'), header.indexOf('status')];
+    return lines.flatMap((line) => {
+      const port = /^postgres-(\d+)$/.exec(line[name] ?? '')?.[1];
+      return port && line[status]?.startsWith('UP') ? [Number(port)] : [];
+    });
+  }
+
+  /** The page on operations shows these. */
+  #settings(backends: Backend[], endsSessions: boolean): string {
+    const ends = endsSessions ? ' on-marked-down shutdown-sessions' : '';
+    const servers = backends.map(
+      ({ port, checkPort }) => `  server postgres-${port} 127.0.0.1:${port} check port ${checkPort}`,
+    );
+    return `global
+  stats socket ${this.#socket}
+defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+  timeout check 1s
+listen postgres
+  bind 127.0.0.1:${this.port}
+  option httpchk GET /primary
+  http-check expect status 200
+  default-server inter 1s fall 3 rise 2${ends}
+${servers.join('\n')}
+`;
+  }
+}
