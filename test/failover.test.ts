@@ -54,6 +54,27 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await place(instance)).status, 201);
   });
 
+  test('one connection on which the server is silent is enough to leave all that lead there', async (t) => {
+    const proxy = await StallingProxy.start(t, cluster.port);
+    const direct = await emptyDatabase(cluster);
+    const [{ key }] = await startInstances(t, direct);
+    const url = direct.replace(`:${cluster.port}/`, `:${proxy.port}/`);
+    const instance = new Petstore(await openPostgres(url, 1_000), '');
+    t.after(() => instance.close());
+    instance.key = key;
+    const other = await instance.addWorkspace('other', true);
+    const ask = () =>
+      Promise.all([
+        ...Array.from({ length: 8 }, () => instance.call('GET', '/pets/1')),
+        place(instance),
+        instance.call('POST', '/store/orders', { key: other.key, body: {} }),
+      ]);
+    await ask();
+    proxy.freeze();
+    await untilStatus(503, () => place(instance));
+    for (const { status, text } of await ask()) assert.ok(status === 200 || status === 201, text);
+  });
+
   test('a standby answers no request and stops a start; once it is promoted, service resumes with all that was answered', async (t) => {
     const standby = await cluster.addStandby();
     t.after(() => standby.remove());

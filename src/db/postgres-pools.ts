@@ -56,11 +56,12 @@ export class Pools {
     await Promise.all([this.#readers.end(), this.#writers.end()]);
   }
 
-  /** Those that were left are closed when their turn comes, or by the pool when they have been idle for a while. */
+  /** Those that were left are closed when their turn comes, or by the pool when they have been idle for a while. They need no farewell. */
   async #take(pool: Pool): Promise<PoolClient> {
     for (;;) {
       const client = await pool.connect();
       if ((this.#madeAtMs.get(client) ?? 0) > this.#leftAtMs) return client;
+      client.connection.stream.destroy();
       client.release(true);
     }
   }

@@ -46,12 +46,14 @@ export class Haproxy {
       child.kill('SIGKILL');
       await exited;
     });
-    const failed = exited.then(async () => {
-      throw new Error(`HAProxy ended: ${await errors}`);
-    });
-    const started = until(async () => (await haproxy.healthy().catch(() => [])).length > 0);
-    failed.catch(() => {});
-    await Promise.race([started, failed]);
+    const answers = async () =>
+      child.exitCode !== null ||
+      haproxy.healthy().then(
+        () => true,
+        () => false,
+      );
+    await until(answers);
+    if (child.exitCode !== null) throw new Error(`HAProxy did not start: ${await errors}`);
     return haproxy;
   }
 

@@ -10,6 +10,7 @@ export class StallingProxy {
   /** How many connections there were. */
   count = 0;
   readonly #sockets = new Set<Socket>();
+  #frozen: ReadonlySet<Socket> = new Set();
   readonly #server: Server;
 
   private constructor(targetPort: number) {
@@ -23,7 +24,7 @@ export class StallingProxy {
       ] as const) {
         this.#sockets.add(from);
         from.on('data', (bytes) => {
-          if (!this.#isStalled) to.write(bytes);
+          if (!this.#isStalled && !this.#frozen.has(near)) to.write(bytes);
         });
         from.on('close', () => to.destroy()).on('error', () => {});
       }
@@ -44,6 +45,11 @@ export class StallingProxy {
 
   get port(): number {
     return (this.#server.address() as { port: number }).port;
+  }
+
+  /** From here on nothing comes through what is connected now; new connections are as before. */
+  freeze(): void {
+    this.#frozen = new Set(this.#sockets);
   }
 
   stall(): void {

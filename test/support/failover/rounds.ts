@@ -30,6 +30,8 @@ export type Way = 'a planned switch' | 'a crash of the primary';
 export async function* failOver(t: TestContext, ways: Way[], endsSessions: boolean): AsyncGenerator<string> {
   const pair = await Pair.start(t);
   const haproxy = await Haproxy.start(t, pair.backends, endsSessions);
+  const leadsTo = (port: number) => until(async () => String(await haproxy.healthy()) === String(port));
+  await leadsTo(pair.primary.port);
   const folder = temporaryFolder(t);
   const url = pair.primary.url.replace(`:${pair.primary.port}/`, `:${haproxy.port}/`);
   const env = { DATABASE_URL: url, LOG_LEVEL: 'fatal' };
@@ -45,12 +47,12 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
 
   for (const way of ways) {
     await sleep(calmMs);
-    const next = String(pair.standby.port);
+    const next = pair.standby.port;
     const stopped = Promise.withResolvers<number>();
     const isStopped = () => stopped.resolve(performance.now());
     const gone = way === 'a planned switch' ? pair.switchOver(isStopped) : pair.failOver(isStopped);
     const stoppedMs = await stopped.promise;
-    await until(async () => String(await haproxy.healthy()) === next);
+    await leadsTo(next);
     const leadsMs = performance.now();
     await gone;
     await until(() => origins.every((origin) => load.writes.some((one) => isMade(one, origin, leadsMs))));
