@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lists, State } from '../history.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
+import { until } from '../until.ts';
 
 const [writersEach, pauseMs, probeEveryMs] = [4, 20, 50];
 /** Whose stock orders take from. */
@@ -36,9 +37,15 @@ export class Load {
       ...Array.from({ length: writersEach }, () => this.#write(origin)),
     ]);
     this.#running = Promise.all(clients).then(() => {});
+    this.#running.catch(() => {});
   }
 
-  /** When all that is under way is answered. Fails if an answer was not what it must be. */
+  /** Waits until something holds, and fails as soon as an answer is not what it must be. */
+  async until(holds: () => boolean): Promise<void> {
+    await Promise.race([until(holds), this.#running]);
+  }
+
+  /** Begins nothing more, and waits until all that is under way is answered. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#running;

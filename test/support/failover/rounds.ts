@@ -10,6 +10,7 @@ import { assertInvariants } from '../invariants.ts';
 import { fetchChecked } from '../petstore.ts';
 import { ampleKey, startService } from '../service.ts';
 import { until } from '../until.ts';
+import { Followers } from './followers.ts';
 import { type Attempt, Load } from './load.ts';
 import { Pair, undecidedMs } from './pair.ts';
 
@@ -42,8 +43,9 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
   const body = { quantity: 1_000_000 };
   await fetchChecked(origins[0] as string, 'PATCH', '/inventory/13', { key, body });
   const [lists, events] = [await readLists(get), await readEvents(get)];
+  const followers = await Followers.start(t, origins, key, events.length);
   const load = new Load(origins, key);
-  const ended = load.end.bind(load);
+  t.after(() => load.end().catch(() => {}));
 
   for (const way of ways) {
     await sleep(calmMs);
@@ -55,19 +57,23 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
     await leadsTo(next);
     const leadsMs = performance.now();
     await gone;
-    await until(() => origins.every((origin) => load.writes.some((one) => isMade(one, origin, leadsMs))));
+    await load.until(() =>
+      origins.every((origin) => load.writes.some((one) => isMade(one, origin, leadsMs))),
+    );
     await sleep(resumeWithinMs / 2);
     yield `${way}: ${tell(load, origins, stoppedMs, leadsMs)}`;
   }
 
-  await ended();
+  await load.end();
   const found = await readLists(get);
   for (const [path, state] of load.ledger) assert.deepEqual(found.get(path), state, `${path} was answered`);
   const added = [...found.keys()].filter((path) => /^.(pets|store)/.test(path) && !lists.has(path));
   assert.equal(added.length, load.ledger.size, 'nothing was made twice');
   const follower = new Follower(lists, events.length);
-  for (const event of await readEvents(get, events.length)) follower.follow(event);
+  const told = await readEvents(get, events.length);
+  for (const event of told) follower.follow(event);
   assert.deepEqual(follower.lists, found, 'the history leads to what is stored');
+  await followers.assertTold(told);
   const ordered = [...load.ledger.values()].reduce((sum, { quantity }) => sum + Number(quantity ?? 0), 0);
   assert.equal(found.get('/inventory/13')?.quantity, body.quantity - ordered, 'the stock is right');
   const db = await openPostgres(pair.primary.url, requestDeadlineMs);
@@ -77,7 +83,7 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
     attempts.filter((one) => one.status === status).length;
   const { ledger, writes, reads } = load;
   const refused = `${count(writes, 503)} writes and ${count(reads, 503)} reads were refused with 503`;
-  yield `${ledger.size} answered writes are all kept, ${follower.position - events.length} events; ${refused}`;
+  yield `${ledger.size} answered writes are all kept, ${told.length} events, told by streams and a webhook; ${refused}`;
 }
 
 const isMade = ({ origin, sentMs, status }: Attempt, of: string, afterMs: number) =>
