@@ -150,6 +150,8 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     instance.key = key;
     assert.equal((await instance.call('GET', '/pets/1')).status, 200);
     assert.equal((await instance.call('POST', '/store/orders', { body: {} })).status, 503);
+    assert.equal((await instance.send('GET', '/readyz', { key: null })).status, 503);
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
   });
 
   test('a server without a connection to spare gets 503', async (t) => {
