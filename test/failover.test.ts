@@ -75,6 +75,22 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const { status, text } of await ask()) assert.ok(status === 200 || status === 201, text);
   });
 
+  test('/readyz of every instance tells that commits wait for a standby, until they do not', async (t) => {
+    const [one, two] = await startInstances(t, await emptyDatabase(cluster), requestDeadlineMs);
+    const waitFor = (names: string) =>
+      run(cluster.url, `alter system set synchronous_standby_names = '${names}'`, 'select pg_reload_conf()');
+    t.after(() => waitFor(''));
+    await waitFor('gone');
+    await untilStatus(503, () => readiness(one));
+    for (const instance of [one, two]) {
+      await untilStatus(503, () => readiness(instance));
+      instance.aheadMs += 250;
+      assert.equal((await readiness(instance)).status, 503);
+    }
+    await waitFor('');
+    for (const instance of [one, two]) await untilStatus(200, () => readiness(instance));
+  });
+
   test('a standby answers no request and stops a start; once it is promoted, service resumes with all that was answered', async (t) => {
     const standby = await cluster.addStandby();
     t.after(() => standby.remove());

@@ -94,14 +94,26 @@ class PostgresDatabase implements Database {
     return this.#writes.add(work, cause);
   }
 
-  /** It waits for no other write, also not for one in another instance, since who holds the row is about to write. */
+  /**
+   * It waits for no other write: who holds the row is about to write, such as a migration. But a commit that waits for a synchronous
+   * standby holds it, too, for as long as there is none, whichever instance began it.
+   */
   async touch(): Promise<void> {
-    this.counts.statements++;
-    const text = `update schema_version set version = version
-      where id = (select id from schema_version where id = 1 for update skip locked)`;
-    const statement = { text, rowMode: 'array' as const, query_timeout: touchMs };
+    const query = (text: string) => {
+      this.counts.statements++;
+      return attempt(() => this.#pools.query({ text, rowMode: 'array', query_timeout: touchMs }));
+    };
     try {
-      await attempt(() => this.#pools.query(statement));
+      const touched = await query(
+        `update schema_version set version = version
+         where id = (select id from schema_version where id = 1 for update skip locked) returning id`,
+      );
+      if (touched.length > 0) return;
+      const stuck = await query(
+        `select pid from pg_stat_activity
+         where wait_event = 'SyncRep' and state_change < clock_timestamp() - interval '1 second'`,
+      );
+      if (stuck.length > 0) throw new StorageUnavailableError('Commits wait for a synchronous standby.');
     } catch (error) {
       throw this.#final(error);
     }
