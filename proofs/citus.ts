@@ -227,6 +227,13 @@ test('Petstore on Citus', async (t) => {
       assert.deepEqual([(await place(at)).status, (await place(elsewhere)).status], [503, 201]);
       await worker.start();
       await until(async () => (await place(at)).status === 201);
+      // A process of the coordinator finds out that its connection to the worker is gone when it next uses it.
+      await until(async () => {
+        const answers = await petstore.load(upTo(96), (i) =>
+          petstore.call(i, 'POST', '/store/orders', { workspace: at as string, body: {} }),
+        );
+        return answers.every(({ status }) => status === 201);
+      });
       const kept = await petstore.call(0, 'GET', `/store/orders/${body.id}`, { workspace: at as string });
       assert.deepEqual(kept.body, body);
     },

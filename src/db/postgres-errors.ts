@@ -23,15 +23,15 @@ const otherStatements = [
 const readOnlyTransaction = '25006';
 
 /** Error classes and codes that mean a problem of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const connectionClasses = ['08' /* connection */, 'XX' /* internal, as when Citus finds a node gone */];
 const unavailableClasses = new Set([
-  '08' /* connection */,
+  ...connectionClasses,
   '28' /* authorization */,
   '3D' /* no such database */,
   '40' /* transaction rolled back */,
   '53' /* too many connections, disk full, out of memory */,
   '57' /* shutting down, starting up, cancelled */,
   '58' /* input and output */,
-  'XX' /* internal, as when Citus finds a node gone */,
 ]);
 const unavailableCodes = new Set([
   readOnlyTransaction,
@@ -61,11 +61,16 @@ export const missesStatement = (error: unknown): boolean =>
   error.cause instanceof DatabaseError &&
   otherStatements.includes(error.cause.code ?? '');
 
-/** Whether the server refused a write because it may only be read. */
-export const isReadOnly = (error: unknown): boolean =>
+/**
+ * Whether a new connection may succeed where this one failed: the server may only be read now, or lost its own connection to
+ * another node, as in Citus.
+ */
+export const isOfConnection = (error: unknown): boolean =>
   error instanceof StorageUnavailableError &&
   error.cause instanceof DatabaseError &&
-  error.cause.code === readOnlyTransaction;
+  [readOnlyTransaction, ...connectionClasses].some((code) =>
+    (error.cause as DatabaseError).code?.startsWith(code),
+  );
 
 /**
  * Runs `action` of the client library. Turns failures of the server into StorageUnavailableError, also errors that did not

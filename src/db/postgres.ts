@@ -10,7 +10,7 @@ import {
   runCarefully,
   runTogether,
 } from './grouped-writes.ts';
-import { attempt, isDeadlock, isRace, isReadOnly, toFinalError } from './postgres-errors.ts';
+import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './postgres-errors.ts';
 import { beginWithin } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
 import { Session } from './postgres-session.ts';
@@ -192,7 +192,7 @@ class PostgresDatabase implements Database {
   #final(error: unknown): unknown {
     const final = toFinalError(error);
     if (final instanceof StorageUnavailableError) this.counts.failures++;
-    if (isReadOnly(final)) this.#pools.leave();
+    if (isOfConnection(final)) this.#pools.leave();
     return final;
   }
 }
