@@ -1,5 +1,5 @@
 import type { Cause, Database, Transaction } from '../db/database.ts';
-import { fragment, identifier, type Row, type Sql } from '../db/sql.ts';
+import { ForeignKeyError, fragment, identifier, type Row, type Sql } from '../db/sql.ts';
 import {
   type Counted,
   contentKinds,
@@ -131,15 +131,17 @@ async function restartSequences(sql: Sql, workspaceId: number, some: readonly Ki
  * way.
  */
 export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
-  // A workspace may be older than a kind of rows, and has no sequence for it then. If it is deleted meanwhile, the foreign key
-  // breaks and the transaction runs again.
+  // A workspace may be older than a kind of rows, and has no sequence for it then. One that is gone breaks the foreign key.
   const [row] = await sql`
-    insert into sequences (workspace_id, kind, last_id)
-    select id, ${kind}, ${count} from workspaces where id = ${workspaceId}
+    insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, ${count})
     on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id
-    returning last_id`;
-  if (!row) throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
-  return Number(row[0]) - count + 1;
+    returning last_id`.catch(refuseDeleted);
+  return Number(row?.[0]) - count + 1;
+}
+
+function refuseDeleted(error: unknown): never {
+  if (!(error instanceof ForeignKeyError)) throw error;
+  throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
 }
 
 const toWorkspace = ([id, name, createdAtMs]: Row): Workspace => ({
