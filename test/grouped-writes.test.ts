@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Client } from 'pg';
-import { GroupedWrites, type PendingWrite } from '../src/db/grouped-writes.ts';
+import { GroupedWrites } from '../src/db/grouped-writes.ts';
+import type { PendingWrite } from '../src/db/write-group.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { allocateIds } from '../src/workspaces/store.ts';
 import { emptyDatabase, load, startInstances } from './support/instances.ts';
@@ -147,6 +148,7 @@ suite('writes that wait', () => {
     const run = async (group: PendingWrite[]) => {
       await new Promise<void>((end) => groups.push({ size: group.length, end }));
       for (const { resolve } of group) resolve(undefined);
+      return [];
     };
     const writes = new GroupedWrites({ maxRunning: 2, groupSize: () => 3, maxWaiting, deadlineMs, run });
     const add = (workspaceId: number | undefined) => writes.add(async () => {}, { atMs: 0, workspaceId });

@@ -1,30 +1,18 @@
 import { StorageUnavailableError } from '../errors.ts';
 import type { Cause, Transaction } from './database.ts';
-import { Ending, transaction } from './end-work.ts';
-import { isRace } from './postgres-errors.ts';
-import type { Sql } from './sql.ts';
-
-/** A write that waits for its turn. */
-export interface PendingWrite {
-  work: (sql: Transaction) => Promise<unknown>;
-  cause: Cause | undefined;
-  /** Until when it may begin, on the clock of `performance.now()`. */
-  endMs: number;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
-}
+import type { PendingWrite } from './write-group.ts';
 
 interface Options {
   /** How many groups run at once. */
   maxRunning: number;
-  /** How many writes the next group may have. */
-  groupSize(): number;
+  /** How many writes the next group of a workspace may have. */
+  groupSize(workspaceId: number | undefined): number;
   /** How many writes of a workspace wait at most. */
   maxWaiting: number;
   /** How long a write waits at most. */
   deadlineMs: number;
-  /** Runs the writes of a group in their order, and settles each. It does not throw. */
-  run(group: PendingWrite[]): Promise<void>;
+  /** Runs the writes of a group in their order, settles each that began, and returns the others. It does not throw. */
+  run(group: PendingWrite[]): Promise<PendingWrite[]>;
 }
 
 /**
@@ -94,13 +82,13 @@ export class GroupedWrites {
     } else {
       this.#running++;
     }
-    const group = waiting.splice(0, this.#options.groupSize());
+    const group = waiting.splice(0, this.#options.groupSize(waiting[0]?.cause?.workspaceId));
     const nowMs = performance.now();
     const inTime = group.filter(({ endMs }) => nowMs < endMs);
     for (const { endMs, reject } of group) {
       if (nowMs >= endMs) reject(new StorageUnavailableError('The turn of a write did not come in time.'));
     }
-    if (inTime.length > 0) await this.#options.run(inTime);
+    if (inTime.length > 0) waiting.unshift(...(await this.#options.run(inTime)));
     const next = this.#turns.shift();
     if (next) next();
     else this.#running--;
@@ -108,72 +96,3 @@ export class GroupedWrites {
 }
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** One of several writes failed, and the others with it. */
-export class RefusedError extends Error {}
-
-/** How the writes of a group are settled after the commit. */
-type Settle = () => void;
-
-/** Where a group runs. */
-interface Session {
-  sql: Sql;
-  /** Sends a statement whose failure shows in those after it. */
-  send(text: string): void;
-}
-
-/**
- * Runs writes in a transaction that they share. Each begins when the one before has sent its last statements. If one of several fails,
- * throws what is not its fault, or else RefusedError.
- */
-export async function runTogether(
-  group: PendingWrite[],
-  { sql }: Session,
-  ending: Ending,
-): Promise<Settle[]> {
-  const errors: unknown[] = [];
-  const endings: Ending[] = [];
-  const values: Promise<unknown>[] = [];
-  for (const { work, cause } of group) {
-    const own = new Ending();
-    const { promise: isSent, resolve: sentLast } = Promise.withResolvers<void>();
-    const value = work(transaction(sql, cause, own, sentLast));
-    void value.catch((error) => errors.push(error)).then(() => sentLast());
-    endings.push(own);
-    values.push(value);
-    await isSent;
-    if (errors.length > 0) break;
-  }
-  await Promise.allSettled(values);
-  if (errors.length > 0) throw group.length === 1 ? errors[0] : (errors.find(isOfAll) ?? new RefusedError());
-  for (const own of endings) ending.join(own);
-  const results = await Promise.all(values);
-  return results.map((value, i) => () => group[i]?.resolve(value));
-}
-
-/** Runs writes one after another, each in a savepoint of its own, so that one that fails does not affect the others. */
-export async function runCarefully(
-  group: PendingWrite[],
-  { sql, send }: Session,
-  ending: Ending,
-): Promise<Settle[]> {
-  const settle: Settle[] = [];
-  for (const { work, cause, resolve, reject } of group) {
-    const own = new Ending();
-    send('savepoint one_write');
-    try {
-      const value = await work(transaction(sql, cause, own));
-      ending.join(own);
-      settle.push(() => resolve(value));
-    } catch (error) {
-      if (isOfAll(error)) throw error;
-      send('rollback to one_write');
-      settle.push(() => reject(error));
-    }
-    send('release one_write');
-  }
-  return settle;
-}
-
-/** Whether an error is not one write's alone. */
-const isOfAll = (error: unknown) => isRace(error) || error instanceof StorageUnavailableError;

@@ -51,9 +51,18 @@ export const isRace = (error: unknown): boolean =>
 export const isDeadlock = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === deadlockDetected;
 
-/** Whether a statement failed only because one before it in its transaction did. */
+/** A statement failed only because one before it in its transaction did. */
+export class AbortedError extends Error {}
+
+/** Whether the server says that of a statement. The client may hear it before the failure itself. */
 export const isAborted = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === inFailedTransaction;
+
+/** Whether the server refused one statement, such as when a lock does not come free in time, and others may succeed. */
+export const isOfStatement = ({ cause }: StorageUnavailableError): boolean =>
+  cause instanceof DatabaseError &&
+  cause.code !== readOnlyTransaction &&
+  !['FATAL', 'PANIC'].includes(cause.severity ?? '');
 
 /** Whether a connection pooler does not keep prepared statements. */
 export const missesStatement = (error: unknown): boolean =>

@@ -3,20 +3,22 @@ import type { PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
 import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
 import { Ending } from './end-work.ts';
+import { GroupedWrites } from './grouped-writes.ts';
 import {
-  GroupedWrites,
-  type PendingWrite,
-  RefusedError,
-  runCarefully,
-  runTogether,
-} from './grouped-writes.ts';
-import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './postgres-errors.ts';
+  AbortedError,
+  attempt,
+  isDeadlock,
+  isOfConnection,
+  isRace,
+  toFinalError,
+} from './postgres-errors.ts';
 import { beginWithin } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
-import { Session } from './postgres-session.ts';
 import { startPostgres } from './postgres-start.ts';
 import { Statements } from './postgres-statements.ts';
+import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
+import { OneFailedError, type PendingWrite, type Ran, runCarefully, runTogether } from './write-group.ts';
 
 /** How long to wait for a connection: for a new one, or for one of the pool to come free. */
 const connectMs = 3_000;
@@ -28,8 +30,8 @@ const touchMs = 2_000;
 const maxGroupSize = 64;
 /** So many writes of a workspace may wait. */
 const maxWaiting = 10_000;
-/** How often a transaction that loses races is tried. */
-const maxAttempts = 10;
+/** How often a write that loses races runs. */
+const maxRuns = 10;
 /** So long writes do not share transactions after some waited for another's in a circle. */
 const aloneMs = 10_000;
 
@@ -64,8 +66,8 @@ class PostgresDatabase implements Database {
   readonly #statements = new Statements();
   readonly #pools: Pools;
   readonly #writes: GroupedWrites;
-  /** On the clock of `performance.now()`. */
-  #aloneUntilMs = 0;
+  /** Until when the writes of some workspaces are alone, on the clock of `performance.now()`. */
+  readonly #aloneUntilMs = new Map<number, number>();
   #closing: Promise<void> | undefined;
 
   constructor(settings: PoolConfig, deadlineMs: number, begin: string) {
@@ -74,7 +76,7 @@ class PostgresDatabase implements Database {
     this.#pools = new Pools(settings);
     this.#writes = new GroupedWrites({
       ...{ maxRunning: writers, maxWaiting, deadlineMs },
-      groupSize: () => (performance.now() < this.#aloneUntilMs ? 1 : maxGroupSize),
+      groupSize: (workspaceId) => this.#groupSize(workspaceId),
       run: (group) => this.#commit(group),
     });
     this.read = async (template, ...values) => {
@@ -125,29 +127,39 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Commits a group and settles its writes. A group in which something fails runs again, carefully. A group that lost a race
-   * runs again after a random pause that grows, so that the same transactions do not meet again.
+   * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others go on without it:
+   * at once if the server refused it, and otherwise in a run in which each can be undone by itself. A write that lost a race runs again
+   * after a random pause that grows, so that the same transactions do not meet again.
    */
-  async #commit(group: PendingWrite[]): Promise<void> {
+  async #commit(group: PendingWrite[]): Promise<PendingWrite[]> {
     const endMs = performance.now() + this.#deadlineMs;
-    let isCareful = false;
-    for (let attempt = 1; ; attempt++) {
+    for (let runs = 1, isCareful = false; ; runs++) {
       try {
-        const settle = await this.#transaction(group, endMs, isCareful);
-        for (const answer of settle) answer();
-        return;
+        const { settles, rest } = await this.#transaction(group, endMs, isCareful);
+        for (const settle of settles) settle();
+        return rest;
       } catch (error) {
-        if (isDeadlock(error) && group.length > 1) return this.#commitAlone(group);
-        const isOver = attempt === maxAttempts || performance.now() >= endMs;
-        const mayRunAgain = isRace(error) || (error instanceof RefusedError && !isCareful);
-        if (!mayRunAgain || isOver) {
+        if (
+          error instanceof OneFailedError &&
+          error.write &&
+          error.cause instanceof StorageUnavailableError
+        ) {
+          error.write.reject(this.#final(error.cause));
+          return group.filter((write) => write !== error.write);
+        }
+        if (isRace(error) && group.length > 1) {
+          await this.#commitAlone(group, error);
+          return [];
+        }
+        const mayRunAgain = isRace(error) && runs < maxRuns && performance.now() < endMs;
+        if (!mayRunAgain && !(error instanceof OneFailedError)) {
           const final = this.#final(error);
           for (const { reject } of group) reject(final);
-          return;
+          return [];
         }
         this.counts.reruns++;
-        isCareful = true;
-        if (isRace(error)) await sleep(Math.random() * Math.min(5 * 2 ** attempt, 200));
+        isCareful = error instanceof OneFailedError;
+        if (!isCareful) await sleep(Math.random() * Math.min(5 * 2 ** runs, 200));
       }
     }
   }
@@ -156,36 +168,42 @@ class PostgresDatabase implements Database {
    * A group locks rows in the order of its writes. Whoever does not lock the workspace first, as instances of older versions, and
    * locks the same rows in another order can stop it, and would again. Writes that are alone lock rows in one order.
    */
-  async #commitAlone(group: PendingWrite[]): Promise<void> {
-    this.#aloneUntilMs = performance.now() + aloneMs;
+  async #commitAlone(group: PendingWrite[], race: unknown): Promise<void> {
+    const workspaceId = group[0]?.cause?.workspaceId;
+    if (isDeadlock(race) && workspaceId !== undefined)
+      this.#aloneUntilMs.set(workspaceId, performance.now() + aloneMs);
     for (const write of group) {
       if (performance.now() < write.endMs) await this.#commit([write]);
       else write.reject(new StorageUnavailableError('The write was not done in time.'));
     }
   }
 
-  /**
-   * Runs the writes of a group in one transaction with one ending, and returns what settles them once the commit is on disk. Each begins
-   * when the one before has sent its last statements. Throws RefusedError if one of several fails, unless it is careful: then each has
-   * a savepoint of its own and begins when the one before is done, so that one that fails does not affect the others.
-   */
-  async #transaction(group: PendingWrite[], endMs: number, isCareful: boolean): Promise<(() => void)[]> {
+  #groupSize(workspaceId: number | undefined): number {
+    if (workspaceId === undefined) return 1;
+    if (performance.now() < (this.#aloneUntilMs.get(workspaceId) ?? 0)) return 1;
+    this.#aloneUntilMs.delete(workspaceId);
+    return maxGroupSize;
+  }
+
+  /** Runs the writes of a group in one transaction with one ending. What settles them is to be called now that the commit is on disk. */
+  async #transaction(group: PendingWrite[], endMs: number, isCareful: boolean): Promise<Ran> {
     const client = await attempt(() => this.#pools.connect());
-    const workspaceId = group[0]?.cause?.workspaceId;
-    const session = new Session(client, this.#statements, this.counts, endMs, this.#begin, workspaceId);
+    const shared = new PostgresTransaction({
+      ...{ client, endMs, begin: this.#begin, statements: this.#statements, counts: this.counts },
+      workspaceId: group[0]?.cause?.workspaceId,
+    });
     try {
       const ending = new Ending();
-      const run = isCareful && group.length > 1 ? runCarefully : runTogether;
-      const settle = await run(group, session, ending);
-      const recorded = ending.run(session.sql);
-      const [records] = await Promise.all([recorded, session.commit()]);
-      session.release();
+      const ran = await (isCareful ? runCarefully : runTogether)(group, shared, ending);
+      const [records] = await Promise.all([ending.run(shared.sql), shared.commit()]);
+      shared.release();
       this.counts.commits++;
       this.counts.records += records;
-      return settle;
+      return ran;
     } catch (error) {
-      await session.rollBack();
-      throw error;
+      const failure = error instanceof AbortedError ? shared.failure : error;
+      await shared.rollBack();
+      throw failure;
     }
   }
 
