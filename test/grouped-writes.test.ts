@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Client } from 'pg';
 import { GroupedWrites } from '../src/db/grouped-writes.ts';
+import { openPostgres } from '../src/db/postgres.ts';
 import type { PendingWrite } from '../src/db/write-group.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { allocateIds } from '../src/workspaces/store.ts';
 import { emptyDatabase, load, startInstances } from './support/instances.ts';
+import { Petstore } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
+import { StallingProxy } from './support/stalling-proxy.ts';
 import { until } from './support/until.ts';
 
 const cause = { atMs: 0, workspaceId: 1 };
+/** A lock is waited for three fifths of it. */
+const impatientMs = 1_500;
 
 suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
@@ -63,6 +68,81 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.equal((await instance.call('GET', '/inventory/13')).body.quantity, 5_199, 'in the order sent');
     const again = await instance.call('POST', '/pets', pet('bad 1'));
     assert.equal(again.status, 201, 'a refusal leaves its Idempotency-Key unused');
+  });
+
+  test('a refusal by a statement leaves alone those that were sent behind it', async (t) => {
+    const [, instance] = await startInstances(t, await emptyDatabase(cluster));
+    assert.equal(
+      (await instance.call('GET', '/pets/1')).status,
+      200,
+      'the key is known, and nothing was written',
+    );
+    const category = () => instance.call('POST', '/categories', { body: { name: 'Dragons' } });
+    const answers = await Promise.all([
+      instance.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 4711 } }),
+      category(),
+      category(),
+      category(),
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 201, 201, 201],
+    );
+  });
+
+  test('a row that somebody keeps locked stops only the writes that want it', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const [{ key, db: outside }] = await startInstances(t, url);
+    const instance = new Petstore(await openPostgres(url, impatientMs), url);
+    t.after(() => instance.close());
+    instance.key = key;
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
+    await outside.write(async (sql) => {
+      await sql`update pets set stock = stock where workspace_id = 1 and id = 2`;
+      const body = { name: 'Bella', categoryId: 1 };
+      const answers = await Promise.all([patch(2), instance.call('POST', '/pets', { body }), patch(3)]);
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [503, 201, 200],
+      );
+    });
+  });
+
+  test('over a slow way some are done in time, instead of none', async (t) => {
+    const direct = await emptyDatabase(cluster);
+    const [{ key }] = await startInstances(t, direct);
+    const proxy = await StallingProxy.start(t, cluster.port);
+    const url = direct.replace(`:${cluster.port}/`, `:${proxy.port}/`);
+    const instance = new Petstore(await openPostgres(url, impatientMs), url);
+    t.after(() => instance.close());
+    instance.key = key;
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    proxy.delayMs = 10;
+    const answers = await load([instance], { clients: 100, requests: 100 }, () =>
+      instance.call('POST', '/store/orders', { body: { petId: 13, quantity: 1 } }),
+    );
+    const statuses = Object.groupBy(answers, ({ status }) => status);
+    assert.ok((statuses[201]?.length ?? 0) > 0, `${Object.keys(statuses)}`);
+    assert.deepEqual(
+      Object.keys(statuses).filter((status) => !['201', '409', '503'].includes(status)),
+      [],
+    );
+  });
+
+  test('a write sends nothing any more once it has failed', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    const straggler = Promise.withResolvers<unknown>();
+    const failing = db.write(async (sql) => {
+      await sql`select 1`;
+      setTimeout(
+        () => straggler.resolve(sql`update pets set stock = 7 where workspace_id = 1 and id = 1`),
+        50,
+      );
+      throw new Error('This write fails.');
+    }, cause);
+    await assert.rejects(failing, /This write fails/);
+    await assert.rejects(straggler.promise, /came after the end of its transaction/);
   });
 
   test('they run in the order in which they came', async (t) => {
@@ -179,14 +259,16 @@ suite('writes that wait', () => {
     await writes.finish();
   });
 
-  test('too many are refused, and those that wait too long', async () => {
+  test('too many are refused, and those that wait too long', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => nowMs);
     const { groups, add } = heldWrites({ maxWaiting: 2, deadlineMs: 20 });
     const running = [add(1), add(1)];
     await turns(5);
     const waiting = [add(1), add(1)];
     const late = waiting.map((one) => assert.rejects(one, StorageUnavailableError));
     await assert.rejects(add(1), /Too many writes wait/);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    nowMs = 20;
     groups[0]?.end();
     await Promise.all([...running, ...late]);
     assert.equal(groups.length, 1, 'what is late does not begin');

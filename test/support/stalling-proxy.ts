@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A way to a server that can lead elsewhere, and can stall: then connections stand, and nothing comes through. */
+/** A way to a server that can lead elsewhere, be slow, and stall: then connections stand, and nothing comes through. */
 export class StallingProxy {
   #isStalled = false;
   /** Where new connections lead. */
   targetPort: number;
+  /** How long everything takes in each direction. */
+  delayMs = 0;
   /** How many connections there were. */
   count = 0;
   readonly #sockets = new Set<Socket>();
@@ -24,7 +26,9 @@ export class StallingProxy {
       ] as const) {
         this.#sockets.add(from);
         from.on('data', (bytes) => {
-          if (!this.#isStalled && !this.#frozen.has(near)) to.write(bytes);
+          if (this.#isStalled || this.#frozen.has(near)) return;
+          if (this.delayMs === 0) to.write(bytes);
+          else setTimeout(() => to.write(bytes), this.delayMs);
         });
         from.on('close', () => to.destroy()).on('error', () => {});
       }
