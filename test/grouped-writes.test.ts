@@ -5,6 +5,7 @@ import { GroupedWrites } from '../src/db/grouped-writes.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import type { PendingWrite } from '../src/db/write-group.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
+import { requestDeadlineMs } from '../src/storage.ts';
 import { allocateIds } from '../src/workspaces/store.ts';
 import { emptyDatabase, load, startInstances } from './support/instances.ts';
 import { Petstore } from './support/petstore.ts';
@@ -71,18 +72,17 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
   });
 
   test('a refusal by a statement leaves alone those that were sent behind it', async (t) => {
-    const [, instance] = await startInstances(t, await emptyDatabase(cluster));
-    assert.equal(
-      (await instance.call('GET', '/pets/1')).status,
-      200,
-      'the key is known, and nothing was written',
-    );
-    const category = () => instance.call('POST', '/categories', { body: { name: 'Dragons' } });
+    const url = await emptyDatabase(cluster);
+    const [{ key }] = await startInstances(t, url);
+    // It has connections on which no statement is prepared, and knows the key.
+    const instance = new Petstore(await openPostgres(url, requestDeadlineMs), url);
+    t.after(() => instance.close());
+    instance.key = key;
+    await instance.call('GET', '/pets/1');
+    const create = (path: string, body: object) => instance.call('POST', path, { body });
     const answers = await Promise.all([
-      instance.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 4711 } }),
-      category(),
-      category(),
-      category(),
+      create('/pets', { name: 'Smaug', categoryId: 4711 }),
+      ...[1, 2, 3].map(() => create('/categories', { name: 'Dragons' })),
     ]);
     assert.deepEqual(
       answers.map(({ status }) => status),
