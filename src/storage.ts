@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 
-/** Requests do not wait longer than this for PostgreSQL. */
+/** Requests do not wait longer than this for PostgreSQL, nor writes for their turn before. */
 export const requestDeadlineMs = 5_000;
 
 interface Options {

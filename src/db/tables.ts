@@ -10,9 +10,10 @@ interface Table {
 }
 
 /**
- * Every table but the workspaces themselves, in the order in which a transaction locks their rows, and in which a workspace
- * is emptied. A new row takes its id first and then locks the rows that it refers to. So a table to which another refers
- * comes after that one and after `sequences`, and any part of the tables before `sequences` can be removed.
+ * Every table but the workspaces themselves, in the order in which a write locks their rows, and in which a workspace is
+ * emptied. On PostgreSQL the transaction locks the workspace before, and the writes of a group lock theirs one after another.
+ * A new row takes its id first and then locks the rows that it refers to. So a table to which another refers comes after that
+ * one and after `sequences`, and any part of the tables before `sequences` can be removed.
  */
 export const tables = [
   { name: 'idempotency_keys', holds: 'content' },
