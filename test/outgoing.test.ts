@@ -75,7 +75,9 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/limits/valkey.ts': ['iovalkey'],
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
-    'src/db/postgres.ts': ['pg'],
+    'src/db/postgres-pooler.ts': ['pg'],
+    'src/db/postgres-pools.ts': ['pg'],
+    'src/db/postgres-start.ts': ['pg'],
     // For the class of responses.
     'src/http/named-response.ts': ['getBuiltinModule'],
     // For the names of statuses.
