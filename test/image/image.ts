@@ -94,10 +94,11 @@ test('it starts as its user without capabilities, and writes to its volume and /
   for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'])
     assert.match(status, new RegExp(`^Cap${set}:\\s0+$`, 'm'));
   assert.match(status, /^NoNewPrivs:\s1$/m);
-  assert.match(
-    inside('cat', '/proc/1/cmdline'),
-    /^\/app\/node_modules\/\.bin\/node\0\/app\/bin\/petstore\.js\0serve\0$/,
-  );
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const likeNpmStart = scripts.start
+    .replace('node ', '/app/node_modules/.bin/node ')
+    .replace(' bin/', ' /app/bin/');
+  assert.deepEqual(inside('cat', '/proc/1/cmdline').split('\0'), [...likeNpmStart.split(' '), '']);
 
   const ofSystem = ['(', '-path', '/proc', '-o', '-path', '/sys', '-o', '-path', '/dev', ')', '-prune'];
   const { stdout } = attemptPodman(
