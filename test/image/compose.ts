@@ -32,7 +32,7 @@ test('Compose accepts compose.yaml, and means by it what it says', () => {
   for (const service of [front, postgres, valkey, ...Object.values(instances)])
     assert.deepEqual(
       [service.read_only, service.cap_drop, service.security_opt, service.stop_grace_period],
-      [true, ['ALL'], ['no-new-privileges:true'], '20s'],
+      [true, ['ALL'], ['no-new-privileges:true'], '30s'],
     );
   assert.equal(front.ports[0].host_ip, '127.0.0.1');
   assert.equal(project.networks.storage.internal, true);
