@@ -41,7 +41,7 @@ function keepCompiledCode() {
 function handOver() {
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   // The system closes the channel when this process ends, however it ends.
-  const child = spawn(installedNode(), process.argv.slice(1), {
+  const child = spawn(installedNode(), [...process.execArgv.filter(isSize), ...process.argv.slice(1)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
@@ -52,6 +52,11 @@ function handOver() {
     if (last === 'SIGINT' || last === 'SIGHUP') process.removeAllListeners(last).kill(process.pid, last);
     process.exit(code ?? 128 + constants.signals[signal]);
   });
+}
+
+/** Sizes of memory, such as that of "npm start", are known to every Node.js. Other options come and go with its versions. */
+function isSize(option) {
+  return /^--max[-_][\w-]+[-_]size=/.test(option);
 }
 
 /** The optional dependencies are Node.js for one platform each. npm installs the one that fits. */

@@ -17,6 +17,9 @@ const pretender = `data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })",
 )}`;
 
+/** Makes every Node.js tell first what it was started with. */
+const teller = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))';
+
 /** The machine's own Node.js, if that is an older one. */
 const older = (process.env.PATH ?? '')
   .split(delimiter)
@@ -37,6 +40,13 @@ for (const [who, by, skip] of [
         [petstore(['--version']).stdout, 0],
       );
       assert.equal(run('fly').status, 2);
+    });
+
+    test('the sizes of memory that it was started with are passed on', () => {
+      const [program, ...args] = [...by, '--max-semi-space-size=16', '--no-deprecation', bin, '--version'];
+      const env = environment({ NODE_OPTIONS: `--import ${teller}` });
+      const { stdout } = spawnSync(program as string, args, { env, encoding: 'utf8' });
+      assert.deepEqual(JSON.parse(stdout.split('\n')[1] as string), ['--max-semi-space-size=16']);
     });
 
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
