@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
@@ -17,6 +18,9 @@ const { PATH, HOME, PETSTORE_TEST_VALKEY_URL: VALKEY_URL = '' } = process.env;
 
 /** Storage is that of the folder, and limits are shared as the run of the tests says, unless the test says otherwise. */
 export function environment(env: Environment) {
+  // Node.js would make "[object Object]" of an object, and the service a folder of that name.
+  for (const [name, value] of Object.entries(env))
+    assert.equal(typeof value, 'string', `${name} must be a string`);
   const databaseUrl = databaseUrlOf(env.PETSTORE_DATA_DIR ?? '');
   return {
     PATH,
