@@ -37,7 +37,8 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     const paths = files.split(' ').map((name) => fileURLToPath(new URL(`${name}.test.ts`, import.meta.url)));
     const withPostgres = fileURLToPath(new URL('support/with-postgres.ts', import.meta.url));
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const child = spawn(process.execPath, [withPostgres, process.execPath, '--test', ...paths], {
+    const args = [withPostgres, process.execPath, '--test', '--test-concurrency=4', ...paths];
+    const child = spawn(process.execPath, args, {
       env: { ...env, PETSTORE_TEST_PGBOUNCER: 'true' },
     });
     let output = '';
@@ -106,6 +107,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
     t.after(() => instance.close());
     instance.key = (await instance.addWorkspace('reconfigured', true)).key;
+    t.after(() => pooler.restart());
     await pooler.restart({ max_prepared_statements: 0 });
     const seen = new Set<number>();
     const client = async () => {
