@@ -109,6 +109,37 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     });
   });
 
+  test('a workspace that somebody keeps locked gets 503, also for writes of which one was refused', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const [{ key, db: outside }] = await startInstances(t, url);
+    const instance = new Petstore(await openPostgres(url, impatientMs), url);
+    t.after(() => instance.close());
+    instance.key = key;
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const send = () => [
+      instance.call('DELETE', '/pets/4711'),
+      instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
+    ];
+    // A first run without the lock, in which one is refused; then the workspace is taken before the careful one begins.
+    const first = await Promise.all(send());
+    assert.deepEqual(
+      first.map(({ status }) => status),
+      [404, 201],
+    );
+    const holder = outside.write(async (sql) => {
+      await sql`select 1`;
+      await released;
+    }, cause);
+    const answers = await Promise.all(send());
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [503, 503],
+    );
+    release();
+    await holder;
+  });
+
   test('over a slow way some are done in time, instead of none', async (t) => {
     const direct = await emptyDatabase(cluster);
     const [{ key }] = await startInstances(t, direct);

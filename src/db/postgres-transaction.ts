@@ -45,8 +45,12 @@ export class PostgresTransaction implements SharedTransaction {
     return (await this.#run(this.#options.statements.of(template, values))).rows;
   };
 
-  mark(): void {
-    this.#send('savepoint one_write');
+  mark(): Promise<boolean> {
+    this.#begin();
+    return this.#run({ text: 'savepoint one_write', rowMode: 'array' }).then(
+      () => true,
+      () => false,
+    );
   }
 
   undo(): boolean {

@@ -24,8 +24,8 @@ export interface SharedTransaction {
   endMs: number;
   /** Why the first statement failed that did, if any. After it all fail with AbortedError. */
   failure: unknown;
-  /** Marks where a write begins, which `undo` goes back to. */
-  mark(): void;
+  /** Marks where a write begins, which `undo` goes back to. False if something failed before, such as the lock of the workspace. */
+  mark(): Promise<boolean>;
   /** Undoes a write. False if no other write can follow on this connection. */
   undo(): boolean;
 }
@@ -95,7 +95,7 @@ export async function runCarefully(
   for (const { work, cause, resolve, reject } of group) {
     if (!mayBegin()) break;
     const own = new Ending();
-    shared.mark();
+    const isMarked = shared.mark();
     try {
       const value = await work(transaction(shared.sql, cause, own));
       if (shared.failure !== undefined) throw shared.failure;
@@ -103,7 +103,7 @@ export async function runCarefully(
       settles.push(() => resolve(value));
     } catch (error) {
       const failure = error instanceof AbortedError ? shared.failure : error;
-      if (isOfAll(failure)) throw failure;
+      if (isOfAll(failure) || !(await isMarked)) throw failure;
       settles.push(() => reject(failure));
       if (!shared.undo()) break;
     }
