@@ -9,6 +9,13 @@ const askMs = 2_000;
 /** A database that may only be read refuses every write. It is looked for anew at most once in this time. */
 const leaveEveryMs = 1_000;
 
+/** What is known of a connection. */
+interface Use {
+  /** When it was last taken from its pool or heard of. */
+  lastMs: number;
+  isIdle: boolean;
+}
+
 /**
  * Connections to the one server that can be written, wherever its name leads. Writes may wait for rows locked by other writes.
  * Reads have connections of their own, so they do not wait for writes.
@@ -16,8 +23,8 @@ const leaveEveryMs = 1_000;
 export class Pools {
   readonly #readers: Pool;
   readonly #writers: Pool;
-  /** When each connection was made. */
-  readonly #madeAtMs = new WeakMap<ClientBase, number>();
+  /** The connections that are there, without those that were left. */
+  readonly #uses = new Map<PoolClient, Use>();
   #leftAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: PoolConfig) {
@@ -33,6 +40,8 @@ export class Pools {
       client.release();
       return rows;
     } catch (error) {
+      // A release ends the connection, and then nobody is told that it is lost.
+      if (client.connection.stream.destroyed) this.#lose(client);
       client.release(true);
       throw error;
     }
@@ -49,34 +58,71 @@ export class Pools {
    */
   leave(): void {
     const nowMs = performance.now();
-    if (nowMs >= this.#leftAtMs + leaveEveryMs) this.#leftAtMs = nowMs;
+    if (nowMs < this.#leftAtMs + leaveEveryMs) return;
+    this.#leftAtMs = nowMs;
+    this.#leaveUsedBefore(Number.POSITIVE_INFINITY);
   }
 
   async end(): Promise<void> {
     await Promise.all([this.#readers.end(), this.#writers.end()]);
   }
 
-  /** Those that were left are closed when their turn comes, or by the pool when they have been idle for a while. They need no farewell. */
+  /**
+   * Where one broke off, the others may lead to the same server. Where one kept silent until its time was up, its statement may just
+   * be slow: those that were heard of since then do not share its fate.
+   */
+  #lose(client: PoolClient): void {
+    const use = this.#uses.get(client);
+    if (!use) return;
+    this.#uses.delete(client);
+    const { errored, readableEnded } = client.connection.stream;
+    if (errored || readableEnded) this.leave();
+    else this.#leaveUsedBefore(use.lastMs);
+  }
+
+  /** Idle ones are closed now, the others when they are released. They need no farewell. */
+  #leaveUsedBefore(ms: number): void {
+    for (const [client, { lastMs, isIdle }] of this.#uses) {
+      if (lastMs >= ms) continue;
+      this.#uses.delete(client);
+      if (isIdle) client.connection.stream.destroy();
+    }
+  }
+
   async #take(pool: Pool): Promise<PoolClient> {
     for (;;) {
       const client = await pool.connect();
-      if ((this.#madeAtMs.get(client) ?? 0) > this.#leftAtMs) return client;
-      client.connection.stream.destroy();
+      const use = this.#uses.get(client);
+      if (use) {
+        use.lastMs = performance.now();
+        return client;
+      }
       client.release(true);
     }
   }
 
   #open(settings: PoolConfig, max: number): Pool {
-    const onConnect = (client: ClientBase) => {
-      this.#madeAtMs.set(client, performance.now());
-      // Where one broke off or kept silent, the others may lead to the same server.
-      client.on('error', () => this.leave());
-      return assertPrimary(client);
-    };
-    const pool = new Pool({ ...settings, max, onConnect });
+    const pool = new Pool({ ...settings, max, onConnect: assertPrimary });
     // A broken connection fails the statements on it and leaves the pool. Without this listener the error would end the process.
     pool.on('error', () => {});
+    pool.on('connect', (client) => {
+      const use = { lastMs: performance.now(), isIdle: false };
+      this.#uses.set(client, use);
+      client.connection.stream.on('data', () => {
+        use.lastMs = performance.now();
+      });
+      client.on('error', () => this.#lose(client));
+      client.on('end', () => this.#uses.delete(client));
+    });
+    pool.on('acquire', (client) => this.#setIdle(client, false));
+    pool.on('release', (_, client) => this.#setIdle(client, true));
     return pool;
+  }
+
+  #setIdle(client: PoolClient, isIdle: boolean): void {
+    const use = this.#uses.get(client);
+    if (use) use.isIdle = isIdle;
+    else client.connection.stream.destroy();
   }
 }
 
