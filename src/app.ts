@@ -25,7 +25,7 @@ import { NamedResponse } from './http/named-response.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi } from './http/target.ts';
-import { defaultTimeLimits, inTime, type TimeLimits } from './http/time-limits.ts';
+import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier } from './keys/identify.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -39,7 +39,7 @@ import type { Installation, Operation } from './operation.ts';
 import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
 import { serveTexts, textPaths } from './reference/texts.ts';
-import { sharedFor } from './shared.ts';
+import { inTime, sharedFor } from './shared.ts';
 import type { Dispatcher } from './webhooks/dispatcher.ts';
 
 export interface Parts {
@@ -61,6 +61,8 @@ export interface Parts {
   /** How many log lines were dropped because nobody read them. */
   unreadLines?: () => number;
   timeLimits?: TimeLimits;
+  /** How long `/readyz` waits for the storage: load balancers do not wait longer. */
+  readyMs?: number | undefined;
 }
 
 const askStorageEveryMs = 250;
@@ -98,6 +100,7 @@ export function buildApp({
   stopwatch = () => performance.now(),
   unreadLines = () => 0,
   timeLimits = defaultTimeLimits,
+  readyMs = 2_000,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const paths = new Paths(operations, documents);
@@ -173,7 +176,7 @@ export function buildApp({
   const metricsText = sharedFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async () => ({ status: 'alive' }));
   app.get('/readyz', async () => {
-    await inTime(storageAnswers(), timeLimits.readyMs);
+    await inTime(storageAnswers(), readyMs);
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { openPostgres } from '../src/db/postgres.ts';
 import { requestDeadlineMs } from '../src/storage.ts';
-import { emptyDatabase, startInstances, untilStatus } from './support/instances.ts';
-import { Petstore } from './support/petstore.ts';
+import { emptyDatabase, patienceMs, untilStatus } from './support/instances.ts';
+import { type JsonAnswer, Petstore } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
 import { StallingProxy } from './support/stalling-proxy.ts';
 import { run } from './support/storage.ts';
+import { until } from './support/until.ts';
+
+/** How long a read or a write may take where a test waits for its end. */
+const shortMs = 600;
 
 const readiness = (instance: Petstore) => instance.send('GET', '/readyz', { key: null });
 const place = (instance: Petstore) => instance.call('POST', '/store/orders', { body: {} });
@@ -20,10 +24,26 @@ async function askReaders(instance: Petstore, setting: string): Promise<unknown[
 
 suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
+  let url: string;
+  /** Of two workspaces with pets. */
+  const keys: string[] = [];
   before(async () => {
     cluster = await PostgresCluster.start();
+    url = await emptyDatabase(cluster);
+    const seeder = new Petstore(await openPostgres(url, patienceMs), '');
+    for (const name of ['one', 'other']) keys.push((await seeder.addWorkspace(name, true)).key);
+    await seeder.close();
   });
   after(() => cluster.remove());
+
+  /** An instance until the test ends. */
+  async function start(t: TestContext, deadlineMs: number, port = cluster.port): Promise<Petstore> {
+    const db = await openPostgres(url.replace(`:${cluster.port}/`, `:${port}/`), deadlineMs);
+    const instance = new Petstore(db, '');
+    t.after(() => instance.close());
+    instance.key = keys[0] as string;
+    return instance;
+  }
 
   /** Makes sessions that are there read-only, as those of a server that was demoted, and no other. */
   async function demoteSessions(t: TestContext): Promise<void> {
@@ -33,50 +53,86 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     t.after(() => set('reset default_transaction_read_only', 'reset default_transaction_read_only'));
   }
 
-  test('one write that a read-only server refuses makes all writes and reads leave it', async (t) => {
-    const [instance] = await startInstances(t, await emptyDatabase(cluster), requestDeadlineMs);
-    await askReaders(instance, 'server_version');
-    await Promise.all(Array.from({ length: 20 }, () => place(instance)));
-    await demoteSessions(t);
-    const refused = await untilStatus(503, () => place(instance));
-    assert.ok(Number(refused.headers['retry-after']) >= 1);
-    assert.equal((await place(instance)).status, 201);
-    const isReadOnly = await askReaders(instance, 'default_transaction_read_only');
-    assert.deepEqual([...new Set(isReadOnly)], ['off']);
-  });
-
   test('/readyz says that nothing can be written, and finds the server that can be', async (t) => {
-    const [instance] = await startInstances(t, await emptyDatabase(cluster), requestDeadlineMs);
+    const instance = await start(t, requestDeadlineMs);
+    const { writes, commits } = instance.db.counts;
     await untilStatus(200, () => readiness(instance));
+    assert.deepEqual([instance.db.counts.writes - writes, instance.db.counts.commits - commits], [1, 1]);
     await demoteSessions(t);
     await untilStatus(503, () => readiness(instance));
     await untilStatus(200, () => readiness(instance));
     assert.equal((await place(instance)).status, 201);
   });
 
-  test('one connection on which the server is silent is enough to leave all that lead there', async (t) => {
+  /** An instance behind a proxy, and requests that use several connections for reads and for writes at once. */
+  async function startBehindProxy(t: TestContext) {
     const proxy = await StallingProxy.start(t, cluster.port);
-    const direct = await emptyDatabase(cluster);
-    const [{ key }] = await startInstances(t, direct);
-    const url = direct.replace(`:${cluster.port}/`, `:${proxy.port}/`);
-    const instance = new Petstore(await openPostgres(url, 1_000), '');
-    t.after(() => instance.close());
-    instance.key = key;
-    const other = await instance.addWorkspace('other', true);
+    const instance = await start(t, shortMs, proxy.port);
     const ask = () =>
       Promise.all([
         ...Array.from({ length: 8 }, () => instance.call('GET', '/pets/1')),
         place(instance),
-        instance.call('POST', '/store/orders', { key: other.key, body: {} }),
+        instance.call('POST', '/store/orders', { key: keys[1] as string, body: {} }),
       ]);
     await ask();
-    proxy.freeze();
-    await untilStatus(503, () => place(instance));
-    for (const { status, text } of await ask()) assert.ok(status === 200 || status === 201, text);
+    return { proxy, instance, ask };
+  }
+
+  test('one write that a read-only server refuses closes what is idle, and makes all writes and reads leave it', async (t) => {
+    const { proxy, instance } = await startBehindProxy(t);
+    await demoteSessions(t);
+    assert.ok(proxy.openCount > 4);
+    const refused = await untilStatus(503, () => place(instance));
+    assert.ok(Number(refused.headers['retry-after']) >= 1);
+    await until(() => proxy.openCount === 0, 3_000);
+    assert.equal((await place(instance)).status, 201);
+    const isReadOnly = await askReaders(instance, 'default_transaction_read_only');
+    assert.deepEqual([...new Set(isReadOnly)], ['off']);
+  });
+
+  test('a read, a write or a probe that meets silence is enough to leave all connections that are silent', async (t) => {
+    const firsts = [(instance: Petstore) => instance.call('GET', '/pets/1'), place, readiness];
+    const meetSilence = async (first: (instance: Petstore) => Promise<JsonAnswer>) => {
+      const { proxy, instance, ask } = await startBehindProxy(t);
+      proxy.freeze();
+      assert.equal((await first(instance)).status, 503);
+      for (const { status, text } of await ask()) assert.ok(status === 200 || status === 201, text);
+    };
+    await Promise.all(firsts.map(meetSilence));
+  });
+
+  test('a statement that is slow costs its own connection alone', async (t) => {
+    const { proxy, instance, ask } = await startBehindProxy(t);
+    const before = proxy.count;
+    let isSlow = true;
+    const slow = assert.rejects(instance.db.write((sql) => sql`select pg_sleep(2)::text`)).then(() => {
+      isSlow = false;
+    });
+    while (isSlow) await ask();
+    await slow;
+    await ask();
+    assert.ok(proxy.count <= before + 3, `${proxy.count - before} new connections`);
+  });
+
+  test('/readyz is 503 where the role may not write, and the log says what it lacks', async (t) => {
+    const schema = /search_path="(\w+)"/.exec(decodeURIComponent(url))?.[1];
+    await run(
+      url,
+      `create role reader login password 'open-sesame'`,
+      `grant usage on schema ${schema} to reader`,
+      `grant select on all tables in schema ${schema} to reader`,
+    );
+    const db = await openPostgres(url.replace('//postgres:', '//reader:'), shortMs);
+    const instance = new Petstore(db, '');
+    t.after(() => instance.close());
+    assert.equal((await readiness(instance)).status, 503);
+    const lines = instance.log.filter((line) => line.includes('"failed"'));
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /schema_version, which the role of the service needs the right to update/);
   });
 
   test('/readyz of every instance tells that commits wait for a standby, until they do not', async (t) => {
-    const [one, two] = await startInstances(t, await emptyDatabase(cluster), requestDeadlineMs);
+    const [one, two] = await Promise.all([start(t, shortMs), start(t, shortMs)]);
     const waitFor = (names: string) =>
       run(cluster.url, `alter system set synchronous_standby_names = '${names}'`, 'select pg_reload_conf()');
     t.after(() => waitFor(''));
@@ -95,13 +151,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     const standby = await cluster.addStandby();
     t.after(() => standby.remove());
     const proxy = await StallingProxy.start(t, cluster.port);
-    const direct = await emptyDatabase(cluster);
-    const urlAt = (port: number) => direct.replace(`:${cluster.port}/`, `:${port}/`);
-    const url = urlAt(proxy.port);
-    const [{ key }] = await startInstances(t, direct, requestDeadlineMs);
-    const instance = new Petstore(await openPostgres(url, requestDeadlineMs), '');
-    t.after(() => instance.close());
-    instance.key = key;
+    const instance = await start(t, requestDeadlineMs, proxy.port);
     const answered = await place(instance);
     assert.equal(answered.status, 201);
 
@@ -111,8 +161,8 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await untilStatus(503, () => instance.call('GET', '/pets/1'));
     assert.equal((await place(instance)).status, 503);
     await untilStatus(503, () => readiness(instance));
-    const start = openPostgres(urlAt(standby.port), requestDeadlineMs);
-    await assert.rejects(start, /^Error: DATABASE_URL cannot be used: the server is a standby/);
+    const refused = openPostgres(url.replace(`:${cluster.port}/`, `:${standby.port}/`), requestDeadlineMs);
+    await assert.rejects(refused, /^Error: DATABASE_URL cannot be used: the server is a standby/);
 
     await standby.promote();
     await untilStatus(200, () => readiness(instance));

@@ -71,7 +71,7 @@ test('/readyz tells within a second that the storage fails, and that it is back,
 });
 
 test('/readyz is 503 in time while the storage stands still, and asks it once', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { readyMs: 100 } });
+  const store = await startPetstore(t, { readyMs: 100 });
   const stands = Promise.withResolvers<void>();
   const { mock } = t.mock.method(store.db, 'touch', () => stands.promise);
   const ask = async () => (await store.send('GET', '/readyz', anonymous)).status;

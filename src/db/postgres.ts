@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PoolConfig } from 'pg';
+import { DatabaseError, type PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
 import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
 import { Ending } from './end-work.ts';
@@ -22,10 +22,11 @@ import { OneFailedError, type PendingWrite, type Ran, runCarefully, runTogether 
 
 /** How long to wait for a connection: for a new one, or for one of the pool to come free. */
 const connectMs = 3_000;
+const insufficientPrivilege = '42501';
 /** How long the server lets a transaction hold its locks when the process behind it has gone silent. */
 const silenceMs = 10_000;
-/** How long the smallest write may take. */
-const touchMs = 2_000;
+/** How long the smallest write may take, unless the deadline is short. */
+const maxTouchMs = 2_000;
 /** At most so many writes share one transaction. */
 const maxGroupSize = 64;
 /** So many writes of a workspace may wait. */
@@ -101,23 +102,30 @@ class PostgresDatabase implements Database {
    * standby holds it, too, for as long as there is none, whichever instance began it.
    */
   async touch(): Promise<void> {
+    const touchMs = Math.min(maxTouchMs, this.#deadlineMs / 2);
     const query = (text: string) => {
       this.counts.statements++;
       return attempt(() => this.#pools.query({ text, rowMode: 'array', query_timeout: touchMs }));
     };
+    this.counts.writes++;
     try {
       const touched = await query(
         `update schema_version set version = version
          where id = (select id from schema_version where id = 1 for update skip locked) returning id`,
       );
-      if (touched.length > 0) return;
+      if (touched.length > 0) {
+        this.counts.commits++;
+        return;
+      }
       const stuck = await query(
         `select pid from pg_stat_activity
-         where wait_event = 'SyncRep' and state_change < clock_timestamp() - interval '1 second'`,
+         where wait_event = 'SyncRep' and state_change < clock_timestamp() - interval '${touchMs / 2} ms'`,
       );
       if (stuck.length > 0) throw new StorageUnavailableError('Commits wait for a synchronous standby.');
     } catch (error) {
-      throw this.#final(error);
+      if (!(error instanceof DatabaseError && error.code === insufficientPrivilege)) throw this.#final(error);
+      const message = `${error.message}, which the role of the service needs the right to update.`;
+      throw this.#final(new StorageUnavailableError(message, { cause: error }));
     }
   }
 

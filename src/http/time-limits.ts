@@ -1,6 +1,4 @@
-import { StorageUnavailableError } from '../errors.ts';
-
-/** How long a client may take, and the storage for `/readyz`, in milliseconds. */
+/** How long a client may take, in milliseconds. */
 export interface TimeLimits {
   /** For the header fields of a request. */
   headersMs: number;
@@ -14,8 +12,6 @@ export interface TimeLimits {
   idleMs: number;
   /** How long it may go on sending after the service ended the connection; what it sends is dropped. */
   lingerMs: number;
-  /** How long `/readyz` waits for the storage. */
-  readyMs: number;
 }
 
 /** `deploy/nginx.conf` and the pages on operations and security name them, too. */
@@ -26,12 +22,4 @@ export const defaultTimeLimits: TimeLimits = {
   unreadMs: 10_000,
   idleMs: 72_000,
   lingerMs: 1_000,
-  readyMs: 2_000,
 };
-
-/** The answer of the storage, or a StorageUnavailableError if it does not come within `ms`. */
-export async function inTime<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new StorageUnavailableError('It does not answer in time.')), ms);
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
-}

@@ -47,6 +47,8 @@ export interface Options {
   /** What is served instead of all operations. */
   operations?: readonly Operation[];
   timeLimits?: Partial<TimeLimits>;
+  /** How long `/readyz` waits for the storage. */
+  readyMs?: number;
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
@@ -129,6 +131,7 @@ export class Petstore {
     this.app = buildApp({
       ...{ config, db, limiter, log, installation, dispatcher, changes, operations, clock, stopwatch },
       timeLimits,
+      readyMs: options.readyMs,
     });
   }
 

@@ -11,6 +11,8 @@ export class StallingProxy {
   delayMs = 0;
   /** How many connections there were. */
   count = 0;
+  /** How many connections are open. */
+  openCount = 0;
   readonly #sockets = new Set<Socket>();
   #frozen: ReadonlySet<Socket> = new Set();
   readonly #server: Server;
@@ -19,6 +21,8 @@ export class StallingProxy {
     this.targetPort = targetPort;
     this.#server = createServer((near) => {
       this.count++;
+      this.openCount++;
+      near.on('close', () => this.openCount--);
       const far = connect(this.targetPort, '127.0.0.1');
       for (const [from, to] of [
         [near, far],
