@@ -24,17 +24,21 @@ async function askReaders(instance: Petstore, setting: string): Promise<unknown[
 
 suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
+  let standby: PostgresCluster;
   let url: string;
   /** Of two workspaces with pets. */
   const keys: string[] = [];
   before(async () => {
     cluster = await PostgresCluster.start();
     url = await emptyDatabase(cluster);
-    const seeder = new Petstore(await openPostgres(url, patienceMs), '');
-    for (const name of ['one', 'other']) keys.push((await seeder.addWorkspace(name, true)).key);
-    await seeder.close();
+    const seed = async () => {
+      const seeder = new Petstore(await openPostgres(url, patienceMs), '');
+      for (const name of ['one', 'other']) keys.push((await seeder.addWorkspace(name, true)).key);
+      await seeder.close();
+    };
+    [standby] = await Promise.all([cluster.addStandby(), seed()]);
   });
-  after(() => cluster.remove());
+  after(() => Promise.all([standby, cluster].map((each) => each.remove())));
 
   /** An instance until the test ends. */
   async function start(t: TestContext, deadlineMs: number, port = cluster.port): Promise<Petstore> {
@@ -131,25 +135,46 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.match(lines[0] ?? '', /schema_version, which the role of the service needs the right to update/);
   });
 
+  async function waitForStandby(t: TestContext, names: string): Promise<void> {
+    const set = (value: string) =>
+      run(cluster.url, `alter system set synchronous_standby_names = '${value}'`, 'select pg_reload_conf()');
+    if (names) t.after(() => set(''));
+    await set(names);
+  }
+
+  test('writes do not leave ever more processes that wait for a standby', async (t) => {
+    const instance = await start(t, shortMs / 2);
+    await waitForStandby(t, 'gone');
+    let names = 0;
+    const write = () =>
+      instance.db.write(
+        (sql) => sql`insert into workspaces (name, created_at_ms) values (${`more ${++names}`}, 0)`,
+      );
+    for (let i = 0; i < 5; i++) {
+      const results = await Promise.allSettled(Array.from({ length: 8 }, write));
+      for (const { status } of results) assert.equal(status, 'rejected');
+    }
+    const [row] = await instance.db.read`
+      select count(*) from pg_stat_activity where wait_event = 'SyncRep'`;
+    assert.ok(Number(row?.[0]) <= 20, `${row?.[0]} processes`);
+    await waitForStandby(t, '');
+    await untilStatus(201, () => place(instance));
+  });
+
   test('/readyz of every instance tells that commits wait for a standby, until they do not', async (t) => {
     const [one, two] = await Promise.all([start(t, shortMs), start(t, shortMs)]);
-    const waitFor = (names: string) =>
-      run(cluster.url, `alter system set synchronous_standby_names = '${names}'`, 'select pg_reload_conf()');
-    t.after(() => waitFor(''));
-    await waitFor('gone');
+    await waitForStandby(t, 'gone');
     await untilStatus(503, () => readiness(one));
     for (const instance of [one, two]) {
       await untilStatus(503, () => readiness(instance));
       instance.aheadMs += 250;
       assert.equal((await readiness(instance)).status, 503);
     }
-    await waitFor('');
+    await waitForStandby(t, '');
     for (const instance of [one, two]) await untilStatus(200, () => readiness(instance));
   });
 
   test('a standby answers no request and stops a start; once it is promoted, service resumes with all that was answered', async (t) => {
-    const standby = await cluster.addStandby();
-    t.after(() => standby.remove());
     const proxy = await StallingProxy.start(t, cluster.port);
     const instance = await start(t, requestDeadlineMs, proxy.port);
     const answered = await place(instance);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError, type PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
+import { sharedFor } from '../shared.ts';
 import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
 import { Ending } from './end-work.ts';
 import { GroupedWrites } from './grouped-writes.ts';
@@ -27,6 +28,8 @@ const insufficientPrivilege = '42501';
 const silenceMs = 10_000;
 /** How long the smallest write may take, unless the deadline is short. */
 const maxTouchMs = 2_000;
+/** Writes that find commits waiting share what they ask about that for so long. */
+const askEveryMs = 250;
 /** At most so many writes share one transaction. */
 const maxGroupSize = 64;
 /** So many writes of a workspace may wait. */
@@ -67,12 +70,21 @@ class PostgresDatabase implements Database {
   readonly #statements = new Statements();
   readonly #pools: Pools;
   readonly #writes: GroupedWrites;
+  readonly #touchMs: number;
+  readonly #assertNoneWaitsOnce = sharedFor(
+    askEveryMs,
+    () => this.#assertNoneWaits(),
+    () => performance.now(),
+  );
+  /** Whether commits were last found to wait for a synchronous standby. */
+  #commitsWait = false;
   /** Until when the writes of some workspaces are alone, on the clock of `performance.now()`. */
   readonly #aloneUntilMs = new Map<number, number>();
   #closing: Promise<void> | undefined;
 
   constructor(settings: PoolConfig, deadlineMs: number, begin: string) {
     this.#deadlineMs = deadlineMs;
+    this.#touchMs = Math.min(maxTouchMs, deadlineMs / 2);
     this.#begin = begin;
     this.#pools = new Pools(settings);
     this.#writes = new GroupedWrites({
@@ -92,9 +104,16 @@ class PostgresDatabase implements Database {
     };
   }
 
-  write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
+  async write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
     this.counts.writes++;
-    return this.#writes.add(work, cause);
+    // The server keeps a process for each commit that waits, also when nobody here waits for it any more. So no more are begun.
+    if (this.#commitsWait) await this.#assertNoneWaitsOnce();
+    try {
+      return await this.#writes.add(work, cause);
+    } catch (error) {
+      if (isUnanswered(error)) void this.#assertNoneWaitsOnce().catch(() => {});
+      throw error;
+    }
   }
 
   /**
@@ -102,31 +121,37 @@ class PostgresDatabase implements Database {
    * standby holds it, too, for as long as there is none, whichever instance began it.
    */
   async touch(): Promise<void> {
-    const touchMs = Math.min(maxTouchMs, this.#deadlineMs / 2);
-    const query = (text: string) => {
-      this.counts.statements++;
-      return attempt(() => this.#pools.query({ text, rowMode: 'array', query_timeout: touchMs }));
-    };
     this.counts.writes++;
     try {
-      const touched = await query(
+      const touched = await this.#ask(
         `update schema_version set version = version
          where id = (select id from schema_version where id = 1 for update skip locked) returning id`,
       );
       if (touched.length > 0) {
         this.counts.commits++;
-        return;
+      } else {
+        await this.#assertNoneWaits();
       }
-      const stuck = await query(
-        `select pid from pg_stat_activity
-         where wait_event = 'SyncRep' and state_change < clock_timestamp() - interval '${touchMs / 2} ms'`,
-      );
-      if (stuck.length > 0) throw new StorageUnavailableError('Commits wait for a synchronous standby.');
     } catch (error) {
       if (!(error instanceof DatabaseError && error.code === insufficientPrivilege)) throw this.#final(error);
       const message = `${error.message}, which the role of the service needs the right to update.`;
       throw this.#final(new StorageUnavailableError(message, { cause: error }));
     }
+  }
+
+  /** Fails if a commit has waited for a synchronous standby for too long. */
+  async #assertNoneWaits(): Promise<void> {
+    const waiting = await this.#ask(
+      `select pid from pg_stat_activity
+       where wait_event = 'SyncRep' and state_change < clock_timestamp() - interval '${this.#touchMs / 2} ms'`,
+    );
+    this.#commitsWait = waiting.length > 0;
+    if (this.#commitsWait) throw new StorageUnavailableError('Commits wait for a synchronous standby.');
+  }
+
+  #ask(text: string) {
+    this.counts.statements++;
+    return attempt(() => this.#pools.query({ text, rowMode: 'array', query_timeout: this.#touchMs }));
   }
 
   close(): Promise<void> {
@@ -228,3 +253,7 @@ const integerTypes = [20, 21, 23];
 
 /** Integers are read as numbers, which hold every integer that the tables allow; all else is read as text. */
 const parserOf = (typeId: number) => (integerTypes.includes(typeId) ? Number : String);
+
+/** Whether a failure is no answer of the server. */
+const isUnanswered = (error: unknown) =>
+  error instanceof StorageUnavailableError && !(error.cause instanceof DatabaseError);
