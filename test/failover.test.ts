@@ -10,9 +10,10 @@ import { run } from './support/storage.ts';
 import { until } from './support/until.ts';
 
 /** How long a read or a write may take where a test waits for its end. */
-const shortMs = 600;
+const shortMs = 1_000;
 
 const readiness = (instance: Petstore) => instance.send('GET', '/readyz', { key: null });
+const isAnswered = ({ status }: JsonAnswer) => status < 300;
 const place = (instance: Petstore) => instance.call('POST', '/store/orders', { body: {} });
 
 /** What the connections for reads say, as many as there are, and more. */
@@ -78,7 +79,8 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
         place(instance),
         instance.call('POST', '/store/orders', { key: keys[1] as string, body: {} }),
       ]);
-    await ask();
+    // On a busy machine the first may not be answered in time.
+    await until(async () => (await ask()).every(isAnswered));
     return { proxy, instance, ask };
   }
 
@@ -100,7 +102,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
       const { proxy, instance, ask } = await startBehindProxy(t);
       proxy.freeze();
       assert.equal((await first(instance)).status, 503);
-      for (const { status, text } of await ask()) assert.ok(status === 200 || status === 201, text);
+      for (const answer of await ask()) assert.ok(isAnswered(answer), answer.text);
     };
     await Promise.all(firsts.map(meetSilence));
   });
