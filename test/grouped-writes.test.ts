@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { GroupedWrites } from '../src/db/grouped-writes.ts';
 import { openPostgres } from '../src/db/postgres.ts';
@@ -16,6 +16,15 @@ import { until } from './support/until.ts';
 const cause = { atMs: 0, workspaceId: 1 };
 /** A lock is waited for three fifths of it. */
 const impatientMs = 1_500;
+
+/** A petstore that knows the key, with connections on which nothing is written and prepared yet. */
+async function startAfresh(t: TestContext, url: string, key: string, deadlineMs: number): Promise<Petstore> {
+  const instance = new Petstore(await openPostgres(url, deadlineMs), url);
+  t.after(() => instance.close());
+  instance.key = key;
+  assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+  return instance;
+}
 
 suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
@@ -74,11 +83,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
   test('a refusal by a statement leaves alone those that were sent behind it', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key }] = await startInstances(t, url);
-    // It has connections on which no statement is prepared, and knows the key.
-    const instance = new Petstore(await openPostgres(url, requestDeadlineMs), url);
-    t.after(() => instance.close());
-    instance.key = key;
-    await instance.call('GET', '/pets/1');
+    const instance = await startAfresh(t, url, key, requestDeadlineMs);
     const create = (path: string, body: object) => instance.call('POST', path, { body });
     const answers = await Promise.all([
       create('/pets', { name: 'Smaug', categoryId: 4711 }),
@@ -93,10 +98,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
   test('a row that somebody keeps locked stops only the writes that want it', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key, db: outside }] = await startInstances(t, url);
-    const instance = new Petstore(await openPostgres(url, impatientMs), url);
-    t.after(() => instance.close());
-    instance.key = key;
-    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    const instance = await startAfresh(t, url, key, impatientMs);
     const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
     await outside.write(async (sql) => {
       await sql`update pets set stock = stock where workspace_id = 1 and id = 2`;
@@ -112,10 +114,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
   test('a workspace that somebody keeps locked gets 503, also for writes of which one was refused', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key, db: outside }] = await startInstances(t, url);
-    const instance = new Petstore(await openPostgres(url, impatientMs), url);
-    t.after(() => instance.close());
-    instance.key = key;
-    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    const instance = await startAfresh(t, url, key, impatientMs);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const send = () => [
       instance.call('DELETE', '/pets/4711'),
@@ -145,10 +144,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     const [{ key }] = await startInstances(t, direct);
     const proxy = await StallingProxy.start(t, cluster.port);
     const url = direct.replace(`:${cluster.port}/`, `:${proxy.port}/`);
-    const instance = new Petstore(await openPostgres(url, impatientMs), url);
-    t.after(() => instance.close());
-    instance.key = key;
-    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    const instance = await startAfresh(t, url, key, impatientMs);
     proxy.delayMs = 10;
     const answers = await load([instance], { clients: 100, requests: 100 }, () =>
       instance.call('POST', '/store/orders', { body: { petId: 13, quantity: 1 } }),
