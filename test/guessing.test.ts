@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../src/keys/key.ts';
+import { revokeKey } from '../src/keys/store.ts';
 import { ample, type Petstore, startPetstore } from './support/petstore.ts';
 
 const guesser = '203.0.113.7';
@@ -106,4 +107,74 @@ test('a key works within a second of its creation, though it was sent before', a
     status = await ask(store, key);
   }
   assert.equal(status, 200);
+});
+
+/** A petstore whose storage tells of keys only when asked to, by what it knew when it was asked. Its time goes on by hand. */
+async function startSlow(t: TestContext) {
+  const store = await startPetstore(t);
+  const clock = { nowMs: 1 };
+  t.mock.method(performance, 'now', () => clock.nowMs);
+  const { read } = store.db;
+  const held: (() => void)[] = [];
+  t.mock.method(store.db, 'read', async (template: TemplateStringsArray, ...values: never[]) => {
+    const rows = await read(template, ...values);
+    if (template.join().includes('api_keys')) await new Promise<void>((resolve) => held.push(resolve));
+    return rows;
+  });
+  const untilHeld = async (count: number) => {
+    for (let tries = 0; held.length < count && tries < 200; tries++) await sleep(10);
+  };
+  return { store, clock, held, untilHeld };
+}
+
+test('a revoked key gets in for less than a second, however late the storage answers', async (t) => {
+  const { store, clock, held, untilHeld } = await startSlow(t);
+  const { id, key } = await store.addKey('pro');
+  const before = ask(store, key);
+  await untilHeld(1);
+  await store.db.write((sql) => revokeKey(sql, id, store.nowMs));
+  clock.nowMs += 900;
+  const whileAsking = ask(store, key);
+  await untilHeld(2);
+  held.shift()?.();
+  assert.equal(await before, 200);
+  const afterwards = ask(store, key);
+  await untilHeld(2);
+  for (const answer of held) answer();
+  assert.deepEqual([await whileAsking, await afterwards], [401, 401]);
+});
+
+test('a new key works within a second, though the storage answers late to one who sent it before', async (t) => {
+  const { store, clock, held, untilHeld } = await startSlow(t);
+  const { id, key } = await store.addKey('pro');
+  const revokeAt = (ms: number | null) =>
+    store.db.write((sql) => sql`update api_keys set revoked_at_ms = ${ms} where id = ${id}`);
+  await revokeAt(0);
+  const before = ask(store, key);
+  await untilHeld(1);
+  await revokeAt(null);
+  clock.nowMs += 900;
+  held.shift()?.();
+  assert.equal(await before, 401);
+  const afterwards = ask(store, key);
+  await untilHeld(1);
+  for (const answer of held) answer();
+  assert.equal(await afterwards, 200);
+});
+
+test('however many send a key while the storage is slow, two look-ups a second are under way', async (t) => {
+  const { store, clock, held, untilHeld } = await startSlow(t);
+  const { key } = await store.addKey('enterprise', ample);
+  const answers: Promise<number>[] = [];
+  for (let count = 1; count <= 4; count++) {
+    for (const waitMs of [0, 250]) {
+      clock.nowMs += waitMs;
+      answers.push(...Array.from({ length: 100 }, () => ask(store, key)));
+      await untilHeld(count);
+    }
+    clock.nowMs += 250;
+  }
+  for (const answer of held) answer();
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set([200]));
+  assert.equal(held.length, 4);
 });

@@ -16,7 +16,10 @@ declare module 'fastify' {
   }
 }
 
-/** How long the result of a look-up is used before the key is looked up again. Changes take effect within a second. */
+/**
+ * How long a look-up counts, from its beginning, however late the storage answers: for those who wait for its result as for those
+ * who find it. Changes take effect within a second, and while the storage is slow a key has two more look-ups under way each second.
+ */
 const trustMs = 500;
 const maxTrustedKeys = 100_000;
 const maxUnknownKeys = 1_000;
@@ -31,7 +34,7 @@ export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
 export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identify {
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
   const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: trustMs });
-  const asked = new Map<string, Promise<Caller | false>>();
+  const asked = new Map<string, { asking: Promise<Caller | false>; untilMs: number }>();
   const lookUps = new LookUps();
 
   /** The caller; false if the key is known to be invalid; undefined if it has to be looked up. */
@@ -41,25 +44,33 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     return unknown.has(key) ? false : undefined;
   };
 
-  const read = async (key: string): Promise<Caller | false> => {
+  const read = async (key: string, startMs: number): Promise<Caller | false> => {
     const caller = await findCaller(db.read, key);
     if (!caller) {
       trusted.delete(key);
-      unknown.set(key, true);
+      unknown.set(key, true, { start: startMs });
       return false;
     }
     if (trusted.size >= maxTrustedKeys) trusted.clear();
-    trusted.set(key, { caller, untilMs: performance.now() + trustMs });
+    trusted.set(key, { caller, untilMs: startMs + trustMs });
     return caller;
   };
 
-  /** Asks the storage once for all requests that wait for the same key. */
+  /** The look-up under way that a request may share: one that began lately, so that it tells of changes. */
+  const shared = (key: string): Promise<Caller | false> | undefined => {
+    const last = asked.get(key);
+    return last && performance.now() < last.untilMs ? last.asking : undefined;
+  };
+
+  /** Asks the storage once for all requests that come about the same time with the same key. */
   const ask = (key: string): Promise<Caller | false> => {
-    let asking = asked.get(key);
-    if (!asking) {
-      asking = read(key).finally(() => asked.delete(key));
-      asked.set(key, asking);
-    }
+    const other = shared(key);
+    if (other) return other;
+    const startMs = performance.now();
+    const asking = read(key, startMs).finally(() => {
+      if (asked.get(key)?.asking === asking) asked.delete(key);
+    });
+    asked.set(key, { asking, untilMs: startMs + trustMs });
     return asking;
   };
 
@@ -68,7 +79,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     const { minute, day } = limiter.look(address, byAddress);
     const room = Math.min(minute.remaining, day.remaining);
     // Whoever sends a key that was valid is not guessing, and one more with a key that is being looked up asks for nothing.
-    const isFree = trusted.has(key) || asked.has(key);
+    const isFree = trusted.has(key) || shared(key) !== undefined;
     const caller = isFree
       ? await ask(key)
       : await lookUps.run(
