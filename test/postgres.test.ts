@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
@@ -125,6 +127,29 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const order = { body: {}, headers: { 'idempotency-key': 'once' } };
     const placed = await untilStatus(201, () => instance.call('POST', '/store/orders', order));
     assert.equal(placed.body.id, 9);
+  });
+
+  test('a server that asks for a login of a kind that we do not know gets 503, and service resumes', async (t) => {
+    const { port } = cluster;
+    const proxy = await StallingProxy.start(t, port);
+    const direct = await emptyDatabase(cluster);
+    const { instance } = await startImpatient(t, direct.replace(`:${port}/`, `:${proxy.port}/`), direct);
+    // AuthenticationGSS, as `gss` in pg_hba.conf makes a server say.
+    const odd = createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket.write('R\0\0\0\x08\0\0\0\x07'));
+    });
+    await once(odd.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => odd.close());
+    proxy.targetPort = (odd.address() as AddressInfo).port;
+    proxy.resume();
+    for (const ask of [
+      () => instance.call('GET', '/pets/1'),
+      () => instance.call('POST', '/store/orders', { body: {} }),
+      () => instance.send('GET', '/readyz', { key: null }),
+    ])
+      await untilStatus(503, ask);
+    proxy.targetPort = port;
+    await untilStatus(201, () => instance.call('POST', '/store/orders', { body: {} }));
   });
 
   test('a row that another connection keeps locked gets 503, reads go on, and so do writes afterwards', {}, async (t) => {

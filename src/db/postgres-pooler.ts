@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientConfig } from 'pg';
+import type { Client, ClientConfig } from 'pg';
 import { StorageUnavailableError } from '../errors.ts';
+import { GuardedClient } from './postgres-client.ts';
 import { attempt, missesStatement } from './postgres-errors.ts';
 import type { Row } from './sql.ts';
 
@@ -34,9 +35,7 @@ export const beginWithin = (limits: Limits): string =>
 /** Opens a connection. Throws StorageUnavailableError. */
 export const connect = (settings: ClientConfig): Promise<Client> =>
   attempt(async () => {
-    const client = new Client(settings);
-    // An error of the connection also fails the running statement, which reports it.
-    client.on('error', () => {});
+    const client = new GuardedClient(settings);
     await client.connect();
     return client;
   });

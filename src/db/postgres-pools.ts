@@ -1,4 +1,5 @@
 import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { GuardedClient } from './postgres-client.ts';
 import type { Statement } from './postgres-statements.ts';
 import type { Row } from './sql.ts';
 
@@ -102,7 +103,7 @@ export class Pools {
   }
 
   #open(settings: PoolConfig, max: number): Pool {
-    const pool = new Pool({ ...settings, max, onConnect: assertPrimary });
+    const pool = new Pool({ ...settings, max, onConnect: assertPrimary, Client: GuardedClient });
     // A broken connection fails the statements on it and leaves the pool. Without this listener the error would end the process.
     pool.on('error', () => {});
     pool.on('connect', (client) => {
