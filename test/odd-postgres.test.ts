@@ -1,52 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import { openPostgres } from '../src/db/postgres.ts';
 import { makeCertificate, needsOpenssl } from './support/certificate.ts';
+import { listen, loggedIn, message, oddLogin, saying } from './support/odd-postgres.ts';
 import { bin, environment } from './support/service.ts';
 
-/** A message as PostgreSQL sends it. */
-function message(type: string, body: number[] | string = []): Buffer {
-  const bytes = Buffer.from(body as string, 'latin1');
-  const head = Buffer.alloc(5, type);
-  head.writeUInt32BE(4 + bytes.length, 1);
-  return Buffer.concat([head, bytes]);
-}
-
-const loggedIn = Buffer.concat([message('R', [0, 0, 0, 0]), message('Z', 'I')]);
 const refusal = message('E', 'SERROR\0C42601\0Mno such thing\0\0');
 const refused = Buffer.concat([refusal, message('Z', 'I')]);
 const endlessRow = Buffer.from('D\x7f\xff\xff\xff', 'latin1');
 
-/** The address of a server that never closes a connection by itself, and does `answer` with each. */
-async function listen(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket.on('error', () => {}));
-    answer(socket);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return `postgres://me:hush-hush@127.0.0.1:${(server.address() as { port: number }).port}/db`;
-}
-
-/** Sends one thing after the other, each when something was said. */
-const saying = (words: (Buffer | string)[]) => (socket: Pick<Socket, 'on' | 'write'>) => {
-  const left = [...words];
-  socket.on('data', () => {
-    const word = left.shift();
-    if (word) socket.write(word);
-  });
-};
-
 const nonsense: [string, RegExp, (Buffer | string)[]][] = [
-  ['a login that the library does not know', /authenticationOk message type 7/, [message('R', [0, 0, 0, 7])]],
+  ['a login that the library does not know', /authenticationOk message type 7/, [oddLogin]],
   ['a message of a type that there is not', /received invalid response/, [message('?')]],
   ['another protocol', /not a PostgreSQL message/, ['HTTP/1.1 400 Bad Request\r\n\r\n']],
   ['a message without an end', /not a PostgreSQL message/, [loggedIn, endlessRow]],
@@ -72,7 +39,7 @@ test('so does one behind TLS', needsOpenssl, async (t) => {
     socket.once('data', () => {
       socket.write('S');
       const secure = new TLSSocket(socket, { isServer: true, ...certificate });
-      saying([message('R', [0, 0, 0, 7])])(secure.on('error', () => {}));
+      saying([oddLogin])(secure.on('error', () => {}));
     });
   });
   await assert.rejects(openPostgres(`${url}?sslmode=no-verify`, 1_000), /authenticationOk message type 7/);

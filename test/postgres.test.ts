@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
@@ -9,6 +7,7 @@ import { StorageUnavailableError } from '../src/errors.ts';
 import { createLogger } from '../src/log/logger.ts';
 import { requestDeadlineMs } from '../src/storage.ts';
 import { allOrders, emptyDatabase, startInstances, untilStatus, withStatus } from './support/instances.ts';
+import { listen, loggedIn, message, oddLogin, saying } from './support/odd-postgres.ts';
 import { type JsonAnswer, Petstore } from './support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from './support/postgres-cluster.ts';
 import { assertDeclared, postgresCatalog } from './support/schema.ts';
@@ -129,25 +128,20 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal(placed.body.id, 9);
   });
 
-  test('a server that asks for a login of a kind that we do not know gets 503, and service resumes', async (t) => {
+  test('a server that asks for a login or says something that we do not know gets 503, and service resumes', async (t) => {
     const { port } = cluster;
     const proxy = await StallingProxy.start(t, port);
     const direct = await emptyDatabase(cluster);
     const { instance } = await startImpatient(t, direct.replace(`:${port}/`, `:${proxy.port}/`), direct);
-    // AuthenticationGSS, as `gss` in pg_hba.conf makes a server say.
-    const odd = createServer((socket) => {
-      socket.on('error', () => {}).once('data', () => socket.write('R\0\0\0\x08\0\0\0\x07'));
-    });
-    await once(odd.listen(0, '127.0.0.1'), 'listening');
-    t.after(() => odd.close());
-    proxy.targetPort = (odd.address() as AddressInfo).port;
-    proxy.resume();
-    for (const ask of [
-      () => instance.call('GET', '/pets/1'),
-      () => instance.call('POST', '/store/orders', { body: {} }),
-      () => instance.send('GET', '/readyz', { key: null }),
-    ])
-      await untilStatus(503, ask);
+    for (const words of [[oddLogin], [loggedIn, message('?')]]) {
+      proxy.targetPort = Number(new URL(await listen(t, saying(words))).port);
+      proxy.resume();
+      await Promise.all([
+        untilStatus(503, () => instance.call('GET', '/pets/1')),
+        untilStatus(503, () => instance.call('POST', '/store/orders', { body: {} })),
+        untilStatus(503, () => instance.send('GET', '/readyz', { key: null })),
+      ]);
+    }
     proxy.targetPort = port;
     await untilStatus(201, () => instance.call('POST', '/store/orders', { body: {} }));
   });

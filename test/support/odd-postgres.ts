@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** A message as PostgreSQL sends it. */
+export function message(type: string, body: number[] | string = []): Buffer {
+  const bytes = Buffer.from(body as string, 'latin1');
+  const head = Buffer.alloc(5, type);
+  head.writeUInt32BE(4 + bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+export const loggedIn = Buffer.concat([message('R', [0, 0, 0, 0]), message('Z', 'I')]);
+/** What `gss` in pg_hba.conf makes a server ask for. */
+export const oddLogin = message('R', [0, 0, 0, 7]);
+
+/** The address of a server that never closes a connection by itself, and does `answer` with each. */
+export async function listen(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket.on('error', () => {}));
+    answer(socket);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `postgres://me:hush-hush@127.0.0.1:${(server.address() as { port: number }).port}/db`;
+}
+
+/** Sends one thing after the other, each when something was said. */
+export const saying = (words: (Buffer | string)[]) => (socket: Pick<Socket, 'on' | 'write'>) => {
+  const left = [...words];
+  socket.on('data', () => {
+    const word = left.shift();
+    if (word) socket.write(word);
+  });
+};
