@@ -1,4 +1,4 @@
-/** A row is the longest message. It holds a few bodies of requests or answers, of 64 KiB each. */
+/** A row is the longest message. It holds a few bodies of at most 64 KiB, and each may be some times as long as text in text. */
 const maxBytes = 4 * 1024 * 1024;
 /** A letter for the type, and the length of all but that letter. */
 const headBytes = 5;
