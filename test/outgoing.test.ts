@@ -73,9 +73,9 @@ test('the service has no way out but to its storage, to the server that shares i
     // To hand over to the Node.js that npm installed.
     'bin/petstore.js': ['node:child_process', 'node:module'],
     'src/limits/valkey.ts': ['iovalkey'],
+    'src/db/postgres-client.ts': ['pg'],
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
-    'src/db/postgres-pooler.ts': ['pg'],
     'src/db/postgres-pools.ts': ['pg'],
     'src/db/postgres-start.ts': ['pg'],
     // For the class of responses.
