@@ -257,6 +257,19 @@ test('a password opens the server and is never told', needsValkey, async (t) => 
   assert.ok(!stderr.includes('sesame'));
 });
 
+test('a password that a server repeats is not told by the command line', needsValkey, async (t) => {
+  const { port } = await startValkey(t, { args: ['--rename-command', 'AUTH', ''] });
+  const VALKEY_URL = `redis://bob:sesame%2F1@127.0.0.1:${port}`;
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), VALKEY_URL };
+  petstore(['workspaces', 'create', 'first'], env);
+  const create = ['keys', 'create', '--plan', 'free', '--workspace', 'first', '--json'];
+  const { id } = JSON.parse(petstore(create, env).stdout);
+  const { status, stderr } = petstore(['keys', 'show', id], env);
+  assert.equal(status, 1);
+  assert.match(stderr, /^petstore: Valkey .*unknown command.*\*\*\*.*\n$/);
+  assert.doesNotMatch(stderr, /sesame|bob/);
+});
+
 test(
   'the command line tells and changes what processes share, by the clock of the server',
   needsValkey,

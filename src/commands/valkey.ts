@@ -4,6 +4,7 @@ import { findAccount } from '../limits/accounts.ts';
 import type { Account } from '../limits/decision.ts';
 import type { Subject } from '../limits/limiter.ts';
 import type { Valkey } from '../limits/valkey.ts';
+import { reasonOf } from '../limits/valkey-reason.ts';
 
 const connectWithinMs = 2_000;
 
@@ -16,7 +17,7 @@ export async function currentAccount(sql: Sql, subject: Subject): Promise<Accoun
   if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
   const { findSharedAccount } = await import('../limits/shared-accounts.ts');
   return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
-    throw new Error(`Valkey cannot be reached, and only it has the counts: ${error.message}`);
+    throw new Error(`Valkey cannot be reached, and only it has the counts: ${reasonOf(error, valkeyUrls)}`);
   });
 }
 
@@ -25,10 +26,8 @@ export async function latestClockMs(): Promise<number> {
   const { valkeyUrls } = readConfig(process.env);
   const nowMs = Date.now();
   if (valkeyUrls.length === 0) return nowMs;
-  const [seconds = 0, microseconds = 0] = await withValkey(valkeyUrls, (valkey) => valkey.time()).catch(
-    () => [],
-  );
-  return Math.max(nowMs, Number(seconds) * 1000 + Math.ceil(Number(microseconds) / 1000));
+  const { sharedClockMs } = await import('../limits/shared-accounts.ts');
+  return Math.max(nowMs, await withValkey(valkeyUrls, sharedClockMs).catch(() => 0));
 }
 
 async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {

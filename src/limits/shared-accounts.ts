@@ -4,9 +4,11 @@ import { toAccount } from './accounts.ts';
 import { type Account, type Decision, describe, type Terms } from './decision.ts';
 import type { Subject } from './limiter.ts';
 import type { Valkey } from './valkey.ts';
+import { oneOf, wholeNumbers } from './valkey-answers.ts';
 
 const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
 const scriptSha1 = hash('sha1', script);
+const outcomes = ['admitted', 'limited', 'banned'] as const satisfies Decision['outcome'][];
 
 /** The name of an account in Valkey. All its data is under one name, so that a cluster keeps it in one slot. */
 export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
@@ -36,7 +38,9 @@ export async function decideShared(
     onSend();
     return valkey.eval(script, 1, name, ...args);
   });
-  const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], number, number, ...number[]];
+  const [first, ...rest] = Array.isArray(answer) ? answer : [];
+  const outcome = oneOf(outcomes, first, 'a decision');
+  const [isNewBan, nowMs, ...numbers] = wholeNumbers(rest, 10, 'a decision') as [number, number, ...number[]];
   const account = toAccount(numbers);
   return { decision: describe(outcome, account, quota, nowMs, isNewBan === 1), account };
 }
@@ -47,6 +51,13 @@ export async function findSharedAccount(
   subject: Subject,
   prefix?: string,
 ): Promise<Account | undefined> {
-  const text = await valkey.get(accountName(subject, prefix));
-  return text === null ? undefined : toAccount(text.split(' '));
+  const text: unknown = await valkey.get(accountName(subject, prefix));
+  return text === null ? undefined : toAccount(wholeNumbers(String(text).split(' '), 8, 'an account'));
+}
+
+/** The clock of the server, rounded up. */
+export async function sharedClockMs(valkey: Valkey): Promise<number> {
+  const time: unknown = await valkey.time();
+  const [seconds, microseconds] = wholeNumbers(time, 2, 'a time') as [number, number];
+  return seconds * 1000 + Math.ceil(microseconds / 1000);
 }

@@ -5,6 +5,7 @@ import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
 import { accountName, decideShared, findSharedAccount, probeName } from './shared-accounts.ts';
 import { connectValkey, type Valkey, within } from './valkey.ts';
+import { reasonOf } from './valkey-reason.ts';
 import { WrongValkeyUrl } from './valkey-url.ts';
 
 const connectWithinMs = 1_000;
@@ -124,6 +125,8 @@ export class SharedLimiter implements Limiter {
   /** Connects, and shares if a decision succeeds. */
   async #share(): Promise<void> {
     const valkey = await connectValkey(this.#options.urls, connectWithinMs);
+    // Of a server alone; of a cluster, what was asked of a node that fails does.
+    valkey.once('error', (error: Error) => this.#giveUp(valkey, error));
     valkey.once('end', () => this.#giveUp(valkey, new Error('the connection ended')));
     try {
       await this.#decideIn(valkey, this.#probeName, { quota: plans.free });
@@ -151,8 +154,9 @@ export class SharedLimiter implements Limiter {
     this.#retryLater();
   }
 
-  /** Tells each reason once. The error itself is not logged: it may carry the command that failed, and AUTH has the password in it. */
-  #tell({ message: reason }: Error): void {
+  /** Tells each reason once. */
+  #tell(error: Error): void {
+    const reason = reasonOf(error, this.#options.urls);
     if (this.#reasons.has(reason) || this.#reasons.size === maxReasons) return;
     const isFirst = this.#reasons.size === 0;
     this.#reasons.add(reason);

@@ -1,4 +1,6 @@
-import { Cluster, Redis, type RedisOptions } from 'iovalkey';
+import { Cluster, Command, Redis, type RedisOptions } from 'iovalkey';
+import { placeIn, slotsIn } from './valkey-answers.ts';
+import { GuardedConnector } from './valkey-connector.ts';
 import { type Login, parseValkeyUrl, type ValkeyUrl, WrongValkeyUrl } from './valkey-url.ts';
 
 /** A server or a cluster. Commands on a connection that breaks fail; it is not opened again. */
@@ -7,6 +9,9 @@ export type Valkey = Redis | Cluster;
 type Place = Pick<ValkeyUrl, 'host' | 'port' | 'isTls'>;
 
 const destroyAfterMs = 100;
+
+// iovalkey itself looks at no form here, and what it throws then is caught by nobody. CLUSTER SLOTS is all that it asks so.
+Command.setReplyTransformer('cluster', slotsIn);
 
 /**
  * Connects to the server at an address that `parseValkeyUrl` reads, to the cluster that it belongs to, or to the master
@@ -45,10 +50,10 @@ async function findMaster(
 ): Promise<ValkeyUrl> {
   const sentinel = new Redis(optionsOf(address, login));
   const ask = () => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master);
-  const answer = (await open(sentinel, ask, withinMs)) as [host: string, port: string] | null;
+  const answer = await open(sentinel, ask, withinMs);
   sentinel.disconnect();
-  if (!answer) throw new Error(`the Sentinel at ${placeOf(address)} knows no master ${master}`);
-  return { ...address, host: answer[0], port: Number(answer[1]) };
+  if (answer === null) throw new Error(`the Sentinel at ${placeOf(address)} knows no master ${master}`);
+  return { ...address, ...placeIn(answer) };
 }
 
 /** A connection to a server that can keep what is shared, or is a node of a cluster. */
@@ -99,7 +104,7 @@ async function open<Result>(client: Valkey, greet: () => Promise<Result>, within
     return result;
   } catch (error) {
     client.disconnect();
-    return throwFirst(failure ?? nodeFailure ?? error);
+    return throwFirst(nodeFailure ?? failure ?? error);
   }
 }
 
@@ -154,6 +159,7 @@ function optionsOf({ host, port, isTls }: Place, login: Login) {
     ...(isTls && { tls: {} }),
     // Whether a name has addresses of IPv4 or of IPv6.
     family: 0,
+    Connector: GuardedConnector as NonNullable<RedisOptions['Connector']>,
     lazyConnect: true,
     enableOfflineQueue: false,
     // What is not ready says why when it is first asked.
