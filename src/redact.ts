@@ -21,6 +21,9 @@ const webhookSecretsInText = new RegExp(`${prefix('whsec')}${base64}{24,}`, 'g')
 /** The password in an address such as DATABASE_URL. */
 const passwordsInText = /(:\/\/[^\s/:@"]*):[^\s/@"]*@/g;
 
+/** The password of Sentinels in an address such as VALKEY_URL. In JSON a backslash is two, and one before a quote is the quote's. */
+const sentinelPasswordsInText = /(sentinel_password=)(?:\\\\|[^\s&"\\])*/g;
+
 /**
  * What stands in every text that one of the patterns above finds something in. Nearly no line of a log has it, and to look for it
  * costs less than the patterns do.
@@ -33,4 +36,6 @@ export const withoutKeys = (text: string) =>
 
 /** The text without API keys, without secrets of webhooks, and without passwords of addresses. */
 export const withoutSecrets = (text: string) =>
-  hint.test(text) ? withoutKeys(text).replace(passwordsInText, '$1:***@') : text;
+  hint.test(text)
+    ? withoutKeys(text).replace(passwordsInText, '$1:***@').replace(sentinelPasswordsInText, '$1***')
+    : text;

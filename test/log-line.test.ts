@@ -90,6 +90,8 @@ test('no secret gets into the line of a request, whichever field holds it', () =
     `whsec_${'k3Y'.repeat(10)}`,
     encodeEach(`whsec_${'k3Y'.repeat(10)}`),
     'redis://me:k3Yk3Y@localhost/',
+    'redis+sentinel://localhost/pets?sentinel_password=k3Y\\k3Y&sentinel_username=me',
+    '"redis+sentinel://localhost/pets?sentinel_username=me&sentinel_password=k3Yk3Y"',
   ]) {
     for (const name of ['requestId', 'method', 'url', 'address', 'reason']) {
       log.answered({ ...facts, caller: undefined, [name]: `a ${secret}` });
