@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { StandaloneConnector } from 'iovalkey/built/connectors/index.js';
 
 /** More than any answer here is long: the longest are those about the slots of a cluster. */
-const maxUnaskedBytes = 2 * 1024 * 1024;
+const maxUnaskedBytes = 1024 * 1024;
 /** How many bytes of answers are expected at most for each byte that was sent. */
 const answerFactor = 16;
 /**
