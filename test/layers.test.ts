@@ -41,6 +41,7 @@ const layers = [
   'schema.ts',
   'db',
   'data-dir.ts', //    the ground floor
+  'shared.ts', //      results that callers share or wait for
   'errors.ts',
   'bounds.ts', //      what a request may hold
   'field-names.ts', // the names of header fields of answers
@@ -48,7 +49,6 @@ const layers = [
   'printable.ts', //   what a terminal may get
   'instant.ts',
   'reference-url.ts',
-  'shared.ts',
   'repeat.ts',
   'version.ts',
 ];

@@ -72,12 +72,14 @@ test('the service has no way out but to its storage, to the server that shares i
   assert.deepEqual(Object.fromEntries(found), {
     // To hand over to the Node.js that npm installed.
     'bin/petstore.js': ['node:child_process', 'node:module'],
+    'src/limits/valkey-connector.ts': ['iovalkey/built/connectors/index.js'],
     'src/limits/valkey.ts': ['iovalkey'],
     'src/db/postgres-client.ts': ['pg'],
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
     'src/db/postgres-pools.ts': ['pg'],
     'src/db/postgres-start.ts': ['pg'],
+    'src/db/postgres.ts': ['pg'],
     // For the class of responses.
     'src/http/named-response.ts': ['getBuiltinModule'],
     // For the names of statuses.
