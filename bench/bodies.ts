@@ -80,6 +80,7 @@ const config = {
   banRules: defaultBanRules,
   trustProxy: false,
   enforceSunset: false,
+  lab: true,
 };
 const app = buildApp({ config, db, limiter, log, installation, clock: Date.now });
 try {

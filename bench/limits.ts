@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { admit } from '../src/admission.ts';
+import { admit, planAccount } from '../src/admission.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { answerWriter } from '../src/http/answer.ts';
@@ -50,7 +50,7 @@ async function measureTurns(): Promise<void> {
   const admission = {
     identify: identifier(db, limiter),
     limiter,
-    banRules: defaultBanRules,
+    accountOf: planAccount(defaultBanRules),
     metrics: new Metrics(
       db.counts,
       { uses: new Map() },

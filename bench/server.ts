@@ -60,6 +60,7 @@ async function serve(db: Database): Promise<void> {
     banRules: defaultBanRules,
     trustProxy: false,
     enforceSunset: false,
+    lab: true,
   };
   const limiter = new LocalLimiter(db, Date.now, log);
   await buildApp({ config, db, limiter, log, installation, clock: Date.now }).listen(address);

@@ -5,10 +5,19 @@ import { hasContent } from './http/headers.ts';
 import type { Identify } from './keys/identify.ts';
 import type { Caller } from './keys/store.ts';
 import { addressGroup, addressOf, byAddress, subjectOf } from './limits/address.ts';
-import type { BanRules, Decision } from './limits/decision.ts';
+import type { BanRules, Decision, Terms } from './limits/decision.ts';
 import { limitHeaders, limitRefusal } from './limits/headers.ts';
-import type { Limiter } from './limits/limiter.ts';
+import type { Limiter, Subject } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key it carries, also if its limits refuse it. */
+    sender: Caller | undefined;
+    /** What was decided on it by the limits. */
+    decision: Decision | undefined;
+  }
+}
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -23,9 +32,18 @@ declare module 'node:http' {
 export interface Admission {
   identify: Identify;
   limiter: Limiter;
-  banRules: BanRules;
+  /** Whose account a caller is charged to, and on which terms. */
+  accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
   metrics: Metrics;
 }
+
+/** The account of a key with the quota of its plan, from which it can be banned. */
+export const planAccount =
+  (banRules: BanRules): Admission['accountOf'] =>
+  ({ workspaceId, keyId, quota, pardonedAtMs }) => ({
+    subject: { workspaceId, id: keyId },
+    terms: { quota, banRules, pardonedAtMs },
+  });
 
 /**
  * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
@@ -51,11 +69,12 @@ export function admit(admission: Admission, request: FastifyRequest): Promise<vo
 
 /** Charges the caller, or the address if `failure` says that there is no caller. */
 function charge(
-  { limiter, banRules, metrics }: Admission,
+  { limiter, accountOf, metrics }: Admission,
   request: FastifyRequest,
   caller: Caller | undefined,
   failure?: unknown,
 ): Promise<void> | undefined {
+  request.sender = caller;
   const settle = (decision: Decision): undefined => {
     metrics.countDecision(caller?.plan ?? 'none', decision);
     tell(request, decision);
@@ -68,18 +87,15 @@ function charge(
     tell(request, limiter.look(addressOf(request), byAddress));
     throw failure;
   }
-  const decided = caller
-    ? limiter.decide(
-        { workspaceId: caller.workspaceId, id: caller.keyId },
-        { quota: caller.quota, banRules, pardonedAtMs: caller.pardonedAtMs },
-      )
-    : limiter.decide(addressOf(request), byAddress);
+  const { subject, terms } = caller ? accountOf(caller) : { subject: addressOf(request), terms: byAddress };
+  const decided = limiter.decide(subject, terms);
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 
 /** Keeps the limit headers for the answer, also on the raw request: if the body breaks, there is no reply to write them to. */
 function tell(request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
+  request.decision = decision;
   request.limitHeaders = headers;
   if (hasContent(request)) request.raw.limitHeaders = headers;
 }

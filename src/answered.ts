@@ -10,12 +10,19 @@ export interface Answered {
   operation?: Operation | undefined;
   /** Who sent it, if it was admitted with a valid key. */
   caller?: Caller | undefined;
+  /** Whose key it carried, also if it was refused. */
+  sender?: Caller | undefined;
   address: string | undefined;
+  /** 0 if the connection was cut off instead of an answer. */
   status: number;
   /** Milliseconds from when the request was handled to the end of its answer. */
   durationMs?: number | undefined;
   /** Why it could not be read: the error code of Node.js. */
   reason?: string | undefined;
+  /** The faults of a rehearsal that touched the answer. */
+  faults?: readonly string[] | undefined;
+  /** What was sent and answered, where a request could be read. */
+  exchange?: { request: FastifyRequest; reply: FastifyReply };
   /** The error that stopped the answer from being sent. */
   error?: Error | null | undefined;
 }
@@ -50,11 +57,17 @@ export class Answers extends LogController {
     this.#tellOf(request, reply, address);
   }
 
+  /** For a connection that was cut off before or within its answer. */
+  cutOff(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
+    this.#tellOf(request, reply, address, undefined, true);
+  }
+
   #tellOf(
     request: FastifyRequest,
     reply: FastifyReply,
     address: string | undefined,
     error?: Error | null,
+    isCutOff = false,
   ): void {
     this.tell({
       requestId: request.id,
@@ -62,9 +75,12 @@ export class Answers extends LogController {
       url: request.url,
       operation: request.operation,
       caller: request.caller,
+      sender: request.sender,
       address,
-      status: reply.statusCode,
+      status: isCutOff ? 0 : reply.statusCode,
       durationMs: reply.elapsedTime,
+      faults: request.rehearsed?.faults,
+      exchange: { request, reply },
       error,
     });
   }

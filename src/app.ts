@@ -1,17 +1,20 @@
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { admit, admitUnread } from './admission.ts';
+import { type Admission, admit, admitUnread, planAccount } from './admission.ts';
 import { Answers } from './answered.ts';
+import { serveApi } from './api.ts';
 import { maxBodyBytes, maxHeaderBytes } from './bounds.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
-import { isBodyError, toApiError } from './errors.ts';
+import { type ApiError, isBodyError, toApiError } from './errors.ts';
 import { type StreamParts, Streams } from './events/streams.ts';
+import { healthPaths, serveHealth } from './health.ts';
 import { Changes } from './history/changes.ts';
 import { headersOf, sendError } from './http/answer.ts';
 import { takeBodiesAsBytes } from './http/arrivals.ts';
@@ -19,31 +22,32 @@ import { answerBrokenRequest } from './http/broken-request.ts';
 import { refuseConnect } from './http/connect.ts';
 import { boundConnections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
-import { hasContent, isPreflight } from './http/headers.ts';
+import { hasContent } from './http/headers.ts';
 import { jsonText } from './http/json-text.ts';
 import { NamedResponse } from './http/named-response.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
-import { isForApi } from './http/target.ts';
+import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
 import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
-import { identifier } from './keys/identify.ts';
+import { identifier, trustMs } from './keys/identify.ts';
+import { aboutLab } from './lab/description.ts';
+import { Lab, labAccount } from './lab/lab.ts';
+import { labOperations } from './lab/operations.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Log } from './log/logger.ts';
 import { RequestLog } from './log/requests.ts';
 import { Metrics } from './metrics.ts';
-import { mount } from './mount.ts';
 import { describe } from './openapi/document.ts';
 import { serveDescription } from './openapi/serve.ts';
 import type { Installation, Operation } from './operation.ts';
 import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
 import { serveTexts, textPaths } from './reference/texts.ts';
-import { inTime, sharedFor } from './shared.ts';
 import type { Dispatcher } from './webhooks/dispatcher.ts';
 
 export interface Parts {
-  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset'>;
+  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab'>;
   db: Database;
   limiter: Limiter;
   log: Log;
@@ -63,21 +67,17 @@ export interface Parts {
   timeLimits?: TimeLimits;
   /** How long `/readyz` waits for the storage: load balancers do not wait longer. */
   readyMs?: number | undefined;
+  /** Whether other instances may serve the same keys. */
+  hasOthers?: boolean;
 }
 
-const askStorageEveryMs = 250;
-const makeMetricsEveryMs = 1_000;
+/** A timer may end so much too early, and a clock may be read so much later. */
+const timerMs = 20;
 
 /** What can be read without a key, besides the API. */
-const documents = [
-  ...referencePaths,
-  ...textPaths,
-  '/healthz',
-  '/readyz',
-  '/metrics',
-  '/v1/openapi.json',
-  '/v1/openapi.yaml',
-];
+const documents = [...referencePaths, ...textPaths, ...healthPaths, '/v1/openapi.json', '/v1/openapi.yaml'];
+
+const labDocuments = [labPrefix, `${labPrefix}/openapi.json`, `${labPrefix}/openapi.yaml`];
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -101,9 +101,14 @@ export function buildApp({
   unreadLines = () => 0,
   timeLimits = defaultTimeLimits,
   readyMs = 2_000,
+  hasOthers = false,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
-  const paths = new Paths(operations, documents);
+  const labUrl = baseUrl.replace(/\/v1$/, labPrefix);
+  const paths = new Paths(
+    { [prefix]: operations, ...(config.lab && { [labPrefix]: labOperations }) },
+    config.lab ? [...documents, ...labDocuments] : documents,
+  );
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
@@ -116,12 +121,18 @@ export function buildApp({
     limiter.sharing,
     dispatcher,
   );
-  const admission = { identify: identifier(db, limiter), limiter, banRules, metrics };
+  const identify = identifier(db, limiter);
+  const admission: Admission = { identify, limiter, accountOf: planAccount(banRules), metrics };
+  const labAdmission: Admission = { ...admission, accountOf: labAccount };
   const answers = new Answers([
     (facts) => metrics.countAnswer(facts),
     (facts) => deprecatedCalls.note(facts),
     (facts) => requestLog.answered(facts),
+    (facts) => lab?.observe(facts),
   ]);
+  const lab = config.lab
+    ? new Lab({ db, operations, baseUrl, clock }, (...told) => answers.cutOff(...told))
+    : undefined;
   const left: StreamParts['left'] = (...told) => answers.left(...told);
   const streams = new Streams({ db, changes, limiter, log, clock, stopwatch, left });
 
@@ -150,7 +161,10 @@ export function buildApp({
     frameworkErrors: answerUndecodable,
   });
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('sender', undefined);
+  app.decorateRequest('decision', undefined);
   app.decorateRequest('limitHeaders', undefined);
+  app.decorateRequest('rehearsed', undefined);
   app.decorateRequest('operation', undefined);
   app.setReplySerializer(jsonText);
   // A client that has closed its sending half may still read. Node.js would drop its answer (lib/_http_server.js).
@@ -170,62 +184,42 @@ export function buildApp({
     else done();
   });
 
-  // These have no rate limit, so callers share answers that cost something to make.
-  const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
-  const storageAnswers = sharedFor(askStorageEveryMs, askStorage, stopwatch);
-  const metricsText = sharedFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
-  app.get('/healthz', async () => ({ status: 'alive' }));
-  app.get('/readyz', async () => {
-    await inTime(storageAnswers(), readyMs);
-    return { status: 'ready' };
-  });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
+  serveHealth(app, { db, metrics, stopwatch, readyMs });
   const description = () => describe(operations, baseUrl);
-  serveDescription(app, description);
+  serveDescription(app, prefix, description);
+  if (lab) {
+    serveDescription(app, labPrefix, () => describe(labOperations, labUrl, aboutLab(baseUrl)));
+    app.get(labPrefix, async (_request, reply) => reply.redirect('reference#tag/rehearse-failures'));
+  }
   serveReference(app, baseUrl);
   serveTexts(app, baseUrl, description);
 
-  app.register(
-    async (api) => {
-      api.addHook('onRequest', (request, reply, done) => {
-        if (isPreflight(request) || (request.is404 && paths.isDocument(request))) {
-          paths.answer(request, reply);
-          return;
-        }
-        const goOn = () => {
-          // The body is not used, whatever it is.
-          if (request.is404) answerUnrouted(request, reply);
-          else done();
-        };
-        const admitted = admit(admission, request);
-        if (admitted) {
-          admitted.then(() => paths.assertTarget(request)).then(goOn, done);
-        } else {
-          paths.assertTarget(request);
-          goOn();
-        }
-      });
-      const services = {
-        db,
-        changes,
-        installation,
-        streams,
-        operations,
-        baseUrl,
-        clock,
-        enforceSunset,
-        inFlight: new Set<string>(),
-      };
-      for (const operation of operations) mount(api, operation, services);
-      api.setNotFoundHandler(answerUnrouted);
-    },
-    { prefix: '/v1' },
-  );
+  const services = {
+    ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
+    inFlight: new Set<string>(),
+  };
+  const shared = { services, paths, answerUnrouted };
+  serveApi(app, {
+    ...{ ...shared, start: prefix, operations, baseUrl, admission },
+    rehearse: (request, reply) => lab?.rehearse(request, reply),
+  });
+  if (lab) {
+    const its = { start: labPrefix, operations: labOperations, baseUrl: labUrl, admission: labAdmission };
+    serveApi(app, { ...shared, ...its });
+  }
 
   app.setNotFoundHandler(answerUnrouted);
   app.setErrorHandler(answerError);
   app.addHook('onClose', async () => requestLog.close());
+  app.addHook('onClose', () => lab?.close());
   return app;
+
+  /** Waits until every instance goes by a change of what a key is bound to. */
+  async function keyChanged(keyId: string): Promise<void> {
+    identify.forget(keyId);
+    // Others trust what they know of a key for so long.
+    if (hasOthers) await sleep(trustMs + timerMs);
+  }
 
   function answerBroken(error: Error, socket: Socket): void {
     const admitAddress = (address: string | undefined) =>
@@ -240,7 +234,7 @@ export function buildApp({
     reply: FastifyReply,
   ): Promise<void> {
     try {
-      if (isForApi(request)) await admit(admission, request);
+      if (isForApi(request)) await admit(lab && isForLab(request) ? labAdmission : admission, request);
       answerError(error, request, reply);
     } catch (refusal) {
       answerError(refusal, request, reply);
@@ -253,8 +247,8 @@ export function buildApp({
       // The rest of a body that is too large is read and dropped, so that the client can read the answer.
       reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
-    const apiError = toApiError(error, request.id);
-    if (apiError.status >= 500) requestLog.failed(request, error);
+    const apiError = told(request, toApiError(error, request.id));
+    if (apiError.status >= 500 && !request.rehearsed?.faults.length) requestLog.failed(request, error);
     else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
     return sendError(request, reply, apiError);
   }
@@ -268,6 +262,9 @@ export function buildApp({
     }
   }
 }
+
+/** A refusal, as a rehearsal shows it. */
+const told = ({ rehearsed }: FastifyRequest, error: ApiError) => rehearsed?.refusal?.(error) ?? error;
 
 /** Finds the operation. Its answer is written with all its headers at once; any other gets them here. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {

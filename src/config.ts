@@ -74,6 +74,13 @@ export const settings = {
     meaning: '`on` seeds a workspace `demo` and creates a key to it, `off` does neither',
     read: onOrOff,
   },
+  /** Whether keys may rehearse faults and record their client. */
+  lab: {
+    variable: 'PETSTORE_LAB',
+    default: '{PETSTORE_DEMO}',
+    meaning: '`on`: keys may rehearse faults and record what their client does, below `/lab`',
+    read: onOrOff,
+  },
   /** Proxies whose X-Forwarded-For is believed: addresses, networks and names of networks. False: none. True: all. */
   trustProxy: {
     variable: 'TRUST_PROXY',

@@ -7,6 +7,7 @@ export const exposedNames = [
   'Last-Event-ID',
   'Link',
   'Location',
+  'Petstore-Rehearsal',
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',

@@ -36,6 +36,8 @@ export class Metrics {
   readonly #traffic = new Map<string, Traffic>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
+  /** Answers that faults of rehearsals touched, by fault. */
+  readonly #rehearsed = new Map<string, number>();
   readonly #registry = new Registry();
 
   /**
@@ -101,6 +103,14 @@ export class Metrics {
       (count) => count({}, openStreams()),
       Gauge,
     );
+    this.#publish(
+      'petstore_rehearsed_answers_total',
+      'Answers that a fault of a rehearsal touched. They are counted nowhere else.',
+      ['fault'],
+      (count) => {
+        for (const [fault, n] of this.#rehearsed) count({ fault }, n);
+      },
+    );
     if (sharing) this.#publishSharing(sharing);
     if (deliveries) this.#publishDeliveries(deliveries);
   }
@@ -155,7 +165,11 @@ export class Metrics {
   }
 
   /** Counts an answer; under `none` if the request is for no operation or could not be read. */
-  countAnswer({ operation, status, durationMs }: Answered): void {
+  countAnswer({ operation, status, durationMs, faults }: Answered): void {
+    if (faults && faults.length > 0) {
+      for (const fault of faults) this.#rehearsed.set(fault, (this.#rehearsed.get(fault) ?? 0) + 1);
+      return;
+    }
     const name = operation?.id ?? 'none';
     let traffic = this.#traffic.get(name);
     if (!traffic) {

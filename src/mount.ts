@@ -42,6 +42,8 @@ export interface Services {
   enforceSunset: boolean;
   /** POST requests with an Idempotency-Key that are being answered by this instance. */
   inFlight: Set<string>;
+  /** Is waited for after a change of what a key is bound to, until every instance goes by it. */
+  keyChanged(keyId: string): Promise<void>;
 }
 
 type Handle = (sql: Sql | Transaction) => Promise<Answer>;
@@ -83,16 +85,21 @@ function answerHandler(
   const write = answerWriter(lifecycle);
   const perform = method === 'GET' ? read : method === 'POST' ? create : change;
   return async (request, reply) => {
-    const preconditions = method === 'POST' ? none : preconditionsOf(request.headers, method !== 'GET');
-    const input = readInput(request, preconditions);
-    const handle: Handle = async (sql) =>
-      toAnswer(operation, input, request, await operation.handle(sql, input));
-    const answer = await perform(handle, services, request);
+    const { rehearsed } = request;
+    const seen = rehearsed?.view?.(request) ?? request;
+    const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');
+    const input = readInput(seen, preconditions);
+    if (rehearsed?.prepare) await rehearsed.prepare(input);
+    const run = rehearsed?.handle?.(operation.handle) ?? operation.handle;
+    const handle: Handle = async (sql) => toAnswer(operation, input, seen, await run(sql, input));
+    const answer = await perform(handle, services, seen);
     if (method !== 'GET') services.changes.tell(input.workspaceId);
+    if (operation.bindsKey) await services.keyChanged(input.keyId);
     const { headers } = answer;
     const { ifNoneMatch } = preconditions;
     const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.ETag as string);
-    write(request, reply, isUnchanged ? { status: 304, headers } : answer);
+    const final = isUnchanged ? { status: 304, headers } : answer;
+    write(request, reply, rehearsed?.answer ? await rehearsed.answer(final) : final);
   };
 }
 
@@ -105,9 +112,13 @@ function streamHandler(
   const readInput = operationInputReader(operation, services);
   const writeHead = streamStarter(lifecycle);
   return async (request, reply) => {
-    const input = { ...readInput(request, none), lastEventId: lastEventIdOf(request) };
+    const { rehearsed } = request;
+    const seen = rehearsed?.view?.(request) ?? request;
+    const input = { ...readInput(seen, none), lastEventId: lastEventIdOf(seen) };
     const start = (await operation.handle(services.db.read, input)) as StreamStart;
-    const begin = () => writeHead(request, reply, { 'Last-Event-ID': String(start.after) });
+    const head = { status: 200, headers: { 'Last-Event-ID': String(start.after) } };
+    const { headers } = rehearsed?.answer ? await rehearsed.answer(head) : head;
+    const begin = () => writeHead(request, reply, headers);
     await services.streams.serve(request, reply, start, begin);
   };
 }
@@ -145,7 +156,7 @@ const sealing = ({ key }: Installation): Cover => ({
 });
 
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation, { baseUrl, installation }: Services) {
+function operationInputReader(operation: Operation, { baseUrl, installation, clock }: Services) {
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,
@@ -155,11 +166,11 @@ function operationInputReader(operation: Operation, { baseUrl, installation }: S
   });
   return (request: FastifyRequest, preconditions: Preconditions): AnyInput => {
     const values = readValues(request);
-    const { workspaceId, plan } = request.caller as Caller;
+    const { workspaceId, keyId, plan } = request.caller as Caller;
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
     return {
       ...values,
-      ...{ workspaceId, plan, baseUrl, installation, lastEventId: undefined },
+      ...{ workspaceId, keyId, plan, nowMs: clock(), baseUrl, installation, lastEventId: undefined },
       assertMayChange: assertMayChangeFrom,
     };
   };
@@ -185,6 +196,10 @@ function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest
     case 'resource': {
       const body = jsonText(result);
       return { status, headers: { ETag: tagOf(success, result, body) }, body };
+    }
+    case 'text': {
+      const body = result as string;
+      return { status, headers: { ETag: etagOf(body) }, body, type: success.mediaType as string };
     }
     case 'accepted':
       return { status, headers: {}, body: jsonText(result) };

@@ -8,7 +8,7 @@ import { type Page, type PageRequest, pageQueryOf } from './page.ts';
 import type { InstallationKey } from './secret-key.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-export type Tag = 'Pets' | 'Store';
+export type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account';
 
 /** An operation: everything that the router, the reader of requests and the description need. */
 export interface Operation extends Shape {
@@ -37,6 +37,8 @@ interface Shape {
   sendsEvents?: boolean;
   /** Whether its answer holds a secret, which the storage must not show. */
   hasSecret?: boolean;
+  /** Whether it changes what its key is bound to: it is answered once every instance goes by the change. */
+  bindsKey?: boolean;
   /** Path parameters of its examples, where those of the schemas would be refused, or would take away what others use. */
   sampleParams?: Record<string, number>;
 }
@@ -74,8 +76,12 @@ interface Definition<
 /** What a handler gets of a request: valid values only. */
 export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
   workspaceId: number;
+  /** The id of the API key. */
+  keyId: string;
   /** The plan of the API key. */
   plan: Plan;
+  /** When the request is handled, in milliseconds since 1970. */
+  nowMs: number;
   installation: Installation;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
@@ -102,10 +108,12 @@ export type AddedHeader = 'Last-Event-ID';
 
 /** A successful answer; `Result` is what the handler returns for it. */
 export interface Success<Result> {
-  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty' | 'stream';
+  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty' | 'text' | 'stream';
   status: 200 | 201 | 202 | 204;
   description: string;
   schema?: TSchema;
+  /** The media type of a text. */
+  mediaType?: string;
   /** Header fields that the handler adds, by their names in the description. */
   headers?: readonly AddedHeader[];
   /** The path of a created resource, below the base URL. */
@@ -159,6 +167,12 @@ export function page<Item>(
 /** 204 without a body. */
 export function empty(description: string): Success<void> {
   return { kind: 'empty', status: 204, description };
+}
+
+/** 200 with a text of some media type and its ETag. The handler returns the text. */
+export function text(mediaType: string, description: string, example: string): Success<string> {
+  const schema = Type.String({ description, examples: [example] });
+  return { kind: 'text', status: 200, description, schema, mediaType };
 }
 
 /** Which events a stream sends: those after an id, of some types or of all. */

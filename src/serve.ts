@@ -59,7 +59,19 @@ export async function serve(config: Config, { tellsPrograms = false } = {}): Pro
       ...{ db, changes, key, log, clock, random: Math.random, ticker: realTicker },
       send: (outgoing, signal) => send(outgoing, { policy, resolver, signal }),
     });
-    const parts = { config: served, db, limiter, log, installation, dispatcher, changes, clock, unreadLines };
+    const hasOthers = config.databaseUrl !== undefined;
+    const parts = {
+      hasOthers,
+      config: served,
+      db,
+      limiter,
+      log,
+      installation,
+      dispatcher,
+      changes,
+      clock,
+      unreadLines,
+    };
     const app = buildApp(parts);
     stopOnSignal(app, dispatcher, limiter, db);
     await listen(app, served);

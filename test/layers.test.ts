@@ -11,6 +11,9 @@ const layers = [
   'serve.ts', //       configuration → storage → app → socket
   'welcome.ts', //     what is told at the start
   'app.ts', //         the request path
+  'api.ts', //         operations below one beginning of paths
+  'health.ts', //      how the service is
+  'lab', //            rehearsals and recordings
   'admission.ts',
   'mount.ts',
   'reference', //      the interactive page

@@ -3,6 +3,7 @@ import type { ApiError } from '../errors.ts';
 import type { FieldName, Fields } from '../field-names.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
 import { jsonText } from './json-text.ts';
+import './rehearsed.ts';
 import { isForApi } from './target.ts';
 
 declare module 'fastify' {
@@ -23,15 +24,17 @@ export type RouteHeaders = (params: Record<string, string>) => Fields;
 export interface Answer {
   status: number;
   headers: Fields;
-  /** JSON text. */
+  /** JSON text, unless `type` says otherwise. */
   body?: string;
+  /** The media type of the body, if it is not JSON. */
+  type?: string;
 }
 
 export const jsonType = 'application/json; charset=utf-8';
 
 /** What describes a JSON text that is sent. */
-export const bodyFields = (body: string): Fields => ({
-  'Content-Type': jsonType,
+export const bodyFields = (body: string, mediaType = jsonType): Fields => ({
+  'Content-Type': mediaType,
   'Content-Length': String(Buffer.byteLength(body)),
 });
 
@@ -41,6 +44,7 @@ export const headersOf = (request: FastifyRequest): Fields => ({
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
   ...(request.operation && lifecycleOf(request, request.routeOptions.config.lifecycle)),
   ...request.limitHeaders,
+  ...request.rehearsed?.fields,
 });
 
 /** Answers with an Error object. As text, since Fastify asks no serializer where a path cannot be decoded. */
@@ -59,10 +63,10 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
  */
 export function answerWriter(lifecycle: RouteHeaders | undefined) {
   const fieldsOf = fieldsWriter(lifecycle, commonHeaders);
-  return (request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Answer): void => {
+  return (request: FastifyRequest, reply: FastifyReply, { status, headers, body, type }: Answer): void => {
     const fields = addFields(fieldsOf(request), headers);
     if (body !== undefined) {
-      addFields(fields, bodyFields(body));
+      addFields(fields, bodyFields(body, type));
     }
     reply.hijack();
     reply.raw.writeHead(status, fields);
@@ -94,7 +98,8 @@ function fieldsWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
   return (request: FastifyRequest): string[] => {
     const fields = ['X-Request-Id', request.id, ...constant];
     addFields(fields, lifecycleOf(request, lifecycle));
-    return addFields(fields, request.limitHeaders);
+    addFields(fields, request.limitHeaders);
+    return addFields(fields, request.rehearsed?.fields);
   };
 }
 

@@ -1,6 +1,8 @@
 import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/schema';
 import { instantProblem } from '../instant.ts';
 import { maxInt32, minInt32, patternWords } from '../schema.ts';
+import { quote } from './quote.ts';
 
 /** The keywords that have words. */
 interface Keywords {
@@ -9,6 +11,9 @@ interface Keywords {
   const: unknown;
   enum: readonly unknown[];
   items: TSchema;
+  properties: Record<string, TSchema>;
+  required: readonly string[];
+  additionalProperties: boolean;
   format?: string;
   pattern?: string;
   minimum?: number;
@@ -39,6 +44,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   number: { tells: ['type', 'format', 'minimum', 'maximum'], words: number },
   string: { tells: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
   array: { tells: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
+  object: { tells: ['type', 'properties', 'required', 'additionalProperties'], words: () => 'an object' },
 };
 
 /** Formats of text that are checked, each in words with an example. */
@@ -56,10 +62,32 @@ const rulesOf: Readonly<Record<string, (text: string) => string | undefined>> = 
 
 /** The rule that a value breaks, to follow what it must be in a message. Undefined where that says enough. */
 export function brokenRule(schema: TSchema, value: unknown): string | undefined {
-  const { anyOf, format = '' } = schema as Partial<Keywords>;
+  const { anyOf, format = '', items } = schema as Partial<Keywords>;
   if (anyOf) return brokenRule(anyOf[0] as TSchema, value);
+  if (items && Array.isArray(value)) return brokenItem(items, value);
   return typeof value === 'string' ? rulesOf[format]?.(value) : undefined;
 }
+
+/** What is wrong with the first object of a list that does not fit. */
+function brokenItem(items: TSchema, values: readonly unknown[]): string | undefined {
+  const { properties, required = [], additionalProperties } = items as Partial<Keywords>;
+  if (!properties) return undefined;
+  for (const [index, value] of values.entries()) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return `[${index}] is not an object`;
+    for (const name of required) if (!Object.hasOwn(value, name)) return `[${index}].${name} is missing`;
+    for (const [name, part] of Object.entries(value)) {
+      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (schema && !fits(schema, part)) return `[${index}].${name} must be ${expectation(schema)}`;
+      if (!schema && additionalProperties === false)
+        return `[${index}].${quote(name)} is none of ${Object.keys(properties).join(', ')}`;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a value fits a schema, when messages are made. */
+const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value);
 
 /**
  * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a

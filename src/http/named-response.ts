@@ -13,8 +13,13 @@ type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 export class NamedResponse<
   Request extends IncomingMessage = IncomingMessage,
 > extends ServerResponse<Request> {
+  /** What was handed over as header fields of the answer: an object, or names and values in turn. */
+  head: Head | undefined;
+
   override writeHead(status: number, ...rest: (string | Head | undefined)[]): this {
-    return super.writeHead(status, ...(rest.map(named) as [Head?]));
+    const parts = rest.map(named);
+    this.head = parts.at(-1) as Head | undefined;
+    return super.writeHead(status, ...(parts as [Head?]));
   }
 }
 

@@ -13,12 +13,14 @@ export class Paths {
   readonly #documents: Set<string>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
-  /** `documents` are read-only paths from the root. */
-  constructor(operations: readonly Operation[], documents: readonly string[]) {
+  /** The operations of each API by the beginning of its paths. `documents` are read-only paths from the root. */
+  constructor(apis: Readonly<Record<string, readonly Operation[]>>, documents: readonly string[]) {
     this.#documents = new Set(documents);
-    const byPath = Map.groupBy(operations, (operation) => operation.path);
-    this.#methodsByPattern = [...byPath].map(([path, group]) => [
-      new RegExp(`^${prefix}${path.replace(/{\w+}/g, '[^/]+')}$`),
+    const all = Object.entries(apis).flatMap(([start, operations]) =>
+      operations.map(({ method, path }) => ({ method, path: start + path })),
+    );
+    this.#methodsByPattern = [...Map.groupBy(all, ({ path }) => path)].map(([path, group]) => [
+      new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`),
       [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'],
     ]);
   }

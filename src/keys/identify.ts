@@ -20,11 +20,15 @@ declare module 'fastify' {
  * How long a look-up counts, from its beginning, however late the storage answers: for those who wait for its result as for those
  * who find it. Changes take effect within a second, and while the storage is slow a key has two more look-ups under way each second.
  */
-const trustMs = 500;
+export const trustMs = 500;
 const maxTrustedKeys = 100_000;
 const maxUnknownKeys = 1_000;
 
-export type Identify = (request: FastifyRequest) => Caller | Promise<Caller>;
+export interface Identify {
+  (request: FastifyRequest): Caller | Promise<Caller>;
+  /** Looks a key up anew at its next request. A look-up under way does not count. */
+  forget(keyId: string): void;
+}
 
 /**
  * Finds the caller of a request by its key. The answer is immediate for a key seen in the last half second and a
@@ -36,6 +40,8 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
   const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: trustMs });
   const asked = new Map<string, { asking: Promise<Caller | false>; untilMs: number }>();
   const lookUps = new LookUps();
+  /** A look-up that began before tells of what was. */
+  let forgottenAtMs = 0;
 
   /** The caller; false if the key is known to be invalid; undefined if it has to be looked up. */
   const recall = (key: string): Caller | false | undefined => {
@@ -52,7 +58,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
       return false;
     }
     if (trusted.size >= maxTrustedKeys) trusted.clear();
-    trusted.set(key, { caller, untilMs: startMs + trustMs });
+    if (startMs > forgottenAtMs) trusted.set(key, { caller, untilMs: startMs + trustMs });
     return caller;
   };
 
@@ -91,7 +97,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     return caller;
   };
 
-  return (request) => {
+  const identify = (request: FastifyRequest) => {
     const { headers, raw } = request;
     // Node.js uses the first. A proxy in front of this service may use the last.
     if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
@@ -106,6 +112,14 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     }
     return lookUp(request, key);
   };
+
+  const forget = (keyId: string) => {
+    for (const [key, { caller }] of trusted) if (caller.keyId === keyId) trusted.delete(key);
+    forgottenAtMs = performance.now();
+    asked.clear();
+  };
+
+  return Object.assign(identify, { forget });
 }
 
 const unknownKey = () => unauthorized('The API key is unknown or revoked.', 'invalid_token');

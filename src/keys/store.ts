@@ -32,6 +32,9 @@ export interface Caller {
   quota: Quota;
   /** Bans that began until this time are void. */
   pardonedAtMs: number;
+  /** The last rehearsal and the last recording of the key, which may be over. */
+  rehearsalId?: string;
+  recordingId?: string;
 }
 
 /** Creates a key and returns its id and the key itself, which cannot be shown again. */
@@ -48,16 +51,18 @@ export async function createKey(sql: Sql, key: NewKey, nowMs: number): Promise<{
 /** The caller behind a key that is known and not revoked. */
 export async function findCaller(sql: Sql, key: string): Promise<Caller | undefined> {
   const [row] = await sql`
-    select id, workspace_id, plan, per_minute, per_day, pardoned_at_ms
+    select id, workspace_id, plan, per_minute, per_day, pardoned_at_ms, rehearsal_id, recording_id
     from api_keys where hash = ${hashKey(key)} and revoked_at_ms is null`;
   if (!row) return undefined;
-  const [id, workspaceId, plan, perMinute, perDay, pardonedAtMs] = row;
+  const [id, workspaceId, plan, perMinute, perDay, pardonedAtMs, rehearsalId, recordingId] = row;
   return {
     keyId: String(id),
     workspaceId: Number(workspaceId),
     plan: plan as Plan,
     quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
     pardonedAtMs: Number(pardonedAtMs),
+    ...(rehearsalId !== null && { rehearsalId: String(rehearsalId) }),
+    ...(recordingId !== null && { recordingId: String(recordingId) }),
   };
 }
 

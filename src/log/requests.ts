@@ -42,6 +42,7 @@ export class RequestLog {
     status,
     durationMs,
     reason,
+    faults,
     error,
   }: Answered) {
     if (!caller && !this.#answers.takes(address)) return;
@@ -55,6 +56,7 @@ export class RequestLog {
       keyId: caller?.keyId,
       address,
       reason,
+      faults: faults?.length ? faults.join(' ') : undefined,
     };
     if (error) this.#log.info({ ...fields, err: error }, 'answered');
     else this.#log.tell(fields, 'answered');

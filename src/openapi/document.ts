@@ -36,7 +36,20 @@ This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${
 [llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
 }
 
-/** Tags with operations. The other tags are guides. */
+/** What a description says of a whole API, besides its operations. */
+export interface About {
+  title: string;
+  introduction: string;
+  guides: readonly Guide[];
+  /** Tags with operations. The other tags are guides. */
+  tags: { name: string; description: string }[];
+}
+
+const aboutStore = (baseUrl: string): About => {
+  const texts = guides(baseUrl);
+  return { title: 'Petstore', introduction: introduction(baseUrl, texts), guides: texts, tags };
+};
+
 const tags = [
   { name: 'Pets', description: 'Pets and the categories they belong to.' },
   {
@@ -47,13 +60,17 @@ const tags = [
 ];
 
 /** The OpenAPI 3.0.3 document of the operations, for an API at `baseUrl`. */
-export function describe(operations: readonly Operation[], baseUrl: string): JsonObject {
+export function describe(
+  operations: readonly Operation[],
+  baseUrl: string,
+  about: About = aboutStore(baseUrl),
+): JsonObject {
+  const { title, introduction, guides, tags } = about;
   const schemas = new Schemas();
   const errorResponses = new ErrorResponses(schemas);
   const parameters: JsonObject = {};
   const paths: Record<string, JsonObject> = {};
   const context = { operations, schemas, errorResponses, parameters, baseUrl };
-  const texts = guides(baseUrl);
   for (const operation of operations) {
     paths[operation.path] ??= {};
     (paths[operation.path] as JsonObject)[operation.method.toLowerCase()] = describeOperation(
@@ -61,19 +78,20 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
       context,
     );
   }
+  const headers = answerHeaders(operations, baseUrl);
   return {
     openapi: '3.0.3',
     info: {
-      title: 'Petstore',
+      title,
       version,
-      description: introduction(baseUrl, texts),
+      description: introduction,
       contact: { name: 'The developers of Petstore' },
     },
     servers: [{ url: baseUrl }],
     security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
-    tags: [...texts, ...tags],
+    tags: [...guides, ...tags],
     'x-tagGroups': [
-      { name: 'Guides', tags: namesOf(texts) },
+      ...(guides.length > 0 ? [{ name: 'Guides', tags: namesOf(guides) }] : []),
       { name: 'API', tags: namesOf(tags) },
     ],
     paths,
@@ -81,7 +99,7 @@ export function describe(operations: readonly Operation[], baseUrl: string): Jso
     components: {
       schemas: schemas.components,
       parameters,
-      headers: answerHeaders(operations, baseUrl),
+      headers: onlyUsed(headers, [paths, errorResponses.components]),
       responses: errorResponses.components,
       securitySchemes: {
         bearerAuth: {
@@ -109,7 +127,15 @@ interface Context {
   baseUrl: string;
 }
 
-const namesOf = (tags: { name: string }[]) => tags.map(({ name }) => name);
+/** The components of header fields that some answer refers to. */
+function onlyUsed(headers: JsonObject, answers: object[]): JsonObject {
+  const text = JSON.stringify(answers);
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
+  );
+}
+
+const namesOf = (tags: readonly { name: string }[]) => tags.map(({ name }) => name);
 
 function describeOperation(operation: Operation, context: Context): JsonObject {
   const { id, tag, summary, stability, deprecated, hideTryItPanel, body } = operation;
@@ -211,6 +237,9 @@ function describeBody(operation: Operation, body: TSchema, schemas: Schemas): Js
   };
 }
 
+const mediaTypeOf = ({ kind, mediaType }: Operation['success']) =>
+  kind === 'stream' ? 'text/event-stream' : (mediaType ?? 'application/json');
+
 function describeResponses(operation: Operation, { schemas, errorResponses }: Context): JsonObject {
   const { success } = operation;
   const responses: JsonObject = {
@@ -219,7 +248,7 @@ function describeResponses(operation: Operation, { schemas, errorResponses }: Co
       headers: refs(successHeaders(operation)),
       ...(success.schema && {
         content: {
-          [success.kind === 'stream' ? 'text/event-stream' : 'application/json']: {
+          [mediaTypeOf(success)]: {
             schema: schemas.use(success.schema),
             example: exampleOf(success.schema),
           },

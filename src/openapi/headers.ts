@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import { bearerChallenge } from '../errors.ts';
 import type { Fields } from '../field-names.ts';
 import { entityTagsPattern, etagOf } from '../http/etag.ts';
@@ -82,7 +83,7 @@ export function answerHeaders(operations: readonly Operation[], baseUrl: string)
       'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
       `<${baseUrl}/pets?cursor=${writeCursor('listPets', 20)}>; rel="next"`,
     ),
-    Location: required('Where the new resource is.', `${baseUrl}/pets/21`),
+    Location: required('Where the new resource is.', locationExample(operations, baseUrl)),
     RateLimit: required(
       'What is left in each window, and the seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
       `"minute";r=${perMinute - 1};t=42,"day";r=${perDay - 60};t=3600`,
@@ -131,6 +132,12 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
   };
 }
 
+/** Where the example of the first operation that creates something would be. */
+function locationExample(operations: readonly Operation[], baseUrl: string): string {
+  const success = operations.find((operation) => operation.success.locationOf)?.success;
+  return baseUrl + (success?.locationOf?.(exampleOf(success.schema as TSchema)) ?? '');
+}
+
 function required(description: string, example: string): JsonObject {
   return { ...text(description, example), required: true };
 }
@@ -160,6 +167,7 @@ const ofSuccess: Record<Operation['success']['kind'], Fields> = {
   accepted: {},
   page: { ETag: 'ETag', Link: 'Link' },
   empty: {},
+  text: { ETag: 'ETag' },
   stream: {},
 };
 

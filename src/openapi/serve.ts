@@ -9,20 +9,20 @@ export async function asYaml(document: object): Promise<string> {
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });
 }
 
-/** Serves the description as JSON and as YAML, without a key. It is made at the first request for it. */
-export function serveDescription(app: FastifyInstance, description: () => object): void {
+/** Serves a description below `start` as JSON and as YAML, without a key. It is made at the first request for it. */
+export function serveDescription(app: FastifyInstance, start: string, description: () => object): void {
   let json: string | undefined;
   const text = () => {
     json ??= asJson(description());
     return json;
   };
   serveDocument(app, {
-    path: '/v1/openapi.json',
+    path: `${start}/openapi.json`,
     mediaType: 'application/json; charset=utf-8',
     forms: () => formsOf(text()),
   });
   serveDocument(app, {
-    path: '/v1/openapi.yaml',
+    path: `${start}/openapi.yaml`,
     mediaType: 'application/yaml; charset=utf-8',
     forms: () => formsFromThread(new URL('./yaml-thread.ts', import.meta.url), JSON.stringify(description())),
   });

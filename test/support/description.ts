@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
+import { aboutLab } from '../../src/lab/description.ts';
+import { labOperations } from '../../src/lab/operations.ts';
 import { describe } from '../../src/openapi/document.ts';
 import type { JsonObject } from '../../src/openapi/schemas.ts';
 import { operations } from '../../src/operations.ts';
@@ -11,6 +13,13 @@ export const baseUrl = 'http://localhost:8080/v1';
 /** The description as it is served. Answers are held against it with Ajv, which the service does not use. */
 export const description = JSON.parse(JSON.stringify(describe(operations, baseUrl)));
 
+export const labUrl = 'http://localhost:8080/lab';
+
+/** The description of the lab as it is served. */
+export const labDescription = JSON.parse(JSON.stringify(describe(labOperations, labUrl, aboutLab(baseUrl))));
+
+type Described = typeof description;
+
 export interface Answer {
   status: number;
   headers: Record<string, string>;
@@ -19,7 +28,9 @@ export interface Answer {
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
-const { components } = closed(description);
+const componentsOf = new Map<object, JsonObject>(
+  [description, labDescription].map((document) => [document, closed(document).components as JsonObject]),
+);
 
 /** A copy in which objects may have declared properties only, since answers must not carry more. */
 function closed(document: JsonObject): JsonObject {
@@ -40,17 +51,18 @@ export function assertAsDescribed(method: string, url: string, answer: Answer): 
   const { status, text } = answer;
   if (/^application\/json/.test(answer.headers['content-type'] ?? '') && method !== 'HEAD' && status !== 304)
     assert.match(text, /\S\n$/, `${method} ${url}: the text does not end with a newline`);
-  const isForApi = /^\/v1(\/|$)/.test(path);
+  const isForApi = /^\/(v1|lab)(\/|$)/.test(path);
+  const document = path.startsWith('/lab') ? labDescription : description;
   if (!isForApi) assertUnshared(`${method} ${url}`, answer);
-  if (!isForApi || /^\/v1\/openapi\.(json|yaml)$/.test(path)) return;
+  if (!isForApi || /^\/(v1|lab)\/openapi\.(json|yaml)$|^\/lab$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
   const isDecodable = decoded(encoded) !== undefined;
-  const response = isDecodable ? findResponse(method, path, answer.status) : undefined;
+  const response = isDecodable ? findResponse(document, method, path, answer.status) : undefined;
   if (answer.status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
   if (answer.status === 401) assertChallenge(what, answer);
-  if (response) assertResponse(what, response, method, answer);
+  if (response) assertResponse(what, document, response, method, answer);
   else assertUndescribed(what, method, answer);
 }
 
@@ -61,24 +73,35 @@ function assertUnshared(what: string, { headers }: Answer): void {
 }
 
 /** A path without parameters goes before those into which it would fit. */
-const templates = Object.keys(description.paths).sort(
-  (a, b) => Number(a.includes('{')) - Number(b.includes('{')),
-);
+const templatesOf = (document: Described) =>
+  Object.keys(document.paths).sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')));
 
 /** The Response Object for this answer; undefined where the description has no such operation. */
-function findResponse(method: string, path: string, status: number): JsonObject | undefined {
-  const template = templates.find((template) =>
-    new RegExp(`^/v1${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
+function findResponse(
+  document: Described,
+  method: string,
+  path: string,
+  status: number,
+): JsonObject | undefined {
+  const start = new URL(document.servers[0].url).pathname;
+  const template = templatesOf(document).find((template) =>
+    new RegExp(`^${start}${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
   );
-  const operation = template && description.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
+  const operation = template && document.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (!operation) return undefined;
   const response = operation.responses[status];
   assert.ok(response, `${operation.operationId} does not describe status ${status}`);
-  return resolve(response);
+  return resolve(response, document);
 }
 
-function assertResponse(what: string, response: JsonObject, method: string, answer: Answer): void {
-  assertHeaders(what, (response.headers ?? {}) as Record<string, JsonObject>, answer.headers);
+function assertResponse(
+  what: string,
+  document: Described,
+  response: JsonObject,
+  method: string,
+  answer: Answer,
+): void {
+  assertHeaders(what, document, (response.headers ?? {}) as Record<string, JsonObject>, answer.headers);
   const content = response.content as Record<string, { schema: JsonObject }> | undefined;
   if (!content || method === 'HEAD') {
     assert.equal(answer.text, '', `${what}: no body is described`);
@@ -90,8 +113,9 @@ function assertResponse(what: string, response: JsonObject, method: string, answ
     assertStream(what, answer.text);
     return;
   }
+  if (mediaType !== 'application/json') return;
   const body = JSON.parse(answer.text);
-  const validate = validator(content[mediaType].schema);
+  const validate = validator(content[mediaType].schema, document);
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
   if (answer.status < 400) return;
   assertError(what, answer);
@@ -128,15 +152,16 @@ function assertEvent(
 /** Every described header that is required is there, and no header that some answer describes is there undescribed. */
 function assertHeaders(
   what: string,
+  document: Described,
   described: Record<string, JsonObject>,
   headers: Record<string, string>,
 ): void {
   for (const [name, reference] of Object.entries(described)) {
-    const { required, schema } = resolve(reference) as { required?: boolean; schema: JsonObject };
+    const { required, schema } = resolve(reference, document) as { required?: boolean; schema: JsonObject };
     const value = headers[name.toLowerCase()];
     if (required) assert.ok(value, `${what}: ${name} is missing`);
     const parsed = schema.type === 'integer' ? Number(value) : value;
-    if (value !== undefined) assert.ok(validator(schema)(parsed), `${what}: ${name} is ${value}`);
+    if (value !== undefined) assert.ok(validator(schema, document)(parsed), `${what}: ${name} is ${value}`);
   }
   const names = Object.keys(described).map((name) => name.toLowerCase());
   for (const name of knownHeaders) {
@@ -201,23 +226,23 @@ export function assertError(what: string, answer: Answer): void {
 const validators = new Map<string, ValidateFunction>();
 
 /** A validator for a schema of the description, compiled once. */
-export function validator(schema: JsonObject): ValidateFunction {
-  const key = JSON.stringify(schema);
+export function validator(schema: JsonObject, document: Described = description): ValidateFunction {
+  const key = `${document.servers[0].url} ${JSON.stringify(schema)}`;
   let validate = validators.get(key);
   if (!validate) {
-    validate = ajv.compile({ ...schema, components });
+    validate = ajv.compile({ ...schema, components: componentsOf.get(document) });
     validators.set(key, validate);
   }
   return validate;
 }
 
-/** Follows a `$ref` within the description. */
-export function resolve(value: JsonObject): JsonObject {
+/** Follows a `$ref` within a description. */
+export function resolve(value: JsonObject, document: Described = description): JsonObject {
   if (typeof value.$ref !== 'string') return value;
   return value.$ref
     .slice(2)
     .split('/')
-    .reduce((at: JsonObject, name) => at[name] as JsonObject, description);
+    .reduce((at: JsonObject, name) => at[name] as JsonObject, document);
 }
 
 /** A path without its encoding, but for slashes, which then separate nothing; undefined where it is malformed. */

@@ -42,6 +42,8 @@ export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
   enforceSunset?: boolean;
+  /** Whether there is a lab; there is one by default. */
+  lab?: boolean;
   baseUrl?: string;
   logLevel?: LogLevel;
   /** What is served instead of all operations. */
@@ -107,6 +109,7 @@ export class Petstore {
       banRules: defaultBanRules,
       trustProxy: options.trustProxy ?? false,
       enforceSunset: options.enforceSunset ?? false,
+      lab: options.lab ?? true,
     };
     this.local = new LocalLimiter(db, clock, log);
     const valkey = options.valkey ?? valkeyOf(folder, clock);

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify';
+import type { ApiError } from '../errors.ts';
+import type { Fields } from '../field-names.ts';
+import type { Operation } from '../operation.ts';
+import type { Answer } from './answer.ts';
+
+type Handle = Operation['handle'];
+type AnyInput = Parameters<Handle>[1];
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a rehearsal of its key does to it. */
+    rehearsed: Rehearsed | undefined;
+  }
+}
+
+/** What a rehearsal does to one request on its way through `mount.ts`. Without the parts it goes the usual way. */
+export interface Rehearsed {
+  /** The faults that have touched the answer until now. */
+  readonly faults: readonly string[];
+  /** `Petstore-Rehearsal`, once a fault has touched the answer. */
+  readonly fields: Fields | undefined;
+  /** The request as the operation reads it. */
+  view?(request: FastifyRequest): FastifyRequest;
+  /** Is waited for right before the operation's own transaction. */
+  prepare?(input: AnyInput): Promise<void>;
+  /** The handler as it runs for this request. */
+  handle?(handle: Handle): Handle;
+  /** A refusal as the client gets it. */
+  refusal?(error: ApiError): ApiError;
+  /** The answer as the client gets it. */
+  answer?(answer: Answer): Answer | Promise<Answer>;
+}

@@ -1,0 +1,14 @@
+/** What a key may ask of the lab. */
+
+/** Requests below `/lab` in a minute. They have an account of their own and take nothing from the plan. */
+export const requestsPerMinute = 600;
+export const maxFaults = 100;
+/** A rehearsal or a recording lasts so long at most, and is kept for so long. */
+export const dayInSeconds = 86_400;
+/** Rehearsals, and recordings, that are kept of a key: the newest. */
+export const maxKept = 20;
+export const maxRecorded = 5_000;
+/** Of a body, so many bytes are kept. */
+export const maxRecordedBody = 8_192;
+/** No fault makes an answer later than this. */
+export const maxDelayMs = 30_000;

@@ -1,0 +1,41 @@
+import type { Recorded } from '../recorded.ts';
+
+export const levels = ['required', 'recommended'] as const;
+export const results = ['passed', 'failed', 'not_observed'] as const;
+
+/** One thing that a good client does, and how a recording shows whether it did. */
+export interface Check {
+  /** Stable: `retry-after.obeyed`. */
+  name: string;
+  level: (typeof levels)[number];
+  /** What it asks of a client, in one sentence. */
+  asks: string;
+  /** What to do about a failure. */
+  advice: string;
+  /** The guide that says more, by its name. */
+  guide: string;
+  /** Judges requests in the order in which they came. */
+  judge(requests: readonly Recorded[]): Finding;
+}
+
+export interface Finding {
+  result: (typeof results)[number];
+  /** The requests that show it. */
+  evidence: readonly Recorded[];
+  /** Why, in one sentence. */
+  because: string;
+}
+
+export const passed = (evidence: readonly Recorded[], because: string): Finding => ({
+  result: 'passed',
+  evidence,
+  because,
+});
+
+export const failed = (evidence: readonly Recorded[], because: string): Finding => ({
+  result: 'failed',
+  evidence,
+  because,
+});
+
+export const notObserved = (because: string): Finding => ({ result: 'not_observed', evidence: [], because });

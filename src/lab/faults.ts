@@ -1,0 +1,25 @@
+import type { Fault } from './fault.ts';
+import {
+  banned,
+  internalError,
+  nearLimit,
+  rateLimited,
+  rateLimitedDate,
+  sunset,
+  unavailable,
+} from './faults/refusals.ts';
+
+/** Every fault, in the order in which they are listed. */
+export const faults: readonly Fault[] = [
+  rateLimited,
+  rateLimitedDate,
+  nearLimit,
+  banned,
+  unavailable,
+  internalError,
+  sunset,
+];
+
+export const faultNames = faults.map(({ name }) => name);
+
+export const faultNamed = (name: string): Fault | undefined => faults.find((fault) => fault.name === name);

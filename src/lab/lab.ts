@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Admission } from '../admission.ts';
+import type { Answered } from '../answered.ts';
+import { requestsPerMinute } from './bounds.ts';
+import type { Tools } from './fault.ts';
+import { Rehearsals } from './rehearsals.ts';
+
+type CutOff = ConstructorParameters<typeof Rehearsals>[1];
+
+/** What the lab does to requests of the API: rehearsals act on them, recordings keep them. */
+export class Lab {
+  readonly #rehearsals: Rehearsals;
+
+  constructor(tools: Tools, cutOff: CutOff) {
+    this.#rehearsals = new Rehearsals(tools, cutOff);
+  }
+
+  /**
+   * Performs what the rehearsal of a caller has for a request to an operation; undefined if the caller has none. Resolves to whether the
+   * request goes on, and rejects with what is answered instead of the operation.
+   */
+  rehearse(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
+    if (request.caller?.rehearsalId === undefined || !request.operation) return undefined;
+    return this.#rehearsals.perform(request, reply);
+  }
+
+  /** Keeps an answered request of a key that is recorded. */
+  observe(_facts: Answered): void {}
+
+  /** Writes what is still to be kept. */
+  async close(): Promise<void> {}
+}
+
+/** Requests to the lab have an account of their own, from which nobody is banned. */
+export const labAccount: Admission['accountOf'] = ({ workspaceId, keyId }) => ({
+  subject: { workspaceId, id: `lab ${keyId}` },
+  terms: { quota: { perMinute: requestsPerMinute, perDay: requestsPerMinute * 24 * 60 } },
+});

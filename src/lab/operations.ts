@@ -1,0 +1,9 @@
+import type { Operation } from '../operation.ts';
+import { rehearsalOperations } from './rehearsals-operations.ts';
+
+/** All operations of the lab, in the order of its description. */
+export const labOperations: readonly Operation[] = [...rehearsalOperations].map((operation) => ({
+  ...operation,
+  // The account of the lab has no bans.
+  errors: operation.errors.filter((code) => code !== 'key_banned'),
+}));

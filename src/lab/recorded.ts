@@ -1,0 +1,38 @@
+/** A request of a recorded client and what came of it, as readers and checks see it. Names of header fields are in lower case. */
+export interface Recorded {
+  /** 1, 2, 3 and so on, in the order in which they were kept. */
+  number: number;
+  requestId: string;
+  /** When it was handled. Milliseconds since 1970, with microseconds behind the point. */
+  atMs: number;
+  /** Until the end of the answer, or of the connection. */
+  tookMs: number;
+  method: string;
+  /** Path and query as they were sent. */
+  target: string;
+  /** The operationId, if there is such an operation. */
+  operation?: string;
+  /** Of a field that is not known to be harmless, `notKept` instead of the value. */
+  headers: Readonly<Record<string, string>>;
+  /** The first bytes of the body as text. */
+  body?: string;
+  /** Undefined if the connection was cut off instead. */
+  status?: number;
+  /** The code of an error. */
+  code?: string;
+  /** The faults of a rehearsal that touched it, separated by spaces. */
+  fault?: string;
+  /** Between the end of the attempt before and this one. Undefined for the first. */
+  gapMs?: number;
+  /** Harmless header fields of the answer. */
+  answer: Readonly<Record<string, string>>;
+  /** Which of its connections carried it. */
+  connection: string;
+  /** Whether something between client and service passed it on, so that connections and cuts are not the client's own. */
+  isProxied: boolean;
+  /** Equal for attempts at the same request: method, target and body. */
+  fingerprint: string;
+}
+
+/** Stands for a value that is not kept. */
+export const notKept = '(not kept)';
