@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import type { PlannedFault, Rehearsal } from '../../src/lab/rehearsals-schema.ts';
+import type { JsonAnswer, Petstore } from './petstore.ts';
+
+interface Options {
+  /** Whose rehearsal it is; the key of the store by default. */
+  key?: string;
+  expiresInSeconds?: number;
+}
+
+/** A fault as a test asks for it: with its name alone if it takes the defaults. */
+export type Asked = string | PlannedFault;
+
+/** Begins a rehearsal. */
+export async function rehearse(
+  store: Petstore,
+  faults: readonly Asked[],
+  { key = store.key, ...options }: Options = {},
+): Promise<Rehearsal> {
+  const planned = faults.map((fault) => (typeof fault === 'string' ? { fault } : fault));
+  const answer = await store.send('POST', '/lab/rehearsals', { key, body: { faults: planned, ...options } });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body;
+}
+
+/** A rehearsal as it stands now. */
+export async function rehearsalOf(store: Petstore, id: string, key = store.key): Promise<Rehearsal> {
+  const answer = await store.send('GET', `/lab/rehearsals/${id}`, { key });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+}
+
+/** Ends a rehearsal. */
+export async function endRehearsal(store: Petstore, id: string, key = store.key): Promise<Rehearsal> {
+  const answer = await store.send('DELETE', `/lab/rehearsals/${id}`, { key });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+}
+
+/** How often each fault of a rehearsal was performed, in their order. */
+export async function performedOf(store: Petstore, id: string, key = store.key): Promise<number[]> {
+  return (await rehearsalOf(store, id, key)).faults.map(({ performed }) => performed);
+}
+
+/** What an answer says about the faults that touched it. */
+export function assertTouched(
+  { headers, status, text }: Pick<JsonAnswer, 'headers' | 'status' | 'text'>,
+  { id }: Pick<Rehearsal, 'id'>,
+  ...faults: string[]
+): void {
+  const members = faults.map((fault) => `${id}; fault=${fault}`);
+  assert.equal(headers['petstore-rehearsal'], members.join(', '), `${status} ${text}`);
+}
+
+/** No fault has touched an answer. */
+export function assertUntouched({
+  headers,
+  status,
+  text,
+}: Pick<JsonAnswer, 'headers' | 'status' | 'text'>): void {
+  assert.equal(headers['petstore-rehearsal'], undefined, `${status} ${text}`);
+}
