@@ -8,6 +8,7 @@ import { prepareDemo } from './demo/prepare.ts';
 import { Changes } from './history/changes.ts';
 import { forgetOldEvents } from './history/store.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
+import { forgetOldRehearsals } from './lab/rehearsals-store.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { LocalLimiter } from './limits/local-limiter.ts';
 import { createLogger } from './log/logger.ts';
@@ -84,6 +85,7 @@ export async function serve(config: Config, { tellsPrograms = false } = {}): Pro
     repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, Date.now()), failed);
     repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, Date.now()), failed);
     repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), failed);
+    repeat(sweepEveryMs, () => forgetOldRehearsals(db, Date.now()), failed);
     repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), failed);
   } catch (error) {
     await db.close();

@@ -12,6 +12,10 @@ export interface Fault {
   parameters: TProperties;
   /** Lasts as long as its rehearsal and takes no `times`. Otherwise it is a step, performed a number of times. */
   isCondition?: boolean;
+  /** Of a condition that answers all that it fits instead of the operation, so that nothing comes to steps. */
+  refusesAll?: boolean;
+  /** Of a condition on limits: how many requests it leaves of each minute. */
+  perMinute?(parameters: Parameters): number;
   /** Whether it can touch answers to an operation. */
   fits(operation: Operation): boolean;
   /** Whether it can be performed on this request; of a step, which waits for one that fits. */
@@ -41,9 +45,9 @@ export interface Performance {
   /** The id of the rehearsal. */
   rehearsalId: string;
   nowMs: number;
-  /** When what the fault holds back may be tried again, if it holds something back. */
+  /** When what the fault holds back may be tried again, if it holds something back. Of a condition on limits, when the minute ends. */
   untilMs: number;
-  /** Of `near-limit`: how many requests are left in the minute, this one taken off; −1 if there was none for it. */
+  /** Of a condition on limits: how many requests are left in the minute, this one taken off; −1 if there was none for it. */
   left: number;
   /** What the real limits decided on the request. */
   decision: Decision;
@@ -65,8 +69,9 @@ export interface Tools {
 
 /** A fault as its file declares it, with types that follow from its parameters. */
 export function fault<const P extends TProperties>(
-  definition: Omit<Fault, 'parameters' | 'perform' | 'holds'> & {
+  definition: Omit<Fault, 'parameters' | 'perform' | 'perMinute' | 'holds'> & {
     parameters: P;
+    perMinute?(parameters: Static<TObject<P>>): number;
     holds?: { scope: 'operation' | 'key'; ms(parameters: Static<TObject<P>>): number };
     perform(
       performance: Omit<Performance, 'parameters'> & { parameters: Static<TObject<P>> },

@@ -1,18 +1,20 @@
-import { minuteMs } from '../limits/decision.ts';
+import { dayMs, minuteMs } from '../limits/decision.ts';
 
 /**
  * How a rehearsal goes on. Its faults are steps or conditions. A request goes through the steps in their order: each that
- * is for its operation and can be performed on it counts it, lets the first `after` pass, and is performed on the next `times`.
- * The first that is performed ends the walk, so a later step sees the requests that the earlier ones have let through. What a
- * fault holds back gets it again until its time is over, without being counted as performed once more.
+ * can be performed on it counts it, lets the first `after` pass, and is performed on the next `times`. The first that is
+ * performed ends the walk, so a later step sees the requests that the earlier ones have let through.
  *
- * All of it is `advance`, a pure function of the faults, the progress, the request and the time.
+ * A limit or a ban holds back what it was performed on: who comes sooner than told gets it again, without being counted as one
+ * more performance. Of several that hold a request back the longest answers, so that whoever waits as told is let through. What
+ * is refused by one takes nothing from a condition on limits, as refused requests take nothing from real ones.
+ *
+ * All of it is `advance`, a pure function of the steps, the progress, the request and the time. If the clock goes back, nobody is
+ * held longer than told, and no minute is used twice.
  */
 
 /** A fault of a rehearsal, as far as its progress depends on it. */
 export interface Step {
-  /** The only operation that it is for. */
-  operation?: string;
   after: number;
   /** How often it is performed on each operation. Undefined for a condition. */
   times: number | undefined;
@@ -33,9 +35,9 @@ export interface Count {
   untilMs: number;
 }
 
-/** By the number of a fault and the operation, as `0 getPet`. Of each condition on limits, the requests of the last minute. */
+/** By the number of a fault: the counts of each operation, and the requests of the last minute of a condition on limits. */
 export interface Progress {
-  counts: Readonly<Record<string, Count>>;
+  counts: Readonly<Record<number, Readonly<Record<string, Count>>>>;
   minutes: Readonly<Record<number, { minute: number; count: number }>>;
 }
 
@@ -43,10 +45,10 @@ export const noProgress: Progress = { counts: {}, minutes: {} };
 
 /** What happens to a request. */
 export interface Verdict {
-  /** The number of the step that is performed on it. */
+  /** The number of the step that is performed on it, and until when it holds back. */
   performed?: { index: number; untilMs: number };
-  /** The condition on limits that it is under, with what is left after it; −1 if there was nothing left for it. */
-  nearLimit?: { index: number; left: number };
+  /** The condition on limits that it is under, with what is left in the minute after it; −1 if there was nothing left for it. */
+  nearLimit?: { index: number; left: number; untilMs: number };
 }
 
 export interface Arriving {
@@ -56,101 +58,112 @@ export interface Arriving {
   takes(index: number): boolean;
 }
 
-const noCount: Count = { seen: 0, performed: 0, repeated: 0, untilMs: 0 };
-const countName = (index: number, operationId: string) => `${index} ${operationId}`;
-
-/** Decides what happens to a request, and returns the progress after it. */
-export function advance(
-  steps: readonly Step[],
-  progress: Progress,
-  arriving: Arriving,
-): { verdict: Verdict; progress: Progress } {
-  const { operationId, nowMs, takes } = arriving;
-  const held = findHeld(steps, progress, operationId, nowMs);
-  if (held) {
-    const { index, name, untilMs } = held;
-    const count = progress.counts[name] as Count;
-    const verdict = { performed: { index, untilMs } };
-    return { verdict, progress: withCount(progress, name, { ...count, repeated: count.repeated + 1 }) };
-  }
-  let after = progress;
-  for (const [index, step] of steps.entries()) {
-    if (!isFor(step, operationId)) continue;
-    if (step.perMinute !== undefined) {
-      const { left, minutes } = takeFromMinute(after, index, step.perMinute, nowMs);
-      after = { ...after, minutes };
-      // What is refused by its limit comes to no other fault.
-      return left < 0
-        ? { verdict: { nearLimit: { index, left } }, progress: after }
-        : withNearLimit({ index, left }, walk(steps, after, arriving));
-    }
-  }
-  return walk(steps, after, { operationId, nowMs, takes });
+/** The progress is the same object if nothing has changed. */
+export interface Advanced {
+  verdict: Verdict;
+  progress: Progress;
 }
 
-const withNearLimit = (
-  nearLimit: NonNullable<Verdict['nearLimit']>,
-  { verdict, progress }: ReturnType<typeof walk>,
-) => ({ verdict: { ...verdict, nearLimit }, progress });
+const noCount: Count = { seen: 0, performed: 0, repeated: 0, untilMs: 0 };
 
-function walk(steps: readonly Step[], before: Progress, { operationId, nowMs, takes }: Arriving) {
+/** Decides what happens to a request, and returns the progress after it. */
+export function advance(steps: readonly Step[], progress: Progress, arriving: Arriving): Advanced {
+  const held = repeatHeld(steps, progress, arriving);
+  if (held) return held;
+  const near = takeFromMinute(steps, progress, arriving);
+  if (!near) return walk(steps, progress, arriving);
+  const { nearLimit } = near.verdict;
+  if (nearLimit.left < 0) return near;
+  const walked = walk(steps, near.progress, arriving);
+  const { performed } = walked.verdict;
+  const isRefusedByLimit = performed !== undefined && (steps[performed.index]?.holdMs ?? 0) > 0;
+  return isRefusedByLimit
+    ? walk(steps, progress, arriving)
+    : { ...walked, verdict: { ...walked.verdict, nearLimit } };
+}
+
+/** Performs again what holds the request back longest; undefined if nothing does. */
+function repeatHeld(
+  steps: readonly Step[],
+  progress: Progress,
+  { operationId, nowMs }: Arriving,
+): Advanced | undefined {
+  let longest: { index: number; name: string; untilMs: number } | undefined;
+  for (const [index, { holdMs, holds }] of steps.entries()) {
+    const own = progress.counts[index];
+    if (holdMs === 0 || !own) continue;
+    for (const name of holds === 'key' ? Object.keys(own) : [operationId]) {
+      const untilMs = Math.min(own[name]?.untilMs ?? 0, nowMs + holdMs);
+      if (untilMs > Math.max(nowMs, longest?.untilMs ?? 0)) longest = { index, name, untilMs };
+    }
+  }
+  if (!longest) return undefined;
+  const { index, name, untilMs } = longest;
+  const count = countOf(progress, index, name);
+  return {
+    verdict: { performed: { index, untilMs } },
+    progress: withCount(progress, index, name, { ...count, repeated: count.repeated + 1, untilMs }),
+  };
+}
+
+function takeFromMinute(steps: readonly Step[], progress: Progress, { nowMs, takes }: Arriving) {
+  const index = steps.findIndex(({ perMinute }, i) => perMinute !== undefined && takes(i));
+  if (index === -1) return undefined;
+  const perMinute = steps[index]?.perMinute ?? 0;
+  const last = progress.minutes[index];
+  // A minute from far in the future was used while the clock was wrong.
+  const known = last && last.minute * minuteMs <= nowMs + dayMs ? last : { minute: 0, count: 0 };
+  const minute = Math.max(Math.floor(nowMs / minuteMs), known.minute);
+  const taken = known.minute === minute ? known.count : 0;
+  const left = perMinute - taken - 1;
+  const minutes = { ...progress.minutes, [index]: { minute, count: taken + 1 } };
+  return {
+    verdict: { nearLimit: { index, left, untilMs: (minute + 1) * minuteMs } },
+    progress: left < 0 ? progress : { ...progress, minutes },
+  };
+}
+
+function walk(steps: readonly Step[], before: Progress, { operationId, nowMs, takes }: Arriving): Advanced {
   let progress = before;
   for (const [index, step] of steps.entries()) {
-    if (step.times === undefined || !isFor(step, operationId) || !takes(index)) continue;
-    const name = countName(index, operationId);
-    const count = progress.counts[name] ?? noCount;
+    if (step.times === undefined || !takes(index)) continue;
+    const count = countOf(progress, index, operationId);
     if (count.performed >= step.times) continue;
     const seen = count.seen + 1;
     if (seen <= step.after) {
-      progress = withCount(progress, name, { ...count, seen });
+      progress = withCount(progress, index, operationId, { ...count, seen });
       continue;
     }
     const untilMs = nowMs + step.holdMs;
-    progress = withCount(progress, name, { ...count, seen, performed: count.performed + 1, untilMs });
-    return { verdict: { performed: { index, untilMs } }, progress };
+    const after = { ...count, seen, performed: count.performed + 1, untilMs };
+    return {
+      verdict: { performed: { index, untilMs } },
+      progress: withCount(progress, index, operationId, after),
+    };
   }
   return { verdict: {}, progress };
 }
 
 /** Counts that a condition touched an answer. */
 export function touched(progress: Progress, index: number, operationId: string): Progress {
-  const name = countName(index, operationId);
-  const count = progress.counts[name] ?? noCount;
-  return withCount(progress, name, { ...count, performed: count.performed + 1 });
+  const count = countOf(progress, index, operationId);
+  return withCount(progress, index, operationId, { ...count, performed: count.performed + 1 });
 }
 
 /** How often a fault was performed, on all operations together, and how often it was got again. */
 export function totalOf({ counts }: Progress, index: number): Pick<Count, 'performed' | 'repeated'> {
-  const own = Object.entries(counts).filter(([name]) => name.startsWith(`${index} `));
-  const sum = (of: (count: Count) => number) => own.reduce((total, [, count]) => total + of(count), 0);
-  return { performed: sum(({ performed }) => performed), repeated: sum(({ repeated }) => repeated) };
-}
-
-const isFor = ({ operation }: Step, operationId: string) =>
-  operation === undefined || operation === operationId;
-
-/** The step that still holds an operation back: performed on it, or on any if it holds the key. */
-function findHeld(steps: readonly Step[], { counts }: Progress, operationId: string, nowMs: number) {
-  for (const [index, step] of steps.entries()) {
-    if (step.holdMs === 0) continue;
-    for (const [name, { untilMs }] of Object.entries(counts)) {
-      const isOwn = name === countName(index, operationId);
-      const isOfKey = step.holds === 'key' && name.startsWith(`${index} `);
-      if (untilMs > nowMs && (isOwn || isOfKey)) return { index, name, untilMs };
-    }
+  const total = { performed: 0, repeated: 0 };
+  for (const { performed, repeated } of Object.values(counts[index] ?? {})) {
+    total.performed += performed;
+    total.repeated += repeated;
   }
-  return undefined;
+  return total;
 }
 
-function takeFromMinute({ minutes }: Progress, index: number, perMinute: number, nowMs: number) {
-  const minute = Math.floor(nowMs / minuteMs);
-  const last = minutes[index];
-  const taken = last?.minute === minute ? last.count : 0;
-  const count = Math.min(taken + 1, perMinute + 1);
-  return { left: perMinute - taken - 1, minutes: { ...minutes, [index]: { minute, count } } };
-}
+const countOf = ({ counts }: Progress, index: number, operationId: string): Count =>
+  counts[index]?.[operationId] ?? noCount;
 
-const withCount = (progress: Progress, name: string, count: Count): Progress => ({
+const withCount = (progress: Progress, index: number, operationId: string, count: Count): Progress => ({
   ...progress,
-  counts: { ...progress.counts, [name]: count },
+  counts: { ...progress.counts, [index]: { ...progress.counts[index], [operationId]: count } },
 });

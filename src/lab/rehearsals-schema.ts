@@ -70,16 +70,24 @@ const plan = {
   ...parameters,
 };
 
-export const PlannedFault = Type.Object(plan, {
-  title: 'PlannedFault',
-  additionalProperties: false,
-  description: 'A fault to perform, with its parameters.',
-  examples: [{ fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 }],
-});
-export type PlannedFault = { fault: string; operation?: string; after?: number; times?: number } & Record<
-  string,
-  number | string | undefined
->;
+export interface PlannedFault {
+  fault: string;
+  operation?: string;
+  after?: number;
+  times?: number;
+  /** Of other names, which are those of parameters, a number. */
+  [parameter: string]: number | string | undefined;
+}
+
+/** As a type the parameters have no names, since the faults declare them. */
+const PlannedFault = Type.Unsafe<PlannedFault>(
+  Type.Object(plan, {
+    title: 'PlannedFault',
+    additionalProperties: false,
+    description: 'A fault to perform, with its parameters.',
+    examples: [{ fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 }],
+  }),
+);
 
 export const NewRehearsal = Type.Object(
   {
@@ -102,49 +110,56 @@ export const NewRehearsal = Type.Object(
   { title: 'NewRehearsal', description: 'A rehearsal to begin.' },
 );
 
-export const RehearsedFault = Type.Object(
-  {
-    ...plan,
-    performed: Type.Integer({
-      format: 'int32',
-      minimum: 0,
-      description: 'How often it was performed.',
-      examples: [0],
-    }),
-    remaining: Type.Optional(
-      Type.Integer({
+export interface RehearsedFault extends PlannedFault {
+  performed: number;
+  remaining?: number;
+  repeated?: number;
+}
+
+const RehearsedFault = Type.Unsafe<RehearsedFault>(
+  Type.Object(
+    {
+      ...plan,
+      performed: Type.Integer({
         format: 'int32',
         minimum: 0,
-        description:
-          'How often it will still be performed, on all its operations together. Of the condition `near-limit`, its parameter; other conditions have none.',
-        examples: [1],
+        description: 'How often it was performed.',
+        examples: [0],
       }),
-    ),
-    repeated: Type.Optional(
-      Type.Integer({
-        format: 'int32',
-        minimum: 1,
-        description: 'How many requests came sooner than they were told, and got it again.',
-        examples: [1],
-      }),
-    ),
-  },
-  {
-    title: 'RehearsedFault',
-    description: 'A fault of a rehearsal, and how often it was performed.',
-    examples: [
-      {
-        fault: 'rate-limited',
-        operation: 'placeOrder',
-        times: 1,
-        retryAfterSeconds: 2,
-        performed: 0,
-        remaining: 1,
-      },
-    ],
-  },
+      remaining: Type.Optional(
+        Type.Integer({
+          format: 'int32',
+          minimum: 0,
+          description:
+            'How often it will still be performed, on all its operations together. Of the condition `near-limit`, its parameter; other conditions have none.',
+          examples: [1],
+        }),
+      ),
+      repeated: Type.Optional(
+        Type.Integer({
+          format: 'int32',
+          minimum: 1,
+          description: 'How many requests came sooner than they were told, and got it again.',
+          examples: [1],
+        }),
+      ),
+    },
+    {
+      title: 'RehearsedFault',
+      description: 'A fault of a rehearsal, and how often it was performed.',
+      examples: [
+        {
+          fault: 'rate-limited',
+          operation: 'placeOrder',
+          times: 1,
+          retryAfterSeconds: 2,
+          performed: 0,
+          remaining: 1,
+        },
+      ],
+    },
+  ),
 );
-export type RehearsedFault = PlannedFault & { performed: number; remaining?: number; repeated?: number };
 
 export const Rehearsal = Type.Object(
   {
@@ -158,7 +173,7 @@ export const Rehearsal = Type.Object(
   },
   { title: 'Rehearsal', description: 'Faults that the service performs for one key.' },
 );
-export type Rehearsal = Omit<Static<typeof Rehearsal>, 'faults'> & { faults: RehearsedFault[] };
+export type Rehearsal = Static<typeof Rehearsal>;
 
 export const Rehearsals = Type.Array(Rehearsal, {
   title: 'RehearsalList',

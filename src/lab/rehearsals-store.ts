@@ -1,27 +1,19 @@
+import { batchSize, inBatches } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
-import { fragment, type Row, type Sql } from '../db/sql.ts';
+import { type Fragment, fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import { randomDigits } from '../keys/key.ts';
 import type { Operation } from '../operation.ts';
-import { maxKept } from './bounds.ts';
-import type { Parameters } from './fault.ts';
+import { dayInSeconds, maxKept } from './bounds.ts';
 import { faultNamed } from './faults.ts';
-import { noProgress, type Progress, type Step, totalOf } from './progress.ts';
+import { type Advanced, noProgress, type Progress, totalOf, touched, type Verdict } from './progress.ts';
 import type { PlannedFault, Rehearsal } from './rehearsals-schema.ts';
+import { type Script, toScript } from './script.ts';
 
 /** Whose rehearsal it is. */
 export interface Owner {
   workspaceId: number;
   keyId: string;
-}
-
-/** A rehearsal as requests of its key meet it. */
-export interface Script {
-  id: string;
-  workspaceId: number;
-  expiresAtMs: number;
-  faults: readonly PlannedFault[];
-  steps: readonly Step[];
 }
 
 /** Begins a rehearsal of a key, and ends the one before. */
@@ -39,9 +31,9 @@ export async function startRehearsal(
     values (${workspaceId}, ${id}, ${keyId}, ${JSON.stringify(faults)}, ${JSON.stringify(noProgress)},
       ${nowMs}, ${expiresAtMs})`;
   await sql`
-    delete from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id not in (
-      select id from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId}
-      order by created_at_ms desc, id desc limit ${maxKept})`;
+    delete from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id} and id not in (
+      select id from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id}
+      order by created_at_ms desc, id desc limit ${maxKept - 1})`;
   await sql`
     update api_keys set rehearsal_id = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
   return id;
@@ -103,47 +95,87 @@ export async function findScript(sql: Sql, workspaceId: number, id: string): Pro
   const [row] = await sql`
     select faults, expires_at_ms from rehearsals where workspace_id = ${workspaceId} and id = ${id}`;
   if (!row) return undefined;
-  const faults: PlannedFault[] = JSON.parse(String(row[0]));
-  return { id, workspaceId, expiresAtMs: Number(row[1]), faults, steps: faults.map(toStep) };
+  return toScript({ id, workspaceId, expiresAtMs: Number(row[1]) }, JSON.parse(String(row[0])));
 }
 
-function toStep({ fault: name, operation, after = 0, times, ...parameters }: PlannedFault): Step {
-  const fault = faultNamed(name);
-  return {
-    ...(operation !== undefined && { operation }),
-    after,
-    times: fault?.isCondition ? undefined : (times ?? 1),
-    holdMs: fault?.holds?.ms(parameters as Parameters) ?? 0,
-    holds: fault?.holds?.scope ?? 'operation',
-    ...(name === 'near-limit' && { perMinute: Number(parameters.remaining) }),
-  };
+/** Says which of the rows of rehearsals is meant. */
+type Named = Pick<Script, 'workspaceId' | 'id'>;
+
+/**
+ * Decides what happens to a request of a rehearsal by its progress, and moves that on, so that all instances count as one. Returns
+ * undefined if the rehearsal is over. While there is nothing to count, nothing is written.
+ */
+export async function moveOn(
+  db: Database,
+  rehearsal: Named,
+  nowMs: number,
+  advance: (progress: Progress) => Advanced,
+): Promise<Verdict | undefined> {
+  const { workspaceId, id } = rehearsal;
+  const goesOn = fragment`ended_at_ms is null and expires_at_ms > ${nowMs}`;
+  const [row] = await db.read`
+    select state from rehearsals where workspace_id = ${workspaceId} and id = ${id} and ${goesOn}`;
+  if (!row) return undefined;
+  const seen = toProgress(row);
+  const foreseen = advance(seen);
+  if (foreseen.progress === seen) return foreseen.verdict;
+  return (await updateProgress(db, rehearsal, goesOn, nowMs, advance))?.verdict;
+}
+
+/** Counts conditions that have touched an answer, also if the rehearsal has been ended meanwhile. */
+export async function countTouched(
+  db: Database,
+  rehearsal: Named,
+  nowMs: number,
+  operationId: string,
+  indexes: readonly number[],
+): Promise<void> {
+  await updateProgress(db, rehearsal, fragment`true`, nowMs, (before) => ({
+    progress: indexes.reduce((progress, index) => touched(progress, index, operationId), before),
+  }));
 }
 
 /**
- * Moves the progress of a rehearsal on by `move`, in a transaction of its own that holds its row, so that all instances count as
- * one. Returns what `move` returns beside it, or undefined if the rehearsal is over.
+ * Changes the progress in a transaction that holds its row, and returns what `change` does, which may run several times. Returns
+ * undefined if there is no such row.
  */
-export function moveOn<Result>(
+function updateProgress<Change extends Pick<Advanced, 'progress'>>(
   db: Database,
-  { workspaceId, id }: Pick<Script, 'workspaceId' | 'id'>,
-  nowMs: number,
-  move: (progress: Progress) => { progress: Progress; result: Result },
-): Promise<Result | undefined> {
-  return db.write(async (sql) => {
-    const [row] = await sql`
-      update rehearsals set state = state
-      where workspace_id = ${workspaceId} and id = ${id} and ended_at_ms is null and expires_at_ms > ${nowMs}
-      returning state`;
-    if (!row) return undefined;
-    const before: Progress = JSON.parse(String(row[0]));
-    const { progress, result } = move(before);
-    if (progress !== before) {
-      await sql`
-        update rehearsals set state = ${JSON.stringify(progress)}
-        where workspace_id = ${workspaceId} and id = ${id}`;
-    }
-    return result;
-  });
+  { workspaceId, id }: Named,
+  condition: Fragment,
+  atMs: number,
+  change: (progress: Progress) => Change,
+): Promise<Change | undefined> {
+  return db.write(
+    async (sql) => {
+      const [row] = await sql`
+        update rehearsals set state = state
+        where workspace_id = ${workspaceId} and id = ${id} and ${condition} returning state`;
+      if (!row) return undefined;
+      const before = toProgress(row);
+      const changed = change(before);
+      if (changed.progress !== before)
+        await sql`
+          update rehearsals set state = ${JSON.stringify(changed.progress)}
+          where workspace_id = ${workspaceId} and id = ${id}`;
+      return changed;
+    },
+    { atMs, workspaceId },
+  );
+}
+
+const toProgress = ([state]: Row): Progress => JSON.parse(String(state));
+
+/** Forgets rehearsals that ended by themselves a day ago or earlier, in all workspaces. */
+export function forgetOldRehearsals(db: Database, nowMs: number): Promise<void> {
+  return inBatches(
+    db,
+    (sql) => sql`
+      delete from rehearsals where (workspace_id, id) in (
+        select workspace_id, id from rehearsals
+        where expires_at_ms <= ${nowMs - dayInSeconds * 1_000} limit ${batchSize})
+      returning id`,
+  );
 }
 
 function toRehearsal(row: Row, operations: readonly Operation[]): Rehearsal {

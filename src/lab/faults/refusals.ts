@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ApiError, toApiError } from '../../errors.ts';
+import { ApiError, StorageUnavailableError, toApiError } from '../../errors.ts';
 import { assertNotSunset } from '../../lifecycle.ts';
 import { type Decision, minuteMs } from '../../limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../../limits/headers.ts';
@@ -17,17 +17,25 @@ const retryAfterSeconds = Type.Integer({
   examples: [2],
 });
 
-/** Lets the answer tell of limits that are used up, or of a ban, until a time. */
+type Held = Omit<Performance, 'parameters'> & { parameters: { retryAfterSeconds: number } };
+
+const holdMs = (parameters: { retryAfterSeconds: number }) => parameters.retryAfterSeconds * secondMs;
+
+/** Lets the answer tell that a window of the limits is used up, or of a ban, until a time, as if the real limits had decided so. */
 function refuse(
   { request, nowMs, untilMs, decision }: Pick<Performance, 'request' | 'nowMs' | 'untilMs' | 'decision'>,
-  outcome: 'limited' | 'banned',
+  outcome: 'minute' | 'day' | 'banned',
 ): ApiError {
   const rehearsed: Decision = {
     ...decision,
-    outcome,
+    outcome: outcome === 'banned' ? 'banned' : 'limited',
     nowMs,
-    minute: { ...decision.minute, remaining: 0, endsAtMs: untilMs },
-    day: { ...decision.day, remaining: Math.max(1, decision.day.remaining) },
+    minute: { ...decision.minute, ...(outcome === 'minute' && { remaining: 0, endsAtMs: untilMs }) },
+    // Where both windows are used up, a refusal is about the day.
+    day:
+      outcome === 'day'
+        ? { ...decision.day, remaining: 0, endsAtMs: untilMs }
+        : { ...decision.day, remaining: Math.max(1, decision.day.remaining) },
     bannedUntilMs: outcome === 'banned' ? untilMs : 0,
     retryAtMs: untilMs,
   };
@@ -35,17 +43,21 @@ function refuse(
   return limitRefusal(rehearsed);
 }
 
+/** The refusal of a used up limit: that of a day if it takes longer than a minute. */
+const limited = (performance: Held) =>
+  refuse(performance, holdMs(performance.parameters) > minuteMs ? 'day' : 'minute');
+
 export const rateLimited = fault({
   name: 'rate-limited',
   parameters: { retryAfterSeconds },
   fits: every,
-  holds: { scope: 'operation', ms: (parameters) => parameters.retryAfterSeconds * secondMs },
+  holds: { scope: 'operation', ms: holdMs },
   does: 'Answers 429 with `Retry-After`, as a used up limit does. Requests of the operation that come sooner get it again.',
   goodClient: 'Waits as long as it is told, and then succeeds.',
   bites:
     'Clients that retry at once turn a short limit into a ban, and take the limit away from others who use the key.',
   perform: (performance) => {
-    throw refuse(performance, 'limited');
+    throw limited(performance);
   },
 });
 
@@ -53,12 +65,12 @@ export const rateLimitedDate = fault({
   name: 'rate-limited-date',
   parameters: { retryAfterSeconds },
   fits: every,
-  holds: { scope: 'operation', ms: (parameters) => parameters.retryAfterSeconds * secondMs },
+  holds: { scope: 'operation', ms: holdMs },
   does: 'Answers 429 with `Retry-After` as a date (RFC 9110, section 10.2.3). Requests of the operation that come sooner get it again.',
   goodClient: 'Waits until that time, and then succeeds.',
   bites: 'Clients that read the field as a number alone get NaN, and retry at once or never.',
   perform: (performance) => {
-    const { code, message, headers } = refuse(performance, 'limited');
+    const { code, message, headers } = limited(performance);
     // A date has whole seconds, and must not be too early.
     const date = new Date(Math.ceil(performance.untilMs / secondMs) * secondMs).toUTCString();
     throw new ApiError(code, message, { ...headers, 'Retry-After': date });
@@ -69,7 +81,7 @@ export const banned = fault({
   name: 'banned',
   parameters: { retryAfterSeconds },
   fits: every,
-  holds: { scope: 'key', ms: (parameters) => parameters.retryAfterSeconds * secondMs },
+  holds: { scope: 'key', ms: holdMs },
   does: 'Answers 403 `key_banned` with `Retry-After`. Until then every operation answers so. The ban is over with the rehearsal.',
   goodClient: 'Sends nothing until then.',
   bites:
@@ -92,17 +104,18 @@ export const nearLimit = fault({
     }),
   },
   isCondition: true,
+  perMinute: ({ remaining }) => remaining,
   fits: every,
   does: 'The header fields of limits tell of so many requests that are left, and then come 429 until the minute ends. Each minute begins anew.',
   goodClient: 'Slows down, or waits once nothing remains.',
   bites: 'Clients that do not read the fields learn of a limit by its refusals alone.',
   perform: (performance) => {
-    const { request, nowMs, left, decision, touch } = performance;
+    const { request, untilMs, left, decision, touch } = performance;
     touch();
-    const endsAtMs = (Math.floor(nowMs / minuteMs) + 1) * minuteMs;
-    if (left < 0) throw refuse({ request, nowMs, untilMs: endsAtMs, decision }, 'limited');
-    const minute = { ...decision.minute, remaining: Math.min(left, decision.minute.remaining), endsAtMs };
-    request.limitHeaders = limitHeaders({ ...decision, minute });
+    if (left < 0) throw refuse(performance, 'minute');
+    const { minute } = decision;
+    const remaining = Math.min(left, minute.remaining);
+    request.limitHeaders = limitHeaders({ ...decision, minute: { ...minute, remaining, endsAtMs: untilMs } });
     return {};
   },
 });
@@ -114,9 +127,9 @@ export const unavailable = fault({
   does: 'Answers 503 with `Retry-After`. Nothing was done.',
   goodClient: 'Retries what may be retried, later each time.',
   bites: 'All clients of a service that comes back retry together, and it goes down again.',
-  perform: ({ parameters }) => {
-    const headers = { 'Retry-After': String(parameters.retryAfterSeconds) };
-    throw new ApiError('unavailable', 'The storage cannot answer at the moment. Try again shortly.', headers);
+  perform: ({ request, parameters }) => {
+    const { code, message } = toApiError(new StorageUnavailableError(), request.id);
+    throw new ApiError(code, message, { 'Retry-After': String(parameters.retryAfterSeconds) });
   },
 });
 
@@ -136,6 +149,7 @@ export const sunset = fault({
   name: 'sunset',
   parameters: {},
   isCondition: true,
+  refusesAll: true,
   fits: (operation) => operation.deprecated !== undefined,
   does: 'Deprecated operations answer 410, as after their sunset.',
   goodClient: 'Uses the successor, which `Link` names.',
