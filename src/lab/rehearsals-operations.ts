@@ -79,6 +79,7 @@ export const rehearsalOperations = [
     params: { rehearsalId },
     success: resource(Rehearsal, 'The rehearsal as it ended.'),
     handle: async (sql, input) => {
+      input.assertMayChange(await getRehearsal(sql, input, operations, input.params.rehearsalId));
       await endRehearsal(sql, input, input.params.rehearsalId, input.nowMs);
       return getRehearsal(sql, input, operations, input.params.rehearsalId);
     },

@@ -28,7 +28,7 @@ export async function startInstances(
   deadlineMs = patienceMs,
 ): Promise<[Petstore, Petstore, Petstore]> {
   const start = async () => {
-    const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '');
+    const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', { hasOthers: true });
     t.after(() => instance.close());
     return instance;
   };

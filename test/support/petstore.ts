@@ -51,6 +51,8 @@ export interface Options {
   timeLimits?: Partial<TimeLimits>;
   /** How long `/readyz` waits for the storage. */
   readyMs?: number;
+  /** Whether other instances serve the same keys. */
+  hasOthers?: boolean;
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
@@ -135,6 +137,7 @@ export class Petstore {
       ...{ config, db, limiter, log, installation, dispatcher, changes, operations, clock, stopwatch },
       timeLimits,
       readyMs: options.readyMs,
+      ...(options.hasOthers && { hasOthers: true }),
     });
   }
 
