@@ -96,7 +96,7 @@ export const nearLimit = fault({
   parameters: {
     remaining: Type.Integer({
       format: 'int32',
-      minimum: 0,
+      minimum: 1,
       maximum: 1_000,
       default: 5,
       description: 'How many requests are left at the beginning of each minute.',

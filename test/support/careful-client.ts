@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+
+/** Where a careful client finds the store, and how time passes for it. */
+export interface Surroundings {
+  origin: string;
+  key: string;
+  now(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
+  body: any;
+  /** Whether an attempt before this one may have been done, though its answer was not read. */
+  mayBeDone: boolean;
+}
+
+const maxAttempts = 300;
+const firstPauseMs = 100;
+const longestPauseMs = 10_000;
+
+/** Numbers beyond 2^53 stay exact, in both directions. */
+const parseExactly = (text: string) =>
+  JSON.parse(text, (_, value, { source } = {} as { source?: string }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '')
+      ? BigInt(source as string)
+      : value,
+  );
+const writeExactly = (value: unknown) =>
+  JSON.stringify(value, (_, part) =>
+    typeof part === 'bigint'
+      ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(`${part}`)
+      : part,
+  );
+
+/**
+ * A client as the guides ask for: it waits as told, retries what may be retried, sends an Idempotency-Key with each POST and
+ * If-Match with each change, follows `Link`, keeps ids exact, and bears what it does not know.
+ */
+export class CarefulClient {
+  readonly #at: Surroundings;
+  #keys = 0;
+
+  constructor(surroundings: Surroundings) {
+    this.#at = surroundings;
+  }
+
+  /** Creates something. It happens once, however many attempts it takes. */
+  post(path: string, body: unknown): Promise<Reply> {
+    return this.#send('POST', path, body, { 'idempotency-key': `careful-${++this.#keys}` });
+  }
+
+  /** Everything that a list has, page by page. */
+  // biome-ignore lint/suspicious/noExplicitAny: items of many shapes
+  async list(path: string): Promise<any[]> {
+    const items = [];
+    for (let next: string | undefined = path; next; ) {
+      const { status, headers, body } = await this.#send('GET', next);
+      assert.equal(status, 200);
+      items.push(...body);
+      const target: string | undefined = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+      next = target?.replace(/^.*\/v1/, '');
+    }
+    return items;
+  }
+
+  /**
+   * Changes a resource that `read` finds at a path, or removes it where `decide` returns null. What it decides on is what it changes: it
+   * reads again after 412. Returns the status of the change, and 404 if there is nothing to change.
+   */
+  async change(
+    read: { path: string; isList?: boolean },
+    target: { method: 'PUT' | 'PATCH' | 'DELETE'; path: string },
+    // biome-ignore lint/suspicious/noExplicitAny: resources of many shapes
+    decide: (current: any) => { body?: unknown; isDone: (later: any) => boolean },
+  ): Promise<number> {
+    let decision: ReturnType<typeof decide> | undefined;
+    let mayBeDone = false;
+    for (let attempts = 0; attempts < maxAttempts; attempts++) {
+      const found = await this.#send('GET', read.path);
+      const current = read.isList ? found.body[0] : found.status === 200 ? found.body : undefined;
+      if (current === undefined) return mayBeDone && target.method === 'DELETE' ? 204 : 404;
+      if (decision && mayBeDone && decision.isDone(current)) return 200;
+      decision = decide(current);
+      const etag = found.headers.get('etag') as string;
+      const reply = await this.#send(target.method, target.path, decision.body, { 'if-match': etag });
+      mayBeDone = reply.mayBeDone;
+      const isUnclear = reply.mayBeDone && reply.status >= 400;
+      if (reply.status !== 412 && !isUnclear) return reply.status;
+    }
+    throw new Error(`${target.method} ${target.path} never came to an end`);
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    body?: unknown,
+    fields: Record<string, string> = {},
+  ): Promise<Reply> {
+    const { origin, key, now, sleep } = this.#at;
+    let pauseMs = firstPauseMs;
+    let mayBeDone = false;
+    for (let attempts = 0; attempts < maxAttempts; attempts++) {
+      const headers = {
+        ...fields,
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      };
+      const payload = body === undefined ? {} : { body: writeExactly(body) };
+      const answer = await fetch(`${origin}/v1${path}`, { method, headers, ...payload })
+        .then(async (response) => ({ response, text: await response.text() }))
+        .catch(() => undefined);
+      if (answer && !this.#isTemporary(answer.response.status, answer.text)) {
+        const { status, headers } = answer.response;
+        return { status, headers, body: answer.text && parseExactly(answer.text), mayBeDone };
+      }
+      // Who was refused by a limit or told of an outage knows that nothing was done.
+      if (!answer || answer.response.status === 500) mayBeDone = true;
+      const told = answer?.response.headers.get('retry-after');
+      await sleep(told ? waitMs(told, now()) : pauseMs);
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    }
+    throw new Error(`${method} ${path} never came to an end`);
+  }
+
+  /** Whether an attempt may succeed later: also while the attempt before it, whose answer was lost, is under way. */
+  #isTemporary(status: number, text: string): boolean {
+    if ([429, 500, 503].includes(status)) return true;
+    if (status === 403) return text.includes('key_banned');
+    return status === 409 && text.includes('is being answered');
+  }
+}
+
+/** What `Retry-After` says: seconds, or a date (RFC 9110, section 10.2.3). */
+const waitMs = (field: string, nowMs: number) =>
+  /^\d+$/.test(field) ? Number(field) * 1_000 : Math.max(0, Date.parse(field) - nowMs);
