@@ -3,7 +3,9 @@ import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
 import { requestsPerMinute } from './bounds.ts';
 import type { Tools } from './fault.ts';
-import { type CutOff, Rehearsals } from './rehearsals.ts';
+import { Rehearsals } from './rehearsals.ts';
+
+type CutOff = ConstructorParameters<typeof Rehearsals>[1];
 
 /** What the lab does to requests of the API: rehearsals act on them, recordings keep them. */
 export class Lab {

@@ -70,8 +70,8 @@ export class Performing implements Rehearsed {
         this.#names.add(fault.name);
       },
       cutOff: () => {
+        if (!this.#isCutOff) cutOff();
         this.#isCutOff = true;
-        cutOff();
       },
     });
     this.#effects.push(effect);

@@ -67,15 +67,15 @@ export class CarefulClient {
   }
 
   /**
-   * Changes a resource that `read` finds at a path, or removes it where `decide` returns null. What it decides on is what it changes: it
-   * reads again after 412. Returns the status of the change, and 404 if there is nothing to change.
+   * Changes or removes a resource that `read` finds. What it decides on is what it changes: it reads again after 412, and where an attempt
+   * may have been done. Returns the status of the change, and 404 if there is nothing to change.
    */
   async change(
     read: { path: string; isList?: boolean },
     target: { method: 'PUT' | 'PATCH' | 'DELETE'; path: string },
     // biome-ignore lint/suspicious/noExplicitAny: resources of many shapes
     decide: (current: any) => { body?: unknown; isDone: (later: any) => boolean },
-  ): Promise<number> {
+  ): Promise<number | 'so already'> {
     let decision: ReturnType<typeof decide> | undefined;
     let mayBeDone = false;
     for (let attempts = 0; attempts < maxAttempts; attempts++) {
@@ -84,6 +84,7 @@ export class CarefulClient {
       if (current === undefined) return mayBeDone && target.method === 'DELETE' ? 204 : 404;
       if (decision && mayBeDone && decision.isDone(current)) return 200;
       decision = decide(current);
+      if (decision.isDone(current)) return 'so already';
       const etag = found.headers.get('etag') as string;
       const reply = await this.#send(target.method, target.path, decision.body, { 'if-match': etag });
       mayBeDone = reply.mayBeDone;

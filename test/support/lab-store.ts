@@ -212,7 +212,7 @@ export async function assertSameUnderFaults(t: TestContext, { runs, seed }: Exte
       assert.deepEqual(rehearsed.state, undisturbed.state);
       for (const { fault } of rehearsed.performed) met.add(fault);
     }),
-    { numRuns: runs, seed },
+    { numRuns: runs, seed, endOnFailure: true },
   );
   return met;
 }
@@ -225,6 +225,6 @@ export async function assertSoundUnderFaults(t: TestContext, { runs, seed }: Ext
       const { workspaceId } = await run(program, planned);
       await assertInvariants(store.db.read, workspaceId);
     }),
-    { numRuns: runs, seed },
+    { numRuns: runs, seed, endOnFailure: true },
   );
 }
