@@ -28,6 +28,10 @@ export interface Rehearsed {
   handle?(handle: Handle): Handle;
   /** A refusal as the client gets it. */
   refusal?(error: ApiError): ApiError;
+  /** A success, or the head of a stream, as the client sees the resource: If-None-Match is held against its ETag. */
+  represent?(answer: Answer): Answer;
+  /** How pieces of a stream are shown, each of them whole messages. Undefined: as they are. */
+  readonly streamed?: ((text: string) => string) | undefined;
   /** The answer as the client gets it. */
   answer?(answer: Answer): Answer | Promise<Answer>;
 }

@@ -12,6 +12,8 @@ export interface Fault {
   parameters: TProperties;
   /** Lasts as long as its rehearsal and takes no `times`. Otherwise it is a step, performed a number of times. */
   isCondition?: boolean;
+  /** Takes no `operation`: what one operation shows, every other must understand. */
+  isForAll?: boolean;
   /** Of a condition that answers all that it fits instead of the operation, so that nothing comes to steps. */
   refusesAll?: boolean;
   /** Of a condition on limits: how many requests it leaves of each minute. */

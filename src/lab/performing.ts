@@ -118,6 +118,15 @@ export class Performing implements Rehearsed {
     return told;
   }
 
+  represent(answer: Answer): Answer {
+    return this.#effects.reduce((shown, effect) => effect.represent?.(shown) ?? shown, answer);
+  }
+
+  get streamed(): ((text: string) => string) | undefined {
+    const shows = this.#effects.flatMap(({ streamed }) => (streamed ? [streamed] : []));
+    return shows.length === 0 ? undefined : (text) => shows.reduce((shown, show) => show(shown), text);
+  }
+
   async answer(answer: Answer): Promise<Answer> {
     let told = answer;
     for (const effect of this.#effects) told = (await effect.answer?.(told)) ?? told;

@@ -31,12 +31,15 @@ export function readFaults(planned: readonly PlannedFault[]): PlannedFault[] {
 }
 
 /** What does not belong together in one of them, to follow its place. */
-function problemsOf(plan: PlannedFault, { name, isCondition, parameters, fits }: Fault): string[] {
+function problemsOf(plan: PlannedFault, { name, isCondition, isForAll, parameters, fits }: Fault): string[] {
   const { fault: _, operation: operationId, after, times, ...given } = plan;
   const asked = operations.find(({ id }) => id === operationId);
   const taken = Object.keys(parameters);
   return [
-    ...(asked && !fits(asked)
+    ...(operationId !== undefined && isForAll
+      ? [`.operation must be absent: ${name} holds for all operations alike`]
+      : []),
+    ...(asked && !isForAll && !fits(asked)
       ? [`.operation must be one that ${name} can touch; GET /faults lists them`]
       : []),
     ...Object.entries({ after, times })

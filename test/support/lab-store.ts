@@ -134,7 +134,7 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
     });
     const counts = { after: fc.nat(3), times: fc.integer({ min: 1, max: 3 }) };
     const given = fc.record({
-      operation: fc.option(operation, { nil: undefined }),
+      operation: fault.isForAll ? fc.constant(undefined) : fc.option(operation, { nil: undefined }),
       ...(!fault.isCondition && counts),
       ...Object.fromEntries(parameters),
     });
