@@ -26,6 +26,10 @@ const Fault = Type.Object(
         'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`.',
       examples: ['step'],
     }),
+    takesOperation: Type.Boolean({
+      description: 'Whether it can be for one operation alone, which `operation` names.',
+      examples: [true],
+    }),
     parameters: Type.Array(FaultParameter, { description: 'What it takes besides.' }),
     operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
       description: 'The operations that it can touch.',
@@ -44,9 +48,10 @@ export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'F
 
 /** Every fault, for the operations that it can touch. */
 export const toCatalogue = (operations: readonly Operation[]): Static<typeof FaultList> =>
-  faults.map(({ name, isCondition, parameters, fits, does, goodClient, bites }) => ({
+  faults.map(({ name, isCondition, isForAll, parameters, fits, does, goodClient, bites }) => ({
     name,
     kind: isCondition ? ('condition' as const) : ('step' as const),
+    takesOperation: !isForAll,
     parameters: Object.entries(parameters).map(([parameter, schema]) => {
       const { description, minimum, maximum, default: usual } = schema as Static<typeof FaultParameter>;
       return { name: parameter, description, minimum, maximum, default: usual };

@@ -117,8 +117,7 @@ export class CarefulClient {
         const { status, headers } = answer.response;
         return { status, headers, body: answer.text && parseExactly(answer.text), mayBeDone };
       }
-      // Who was refused by a limit or told of an outage knows that nothing was done.
-      if (!answer || answer.response.status === 500) mayBeDone = true;
+      if (!answer || answer.response.status >= 500) mayBeDone = true;
       const told = answer?.response.headers.get('retry-after');
       await sleep(told ? waitMs(told, now()) : pauseMs);
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);

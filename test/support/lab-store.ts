@@ -134,7 +134,7 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
     });
     const counts = { after: fc.nat(3), times: fc.integer({ min: 1, max: 3 }) };
     const given = fc.record({
-      operation: fault.isForAll ? fc.constant(undefined) : fc.option(operation, { nil: undefined }),
+      operation: fault.isForAll ? fc.constant(undefined) : fc.option(operation, { nil: undefined, freq: 1 }),
       ...(!fault.isCondition && counts),
       ...Object.fromEntries(parameters),
     });
@@ -145,8 +145,9 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
 /** A condition stands once in a rehearsal, for one operation or for all. */
 const someFaults = (leftOut: readonly string[] = []) =>
   fc.uniqueArray(aFault(leftOut), {
-    minLength: 1,
+    minLength: 2,
     maxLength: 6,
+    size: 'max',
     selector: ({ fault, times, after, ...rest }) =>
       faults.find(({ name }) => name === fault)?.isCondition
         ? fault
