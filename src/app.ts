@@ -175,6 +175,7 @@ export function buildApp({
   const endHandedOver = refuseConnect(app.server, answerBroken);
   app.addHook('preClose', async () => endHandedOver());
   app.addHook('preClose', () => streams.close());
+  app.addHook('preClose', async () => lab?.release());
 
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);

@@ -115,6 +115,7 @@ function streamHandler(
     const { rehearsed } = request;
     const seen = rehearsed?.view?.(request) ?? request;
     const input = { ...readInput(seen, none), lastEventId: lastEventIdOf(seen) };
+    if (rehearsed?.prepare) await rehearsed.prepare(input);
     const start = (await operation.handle(services.db.read, input)) as StreamStart;
     const head = { status: 200, headers: { 'Last-Event-ID': String(start.after) } };
     const { headers } = rehearsed?.answer ? await rehearsed.answer(head) : head;

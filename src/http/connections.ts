@@ -13,6 +13,8 @@ export const lingerBytes = 4 * 1024 * 1024;
 type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 
 interface Connection {
+  /** Requests that it has carried. */
+  carried: number;
   /** Requests whose answers are not yet with the operating system. */
   unread: number;
   /** The last request and its answer. */
@@ -44,7 +46,12 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 
   server.on('request', (request, response) => {
     const { socket } = request;
-    const connection = connections.get(socket) ?? { unread: 0, latest: request, answer: response };
+    const connection = connections.get(socket) ?? {
+      carried: 0,
+      unread: 0,
+      latest: request,
+      answer: response,
+    };
     connections.set(socket, connection);
     if (connection.unread === maxUnread) {
       socket.pause();
@@ -52,6 +59,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     }
     connection.latest = request;
     connection.answer = response;
+    connection.carried++;
     connection.unread++;
     if (connection.unread === maxUnread) response.shouldKeepAlive = false;
     else response.once('close', () => connection.unread--);
@@ -105,6 +113,15 @@ export function makeLast(request: IncomingMessage, answer: ServerResponse): bool
   return true;
 }
 
+/** Whether a request came over a connection, which can be cut off. */
+export const cameOverConnection = ({ socket }: IncomingMessage) => connections.has(socket);
+
+/** Whether a request came over a connection that stood idle after others. */
+export function cameAfterIdling(request: IncomingMessage): boolean {
+  const connection = connections.get(request.socket);
+  return connection?.latest === request && connection.carried > 1 && connection.unread === 1;
+}
+
 /** Whether a connection is being ended, so that what it still receives is ignored. */
 export const isEnding = (socket: Socket) => ending.has(socket);
 
@@ -119,6 +136,18 @@ export function endConnection(socket: Socket, last = ''): void {
   dropInput(socket);
   socket.end(last, () => setTimeout(close, lingerMs).unref());
   setTimeout(close, unreadMs).unref();
+}
+
+/** Makes an answer the last on its connection, whatever its header fields say. */
+export function endAfter(answer: ServerResponse): void {
+  Object.assign(answer, { _last: true });
+}
+
+/** Resets a connection, with all that is under way on it. */
+export function resetConnection(socket: Socket): void {
+  // Node.js would leave a connection open that it cannot reset because its end is being sent.
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** Reads and drops what a client still sends. Too much of it ends the connection. */

@@ -50,6 +50,13 @@ export function fieldLines({ rawHeaders }: IncomingMessage, name: string): strin
   return values;
 }
 
+/** Fields that proxies add. */
+const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'];
+
+/** Whether something between client and service says that it passed the request on. */
+export const isPassedOn = ({ headers }: FastifyRequest) =>
+  ofProxies.some((name) => headers[name] !== undefined);
+
 /** Whether a request has content, or may have some (RFC 9112, section 6.3). */
 export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -12,3 +12,7 @@ export const maxRecorded = 5_000;
 export const maxRecordedBody = 8_192;
 /** No fault makes an answer later than this. */
 export const maxDelayMs = 30_000;
+/** Nor one that was passed on: the load balancer of `deploy/` takes 30 s without an answer for a broken instance. */
+export const maxDelayPassedOnMs = 20_000;
+/** Requests of a key that an instance holds back at once. */
+export const maxHeldBack = 100;

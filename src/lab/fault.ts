@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts';
 import type { Rehearsed } from '../http/rehearsed.ts';
 import type { Decision } from '../limits/decision.ts';
 import type { Operation } from '../operation.ts';
+import type { HeldBack } from './held-back.ts';
 
 /** A hard case that the lab performs on demand. */
 export interface Fault {
@@ -56,7 +57,7 @@ export interface Performance {
   tools: Tools;
   /** Is called by a condition once it touches the answer. */
   touch(): void;
-  /** Is called by a fault that cuts the connection off: nobody else will answer. */
+  /** Is called by a fault before it cuts the connection off, or when the client does: nobody else will answer. Once is enough. */
   cutOff(): void;
 }
 
@@ -67,6 +68,8 @@ export interface Tools {
   /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;
+  /** Holds answers back. */
+  heldBack: HeldBack;
 }
 
 /** A fault as its file declares it, with types that follow from its parameters. */

@@ -1,4 +1,5 @@
 import type { Fault } from './fault.ts';
+import { lostAnswer, reset, staleConnection, truncated } from './faults/cuts.ts';
 import {
   banned,
   internalError,
@@ -8,6 +9,7 @@ import {
   sunset,
   unavailable,
 } from './faults/refusals.ts';
+import { delay, slow } from './faults/waits.ts';
 
 /** Every fault, in the order in which they are listed. */
 export const faults: readonly Fault[] = [
@@ -18,6 +20,12 @@ export const faults: readonly Fault[] = [
   unavailable,
   internalError,
   sunset,
+  reset,
+  lostAnswer,
+  truncated,
+  staleConnection,
+  slow,
+  delay,
 ];
 
 export const faultNames = faults.map(({ name }) => name);

@@ -3,6 +3,7 @@ import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
 import { requestsPerMinute } from './bounds.ts';
 import type { Tools } from './fault.ts';
+import { HeldBack } from './held-back.ts';
 import { Rehearsals } from './rehearsals.ts';
 
 type CutOff = ConstructorParameters<typeof Rehearsals>[1];
@@ -10,9 +11,10 @@ type CutOff = ConstructorParameters<typeof Rehearsals>[1];
 /** What the lab does to requests of the API: rehearsals act on them, recordings keep them. */
 export class Lab {
   readonly #rehearsals: Rehearsals;
+  readonly #heldBack = new HeldBack();
 
-  constructor(tools: Tools, cutOff: CutOff) {
-    this.#rehearsals = new Rehearsals(tools, cutOff);
+  constructor(tools: Omit<Tools, 'heldBack'>, cutOff: CutOff) {
+    this.#rehearsals = new Rehearsals({ ...tools, heldBack: this.#heldBack }, cutOff);
   }
 
   /**
@@ -26,6 +28,11 @@ export class Lab {
 
   /** Keeps an answered request of a key that is recorded. */
   observe(_facts: Answered): void {}
+
+  /** Lets all that is held back go on, and holds nothing back any more. */
+  release(): void {
+    this.#heldBack.stop();
+  }
 
   /** Writes what is still to be kept. */
   async close(): Promise<void> {}

@@ -1,0 +1,91 @@
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { Petstore } from './petstore.ts';
+import { until } from './until.ts';
+
+/** How a connection came to its end: by a FIN, by a reset, or not yet. */
+type End = 'FIN' | 'RST' | undefined;
+
+/** A connection that shows what really comes on it. */
+export interface RawClient {
+  socket: Socket;
+  /** What has come since the last request. */
+  text: string;
+  end: End;
+  /** In how many pieces it came. */
+  pieces: number;
+  send(text: string): void;
+  /** Sends a request and waits for an answer with a whole body. */
+  ask(text: string): Promise<string>;
+  /** Waits for the end of the connection. */
+  ended(): Promise<End>;
+}
+
+/** Opens a connection to a store that listens. */
+export function openRaw(t: TestContext, { app }: Pick<Petstore, 'app'>): RawClient {
+  const { port } = app.server.address() as { port: number };
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  const client: RawClient = {
+    socket,
+    text: '',
+    end: undefined,
+    pieces: 0,
+    send(text) {
+      client.text = '';
+      client.pieces = 0;
+      socket.write(text);
+    },
+    async ask(text) {
+      client.send(text);
+      await until(() => isWhole(client.text, text.startsWith('HEAD ')));
+      return client.text;
+    },
+    async ended() {
+      await until(() => client.end !== undefined);
+      return client.end;
+    },
+  };
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    client.text += chunk;
+    client.pieces++;
+  });
+  socket.on('end', () => {
+    client.end = 'FIN';
+    socket.end();
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ECONNRESET') client.end = 'RST';
+  });
+  return client;
+}
+
+/** The head, the length that it announces, and the body. */
+export function partsOf(text: string) {
+  const [head = '', ...rest] = text.split('\r\n\r\n');
+  const length = /^content-length: (\d+)/im.exec(head)?.[1];
+  return { head, announced: length === undefined ? undefined : Number(length), body: rest.join('\r\n\r\n') };
+}
+
+function isWhole(text: string, isHead: boolean): boolean {
+  const { announced = 0, body } = partsOf(text);
+  return text.includes('\r\n\r\n') && (isHead || body.length >= announced);
+}
+
+/** The text of a request. A body is sent as JSON. */
+export function rawRequest(
+  { key }: Pick<Petstore, 'key'>,
+  method: string,
+  path: string,
+  { body, fields = {} }: { body?: unknown; fields?: Record<string, string> } = {},
+): string {
+  const content = body === undefined ? '' : JSON.stringify(body);
+  const all = {
+    Host: 'x',
+    'X-API-Key': key,
+    ...(content && { 'Content-Type': 'application/json', 'Content-Length': String(content.length) }),
+    ...fields,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} /v1${path} HTTP/1.1\r\n${lines.join('')}\r\n${content}`;
+}
