@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { performedOf, rehearse } from './support/lab.ts';
-import { type Petstore, startPetstore } from './support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from './support/raw-client.ts';
 import { until } from './support/until.ts';
+import { countDragons, dragons, startListening, toldOf } from './support/wire.ts';
 
-const dragons = { body: { name: 'Dragons' } };
 const created = /^HTTP\/1.1 201 /;
 const ok = /^HTTP\/1.1 200 /;
-
-async function startListening(t: TestContext): Promise<Petstore> {
-  const store = await startPetstore(t);
-  await store.listen();
-  return store;
-}
-
-/** The statuses that the log has of what a fault touched. */
-const toldOf = ({ log }: Petstore, fault: string): number[] =>
-  log.map((line) => JSON.parse(line)).flatMap(({ faults, status }) => (faults === fault ? [status] : []));
-
-/** How many categories have the name that these tests give. */
-async function countDragons(store: Petstore): Promise<number> {
-  const [[count] = []] = await store.db
-    .read`select count(*) from categories where name = ${dragons.body.name}`;
-  return Number(count);
-}
 
 test('reset: the connection is reset, and nothing is done', async (t) => {
   const store = await startListening(t);

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { maxHeldBack } from '../src/lab/bounds.ts';
+import { pick, randomFrom } from './support/crash/random.ts';
+import { performedOf, rehearse } from './support/lab.ts';
+import { ample, requestOf } from './support/petstore.ts';
+import { openRaw, partsOf, rawRequest } from './support/raw-client.ts';
+import { ampleKey, startService } from './support/service.ts';
+import { temporaryStorage } from './support/storage.ts';
+import { until } from './support/until.ts';
+import { connectionsOf, countDragons, dragons, startListening, toldOf } from './support/wire.ts';
+
+const longMs = 30_000;
+/** Less than what is held back would take; the rest is for busy machines. */
+const soonMs = 8_000;
+/** Requests that may be without a read answer on one connection. */
+const maxUnread = 32;
+const ok = /^HTTP\/1.1 200 /;
+
+test('what a client asked for before it left is done at once, and told once', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: longMs }]);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'POST', '/categories', dragons));
+  await until(async () => (await performedOf(store, id))[0] === 1);
+  assert.equal(await countDragons(store), 0);
+  client.socket.resetAndDestroy();
+  await until(async () => (await countDragons(store)) === 1);
+  assert.deepEqual(toldOf(store, 'delay'), [0]);
+});
+
+test('a body that breaks off during a delay is told once', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: longMs }]);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'POST', '/categories', dragons).slice(0, -3));
+  await until(async () => (await performedOf(store, id))[0] === 1);
+  client.socket.resetAndDestroy();
+  await until(() => toldOf(store, 'delay').length > 0);
+  assert.deepEqual(toldOf(store, 'delay'), [0]);
+  assert.equal(await countDragons(store), 0);
+});
+
+test('a client that leaves within a slow answer is told once', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, [{ fault: 'slow', bytesPerSecond: 1 }]);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'GET', '/pets'));
+  await until(() => ok.test(client.text));
+  client.socket.resetAndDestroy();
+  await until(() => toldOf(store, 'slow').length > 0);
+  assert.deepEqual(toldOf(store, 'slow'), [0]);
+  assert.equal((await store.call('GET', '/pets')).status, 200);
+});
+
+test(`a key has ${maxHeldBack} requests held back at once, and one more lets the oldest go on`, async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [
+    { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
+  ]);
+  const clients = Array.from({ length: maxHeldBack + 50 }, () => openRaw(t, store));
+  for (const client of clients) client.send(rawRequest(store, 'GET', '/pets/1'));
+  await until(async () => (await performedOf(store, id))[0] === clients.length);
+  const answered = () => clients.filter(({ text }) => ok.test(text)).length;
+  await until(() => answered() === 50);
+  await sleep(50);
+  assert.equal(answered(), 50);
+  const closed = store.app.close();
+  await until(() => answered() === clients.length);
+  for (const { socket } of clients) socket.destroy();
+  await closed;
+});
+
+test('a service that is told to stop answers what it holds back, and stops', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  const { headers, payload } = requestOf(
+    {
+      body: {
+        faults: [
+          { fault: 'delay', operation: 'getPet', delayMs: longMs },
+          { fault: 'slow', operation: 'listPets', bytesPerSecond: 1 },
+        ],
+      },
+    },
+    key,
+  );
+  const begun = await fetch(`${service.origin}/lab/rehearsals`, {
+    method: 'POST',
+    headers,
+    body: payload as string,
+  });
+  assert.equal(begun.status, 201, await begun.text());
+  const { port } = new URL(service.origin);
+  const at = { app: { server: { address: () => ({ port: Number(port) }) } } } as never;
+  const [delayed, slow] = [openRaw(t, at), openRaw(t, at)];
+  delayed.send(rawRequest({ key }, 'GET', '/pets/1'));
+  slow.send(rawRequest({ key }, 'GET', '/pets'));
+  await until(() => ok.test(slow.text));
+  const startMs = performance.now();
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+  assert.ok(performance.now() - startMs < soonMs);
+  for (const { text } of [delayed, slow]) {
+    assert.match(text, ok);
+    const { announced, body } = partsOf(text);
+    assert.equal(body.length, announced);
+  }
+});
+
+for (const [fault, answersOf] of [
+  ['reset', (place: number) => place],
+  ['lost-answer', (place: number) => place],
+  ['truncated', (place: number) => place + 1],
+  ['slow', () => maxUnread],
+  // The connection never stands idle.
+  ['stale-connection', () => maxUnread],
+] as const) {
+  test(`${fault} of one of many requests that are sent together ends their connection at most`, async (t) => {
+    const store = await startListening(t);
+    const get = rawRequest(store, 'GET', '/pets/1');
+    const parameters = fault === 'slow' && { bytesPerSecond: 1_000_000 };
+    for (const place of [0, 1, 2]) {
+      await rehearse(store, [{ fault, operation: 'listPets', ...parameters }]);
+      const client = openRaw(t, store);
+      const list = rawRequest(store, 'GET', '/pets');
+      client.send([...Array(place).fill(get), list, ...Array(40).fill(get)].join(''));
+      await client.ended();
+      const answers = client.text.split(/(?<=.)(?=HTTP\/1\.1 )/s).filter((text) => text !== '');
+      // What was answered before may be lost with the connection.
+      const atMost = answersOf(place);
+      assert.ok(answers.length <= atMost, `${answers.length} answers`);
+      if (!['reset', 'lost-answer'].includes(fault)) assert.equal(answers.length, atMost);
+      const isWhole = answers.map(partsOf).map(({ announced, body }) => announced === body.length);
+      assert.equal(isWhole.indexOf(false), fault === 'truncated' ? place : -1);
+    }
+    assert.equal((await store.call('GET', '/pets/1')).status, 200);
+  });
+}
+
+test('200 connections that are cut off from both sides at random end nothing but themselves', async (t) => {
+  const store = await startListening(t, { timeLimits: { lingerMs: 50 } });
+  const random = randomFrom(20_261_122);
+  const faults = ['reset', 'lost-answer', 'truncated', 'stale-connection', 'slow', 'delay'];
+  const keys = await Promise.all(
+    faults.map(async (fault) => {
+      const { key } = await store.addKey('enterprise', ample);
+      const parameters = {
+        ...(fault === 'slow' && { bytesPerSecond: 2_000 }),
+        ...(fault === 'delay' && { delayMs: 20 }),
+      };
+      await rehearse(store, [{ fault, times: 10_000, ...parameters }], { key });
+      return key;
+    }),
+  );
+  const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
+  let left = 200;
+  const client = async () => {
+    while (left-- > 0) {
+      const key = pick(keys, random);
+      const request = pick(
+        [
+          rawRequest({ key }, 'GET', '/pets'),
+          rawRequest({ key }, 'POST', '/categories', dragons),
+          rawRequest({ key }, 'DELETE', '/pets/9'),
+          rawRequest({ key }, 'GET', '/store/events/stream'),
+          rawRequest({ key }, 'GET', '/pets/999'),
+        ],
+        random,
+      );
+      const raw = openRaw(t, store);
+      const text = request.repeat(1 + random(3));
+      const heard = new Promise((resolve) => raw.socket.once('data', resolve).once('close', resolve));
+      raw.send(request);
+      if (random(2) === 0) await heard;
+      raw.send(random(4) === 0 ? text.slice(0, -random(40)) : text);
+      await sleep(random(30));
+      if (random(2) === 0) raw.socket.resetAndDestroy();
+      else raw.socket.destroy();
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, client));
+  await until(async () => (await connectionsOf(store)) === 0);
+  await until(() => process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length <= before);
+  assert.equal((await store.call('GET', '/pets')).status, 200);
+  for (const fault of faults) assert.ok(toldOf(store, fault).length > 0, fault);
+  const ids = store.log
+    .map((line) => JSON.parse(line))
+    .filter(({ faults }) => faults)
+    .map(({ reqId }) => reqId);
+  assert.equal(new Set(ids).size, ids.length, 'each is told once');
+  assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
+});
