@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { performedOf, rehearse } from './support/lab.ts';
+import { needsNginx, startNginx } from './support/nginx.ts';
+import { type Petstore, startPetstore } from './support/petstore.ts';
+import { toldOf } from './support/wire.ts';
+
+const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection'];
+/** What nginx says of a request whose service is not named. */
+const tells = 'proxy_set_header X-Forwarded-For $remote_addr;';
+
+/** nginx before a service, and how to ask through it: the status, or why there is no answer. */
+async function start(t: TestContext, changes: Record<string, string> = {}) {
+  const store = await startPetstore(t, { trustProxy: ['loopback'] });
+  const instance = Number(new URL(await store.listen()).port);
+  const port = await startNginx(t, [instance, instance, instance], changes);
+  const ask = async (method: string) => {
+    const headers = { 'x-api-key': store.key, 'content-type': 'application/json', connection: 'close' };
+    const body = method === 'POST' ? '{"name":"Dragons"}' : null;
+    try {
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, { method, headers, body });
+      await answer.text();
+      return answer.status;
+    } catch (error) {
+      return ((error as Error).cause as NodeJS.ErrnoException).code;
+    }
+  };
+  return { store, ask };
+}
+
+/** What comes of a request of each method while a fault is rehearsed. */
+async function outcomes(store: Petstore, ask: (method: string) => Promise<unknown>, fault: string) {
+  const seen = [];
+  for (const method of ['GET', 'POST']) {
+    await rehearse(store, [{ fault }]);
+    seen.push(await ask(method));
+  }
+  return seen;
+}
+
+describe('behind a load balancer', { ...needsNginx, concurrency: true }, () => {
+  test('no connection is cut off, so that it takes no instance for broken', async (t) => {
+    const { store, ask } = await start(t);
+    const { id } = await rehearse(
+      store,
+      cuts.map((fault) => ({ fault, times: 1_000 })),
+    );
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => ask('GET')));
+    assert.deepEqual([...new Set(statuses)], [200]);
+    assert.deepEqual(await performedOf(store, id), [0, 0, 0, 0]);
+  });
+
+  test('answers come slow and late', async (t) => {
+    const { store, ask } = await start(t);
+    for (const [fault, parameters] of [
+      ['slow', { bytesPerSecond: 5_000 }],
+      ['delay', { delayMs: 100 }],
+    ] as const) {
+      await rehearse(store, [{ fault, ...parameters }]);
+      const startMs = performance.now();
+      assert.equal(await ask('GET'), 200);
+      assert.ok(performance.now() - startMs >= 80, fault);
+    }
+  });
+
+  test('that does not tell so, clients see what it makes of a cut, and the next request is served', async (t) => {
+    const { store, ask } = await start(t, { [tells]: '' });
+    // It sends a GET again, to the next instance, and says 503 for a POST.
+    assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);
+    assert.deepEqual(await outcomes(store, ask, 'lost-answer'), [200, 503]);
+    const tooShort = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+    assert.deepEqual(await outcomes(store, ask, 'truncated'), [tooShort, tooShort]);
+    assert.equal(await ask('POST'), 201);
+    for (const fault of cuts.slice(0, 3)) assert.equal(toldOf(store, fault).length, 2);
+  });
+});
