@@ -139,6 +139,28 @@ for (const [fault, answersOf] of [
   });
 }
 
+for (const fault of ['reset', 'lost-answer', 'truncated', 'slow', 'delay'])
+  test(`${fault} is told once for each time it is performed, whenever its client leaves`, async (t) => {
+    const store = await startListening(t);
+    const parameters = fault === 'slow' ? { bytesPerSecond: 20_000 } : fault === 'delay' && { delayMs: 5 };
+    const { id } = await rehearse(store, [{ fault, times: 1_000, ...parameters }]);
+    const random = randomFrom(1);
+    const texts = [rawRequest(store, 'GET', '/pets'), rawRequest(store, 'POST', '/categories', dragons)];
+    const leave = async () => {
+      const { socket } = openRaw(t, store);
+      socket.write(pick(texts, random));
+      await sleep(random(40));
+      socket.resetAndDestroy();
+    };
+    await Promise.all(Array.from({ length: 60 }, leave));
+    await until(async () => (await connectionsOf(store)) === 0);
+    const total = async () => (await performedOf(store, id))[0];
+    await until(async () => toldOf(store, fault).length === (await total()), 2_000);
+    await sleep(50);
+    assert.equal(toldOf(store, fault).length, await total());
+    assert.notEqual(await total(), 0);
+  });
+
 test('200 connections that are cut off from both sides at random end nothing but themselves', async (t) => {
   const store = await startListening(t, { timeLimits: { lingerMs: 50 } });
   const random = randomFrom(20_261_122);

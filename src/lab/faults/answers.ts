@@ -26,7 +26,7 @@ export function insteadOfEnd(
  * Calls `tell` if the client leaves before its answer is sent: the framework tells of sent answers alone. Returns a function that ends
  * this.
  */
-export function watchLeaving({ raw: response }: FastifyReply, tell: () => void): () => void {
+export function watchLeaving({ raw: response, request }: FastifyReply, tell: () => void): () => void {
   const stop = () => {
     response.off('finish', stop);
     response.off('close', left);
@@ -35,6 +35,7 @@ export function watchLeaving({ raw: response }: FastifyReply, tell: () => void):
     stop();
     tell();
   };
-  response.once('finish', stop).once('close', left);
+  if (request.raw.socket.destroyed) tell();
+  else response.once('finish', stop).once('close', left);
   return stop;
 }
