@@ -35,6 +35,9 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
+/** What a message says. One that names ids gets what shows each of them. */
+type Message = string | ((id: (id: unknown) => string) => string);
+
 /**
  * An error that is sent to the caller. Its code decides the status. What looks like a key is removed from its message.
  * Its `cause` is only logged.
@@ -42,11 +45,25 @@ export type ErrorCode = keyof typeof errorCodes;
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Fields;
+  readonly #says: Message;
 
-  constructor(code: ErrorCode, message: string, headers: Fields = {}, options?: ErrorOptions) {
-    super(withoutKeys(message), options);
+  constructor(code: ErrorCode, says: Message, headers: Fields = {}, options?: ErrorOptions) {
+    super(withoutKeys(typeof says === 'string' ? says : says(String)), options);
     this.code = code;
     this.headers = headers;
+    this.#says = says;
+  }
+
+  /** The same error with its ids as `show` writes them; itself if its message names none. */
+  withIds(show: (id: string) => string): ApiError {
+    const says = this.#says;
+    if (typeof says === 'string') return this;
+    return new ApiError(
+      this.code,
+      says((id) => show(String(id))),
+      this.headers,
+      { cause: this.cause },
+    );
   }
 
   get status(): number {

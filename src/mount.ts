@@ -92,9 +92,10 @@ function answerHandler(
     if (rehearsed?.prepare) await rehearsed.prepare(input);
     const run = rehearsed?.handle?.(operation.handle) ?? operation.handle;
     const handle: Handle = async (sql) => toAnswer(operation, input, seen, await run(sql, input));
-    const answer = await perform(handle, services, seen);
+    const success = await perform(handle, services, seen);
     if (method !== 'GET') services.changes.tell(input.workspaceId);
     if (operation.bindsKey) await services.keyChanged(input.keyId);
+    const answer = rehearsed?.represent?.(success) ?? success;
     const { headers } = answer;
     const { ifNoneMatch } = preconditions;
     const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.ETag as string);
@@ -117,7 +118,8 @@ function streamHandler(
     const input = { ...readInput(seen, none), lastEventId: lastEventIdOf(seen) };
     if (rehearsed?.prepare) await rehearsed.prepare(input);
     const start = (await operation.handle(services.db.read, input)) as StreamStart;
-    const head = { status: 200, headers: { 'Last-Event-ID': String(start.after) } };
+    const success = { status: 200, headers: { 'Last-Event-ID': String(start.after) } };
+    const head = rehearsed?.represent?.(success) ?? success;
     const { headers } = rehearsed?.answer ? await rehearsed.answer(head) : head;
     const begin = () => writeHead(request, reply, headers);
     await services.streams.serve(request, reply, start, begin);

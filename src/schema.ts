@@ -1,4 +1,4 @@
-import Type, { type TProperties } from 'typebox';
+import Type, { type TProperties, type TSchema } from 'typebox';
 import Format from 'typebox/format';
 import { toUtc } from './instant.ts';
 
@@ -7,9 +7,17 @@ Format.Set('date-time', (text) => toUtc(text) !== undefined);
 
 export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
 
+const identifies = Symbol('identifies');
+
+/** Marks the schema of an integer that identifies something, and is no quantity. Nothing shows the mark. */
+export const identifying = { [identifies]: true };
+
+/** Whether a schema is that of an id, or of a position in a history. */
+export const isId = (schema: TSchema) => identifies in schema;
+
 /** A 64-bit integer identifier. Existing ids are small enough to be exact as JSON numbers. */
 export const Id = (description: string, options: { readOnly?: true } = {}) =>
-  Type.Integer({ format: 'int64', description, examples: [1], ...options });
+  Type.Integer({ format: 'int64', description, examples: [1], ...identifying, ...options });
 
 /** U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. */
 const anyText = '^[^\\u0000]*$';

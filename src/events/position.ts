@@ -7,12 +7,16 @@ import type { Extent } from '../history/store.ts';
  */
 export function assertPosition(after: number, { first, last }: Extent, baseUrl: string): void {
   if (after > last) {
-    throw new ApiError('invalid_request', `There is no event ${after} yet; the last one is ${last}.`);
+    throw new ApiError(
+      'invalid_request',
+      (shown) => `There is no event ${shown(after)} yet; the last one is ${shown(last)}.`,
+    );
   }
   if (after < first - 1) {
     throw new ApiError(
       'events_expired',
-      `The events after ${after} are no longer kept; the oldest is ${first}. Read the lists anew, and then the events after ${first - 1}.`,
+      (shown) =>
+        `The events after ${shown(after)} are no longer kept; the oldest is ${shown(first)}. Read the lists anew, and then the events after ${shown(first - 1)}.`,
       { Link: `<${baseUrl}/store/events>; rel="first"` },
     );
   }

@@ -19,6 +19,7 @@ const endWithinMs = 500;
 export class EventStream {
   readonly #watch: Watch;
   readonly #response: ServerResponse;
+  readonly #shown: ((text: string) => string) | undefined;
   readonly #types: ReadonlySet<string> | undefined;
   readonly #endsAtMs: number;
   #after: number;
@@ -30,18 +31,21 @@ export class EventStream {
   #isOver = false;
   #goOn = () => {};
 
+  /** `shown` writes its pieces otherwise for this reader. */
   constructor(
     hub: Hub,
     response: ServerResponse,
     workspaceId: number,
     { after, types }: StreamStart,
     nowMs: number,
+    shown?: (text: string) => string,
   ) {
     this.#watch = hub.watch(workspaceId, () => {
       this.#isWoken = true;
       this.#goOn();
     });
     this.#response = response;
+    this.#shown = shown;
     this.#types = types && new Set(types);
     this.#after = after;
     this.#beatAtMs = nowMs;
@@ -115,7 +119,7 @@ export class EventStream {
     // The connection may be closing.
     if (this.#isOver || this.#response.destroyed) return;
     this.#untaken++;
-    this.#response.write(text, () => {
+    this.#response.write(this.#shown?.(String(text)) ?? text, () => {
       this.#untaken--;
       this.#goOn();
     });

@@ -93,7 +93,14 @@ export class Streams {
       }
       const { ip } = request;
       response.once('close', () => response.writableFinished || left(request, reply, ip));
-      const stream = new EventStream(this.#hub, response, workspaceId, start, stopwatch());
+      const stream = new EventStream(
+        this.#hub,
+        response,
+        workspaceId,
+        start,
+        stopwatch(),
+        request.rehearsed?.streamed,
+      );
       this.#open.set(row.id, stream);
       await stream.run();
     } finally {

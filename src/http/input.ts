@@ -11,7 +11,7 @@ import { parseJson } from './json.ts';
 import { quote } from './quote.ts';
 
 /** How many parameters a query may have. A list of ids takes 100. */
-const maxParameters = 200;
+export const maxParameters = 200;
 
 /** How many unknown parameters a message names, since a query may hold thousands. */
 const maxNamed = 10;

@@ -58,8 +58,8 @@ function keepExact(key: string, value: unknown, context: { source?: string }): u
   return integer === undefined ? Number.NaN : (toInt64(integer) ?? value);
 }
 
-/** The digits of a JSON number that is an integer, as 1500 of `1.5e3`; undefined for a fraction. */
-function integerOf(source: string): string | undefined {
+/** The digits of a JSON number that is an integer, as 1500 of `1.5e3`; undefined for a fraction. It must not be far beyond 64 bits. */
+export function integerOf(source: string): string | undefined {
   const parts = /^(-?)(\d+)\.?(\d*)[eE]?(.*)$/.exec(source) as string[];
   const [, sign, whole, fraction, exponent] = parts as [string, string, string, string, string];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');

@@ -127,14 +127,14 @@ async function takeUnits(
   if (pet.stock < units) {
     throw new ApiError(
       'insufficient_stock',
-      `Pet ${petId} has ${pet.stock} in stock, which is less than ${units}.`,
+      (shown) => `Pet ${shown(petId)} has ${pet.stock} in stock, which is less than ${units}.`,
     );
   }
   return { pet, stock: pet.stock - units };
 }
 
 function assertOpen({ id, complete }: StoredOrder): void {
-  if (complete) throw new ApiError('order_complete', `Order ${id} is complete and closed.`);
+  if (complete) throw new ApiError('order_complete', (shown) => `Order ${shown(id)} is complete and closed.`);
 }
 
 /** An update that changes nothing locks the row until the transaction ends, on both engines. */

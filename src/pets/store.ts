@@ -88,7 +88,8 @@ export async function deletePet(
   if (order) {
     throw new ApiError(
       'conflict',
-      `Order ${order[0]} is open and holds units of pet ${id}. Complete or cancel it first.`,
+      (shown) =>
+        `Order ${shown(order[0])} is open and holds units of pet ${shown(id)}. Complete or cancel it first.`,
     );
   }
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
