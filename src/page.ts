@@ -19,9 +19,17 @@ export interface Page<Item> {
 export const defaultLimit = 20;
 export const maxLimit = 100;
 
-/** An opaque cursor after `id` in the list of one operation. */
-export const writeCursor = (operationId: string, id: number) =>
+/** An opaque cursor after `id` in the list of one operation. 0 is before the first. */
+export const writeCursor = (operationId: string, id: number | string) =>
   Buffer.from(`${operationId}:${id}`).toString('base64url');
+
+/** What stands for the id in a cursor of this operation, or undefined if it is not one. */
+export function positionIn(operationId: string, cursor: string): string | undefined {
+  const position = Buffer.from(cursor, 'base64url')
+    .toString()
+    .slice(operationId.length + 1);
+  return writeCursor(operationId, position) === cursor ? position : undefined;
+}
 
 /** What the operation of a list takes beside its filters. */
 export const pageQueryOf = (operationId: string) => ({
@@ -54,10 +62,7 @@ export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => I
 
 /** The id in a cursor of this operation, or undefined if it is not one. */
 export function readCursor(operationId: string, cursor: string): number | undefined {
-  const id = Number(
-    Buffer.from(cursor, 'base64url')
-      .toString()
-      .slice(operationId.length + 1),
-  );
-  return Number.isSafeInteger(id) && id > 0 && writeCursor(operationId, id) === cursor ? id : undefined;
+  const position = positionIn(operationId, cursor);
+  const id = Number(position);
+  return Number.isSafeInteger(id) && id >= 0 && String(id) === position ? id : undefined;
 }

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts';
 import { extentOf, findEvent, readEvents } from '../history/store.ts';
 import { type EventType, KnownEventType } from '../history/types.ts';
 import { operation, page, resource, stream } from '../operation.ts';
+import { identifying } from '../schema.ts';
 import { assertPosition } from './position.ts';
 import { Event, Events, eventId } from './schema.ts';
 
@@ -18,7 +19,7 @@ data: {"id":41,"type":"category.created","timestamp":"2026-01-31T12:00:00.000Z",
 `;
 
 const position = (description: string) =>
-  Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description, examples: [0] }));
+  Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description, examples: [0], ...identifying }));
 
 const ofTypes = (description: string, example: EventType[]) =>
   Type.Optional(Type.Array(KnownEventType, { maxItems: 100, description, examples: [example] }));
@@ -53,7 +54,7 @@ export const eventOperations = [
       const { events, ...extent } = await readEvents(sql, workspaceId, range);
       if (asked !== undefined) assertPosition(after, extent, baseUrl);
       const items = events.slice(0, limit);
-      const lookedAt = events.length > limit ? (items.at(-1)?.id as number) : Math.min(upTo, extent.last);
+      const lookedAt = events.length > limit ? (items.at(-1)?.id ?? after) : Math.min(upTo, extent.last);
       return {
         items: items.map(({ json }): Event => JSON.parse(json)),
         ...(lookedAt < extent.last && { next: lookedAt }),

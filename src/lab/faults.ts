@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts';
 import { lostAnswer, reset, staleConnection, truncated } from './faults/cuts.ts';
+import { emptyPage, smallPages } from './faults/pages.ts';
 import {
   banned,
   internalError,
@@ -26,6 +27,8 @@ export const faults: readonly Fault[] = [
   staleConnection,
   slow,
   delay,
+  smallPages,
+  emptyPage,
 ];
 
 export const faultNames = faults.map(({ name }) => name);
