@@ -49,7 +49,10 @@ export const categoryOperations = [
     body: NewCategory,
     success: resource(Category, 'The category as it is now.'),
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
-      store.replaceCategory(sql, workspaceId, params.categoryId, body, assertMayChange),
+      store.changeCategory(sql, workspaceId, params.categoryId, (current) => {
+        assertMayChange(current);
+        return body;
+      }),
   }),
 
   operation({

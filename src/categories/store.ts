@@ -43,18 +43,17 @@ export async function createCategory(
   return created;
 }
 
-/** Replaces a category if `check` accepts the present one. */
-export async function replaceCategory(
+/** Replaces a category by the result of `change`. The row is locked first, so that no other change comes in between. */
+export async function changeCategory(
   sql: Transaction,
   workspaceId: number,
   id: number,
-  category: NewCategory,
-  check: (current: Category) => void,
+  change: (current: Category) => NewCategory,
 ): Promise<Category> {
   const before = await lockCategory(sql, workspaceId, id);
-  check(before);
+  const { name, description = null } = change(before);
   const [row] = await sql`
-    update categories set name = ${category.name}, description = ${category.description ?? null}
+    update categories set name = ${name}, description = ${description}
     where workspace_id = ${workspaceId} and id = ${id} returning id, name, description`;
   const after = toCategory(row as Row);
   recordUpdate(sql, workspaceId, 'category.updated', before, after);
@@ -73,7 +72,10 @@ export async function deleteCategory(
   const [pet] = await sql`
     select id from pets where workspace_id = ${workspaceId} and category_id = ${id} limit 1`;
   if (pet)
-    throw new ApiError('conflict', `Pet ${pet[0]} belongs to this category. Move or remove its pets first.`);
+    throw new ApiError(
+      'conflict',
+      (shown) => `Pet ${shown(pet[0])} belongs to this category. Move or remove its pets first.`,
+    );
   await sql`delete from categories where workspace_id = ${workspaceId} and id = ${id}`;
   record(sql, workspaceId, 'category.deleted', category);
 }

@@ -95,7 +95,7 @@ export async function seedWorkspace(transaction: Transaction, workspaceId: numbe
         categoryId: category.id,
         ...(status && { status }),
       });
-      if (stock !== 1) await updateInventory(sql, workspaceId, pet.id, stock, () => {});
+      if (stock !== 1) await updateInventory(sql, workspaceId, pet.id, () => stock);
     }
   }
   for (const order of orders) await placeOrder(sql, workspaceId, order);

@@ -43,6 +43,9 @@ export const inventoryOperations = [
     body: InventoryUpdate,
     success: resource(InventoryItem, 'The inventory entry as it is now.'),
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
-      store.updateInventory(sql, workspaceId, params.petId, body.quantity, assertMayChange),
+      store.updateInventory(sql, workspaceId, params.petId, (current) => {
+        assertMayChange(current);
+        return body.quantity;
+      }),
   }),
 ];

@@ -31,17 +31,15 @@ export async function getInventory(sql: Sql, workspaceId: number, petId: number)
   return toInventoryItem(row ?? noSuchItem());
 }
 
-/** Sets the stock of a pet if `check` accepts the present entry; the status follows by the rule. */
+/** Sets the stock of a pet to the result of `change`; the status follows by the rule. */
 export async function updateInventory(
   sql: Transaction,
   workspaceId: number,
   petId: number,
-  quantity: number,
-  check: (current: InventoryItem) => void,
+  change: (current: InventoryItem) => number,
 ): Promise<InventoryItem> {
   const before = (await lockPetRow(sql, workspaceId, petId)) ?? noSuchItem();
-  check(itemOf(before));
-  return settleStock(sql, workspaceId, before, quantity);
+  return settleStock(sql, workspaceId, before, change(itemOf(before)));
 }
 
 /**
@@ -58,7 +56,7 @@ export async function settleStock(
   if (stock > maxInt32) {
     throw new ApiError(
       'conflict',
-      `The units cannot return: the stock of pet ${petId} would exceed ${maxInt32}.`,
+      (shown) => `The units cannot return: the stock of pet ${shown(petId)} would exceed ${maxInt32}.`,
     );
   }
   const openOrders = await sql`

@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts';
 import { lostAnswer, reset, staleConnection, truncated } from './faults/cuts.ts';
+import { conflict } from './faults/other-writer.ts';
 import { emptyPage, smallPages } from './faults/pages.ts';
 import {
   banned,
@@ -27,6 +28,7 @@ export const faults: readonly Fault[] = [
   staleConnection,
   slow,
   delay,
+  conflict,
   smallPages,
   emptyPage,
 ];
