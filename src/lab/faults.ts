@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts';
 import { lostAnswer, reset, staleConnection, truncated } from './faults/cuts.ts';
+import { largeIds } from './faults/large-ids.ts';
 import { conflict } from './faults/other-writer.ts';
 import { emptyPage, smallPages } from './faults/pages.ts';
 import {
@@ -31,6 +32,7 @@ export const faults: readonly Fault[] = [
   conflict,
   smallPages,
   emptyPage,
+  largeIds,
 ];
 
 export const faultNames = faults.map(({ name }) => name);
