@@ -1,6 +1,7 @@
 import type { Fault } from './fault.ts';
 import { lostAnswer, reset, staleConnection, truncated } from './faults/cuts.ts';
 import { largeIds } from './faults/large-ids.ts';
+import { newFields, newStatus } from './faults/later-version.ts';
 import { conflict } from './faults/other-writer.ts';
 import { emptyPage, smallPages } from './faults/pages.ts';
 import {
@@ -33,6 +34,8 @@ export const faults: readonly Fault[] = [
   smallPages,
   emptyPage,
   largeIds,
+  newFields,
+  newStatus,
 ];
 
 export const faultNames = faults.map(({ name }) => name);

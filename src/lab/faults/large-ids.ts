@@ -11,14 +11,14 @@ const end = 2n ** 54n;
 
 /** An id, written as digits, as the client sees it. One that no row can have stays as it is. */
 export function shownId(id: string): string {
-  if (!/^\d{1,16}$/.test(id)) return id;
+  if (!/^(0|[1-9]\d{0,15})$/.test(id)) return id;
   const shown = base + 2n * BigInt(id) + 1n;
   return shown < end ? String(shown) : id;
 }
 
 /** The id that a client means: also a small one, from before the rehearsal. */
 export function meantId(id: string): string {
-  if (!/^\d{17}$/.test(id)) return id;
+  if (!/^1\d{16}$/.test(id)) return id;
   const shown = BigInt(id);
   return shown % 2n === 1n && shown < end ? String((shown - base - 1n) / 2n) : id;
 }
