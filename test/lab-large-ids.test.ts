@@ -365,3 +365,20 @@ test('under large-ids integers that identify nothing stay', async (t) => {
   const shown = await store.call('GET', '/inventory/1');
   assert.deepEqual(exactly(shown.text), { ...body, petId: 10_000_000_000_000_003n });
 });
+
+test('under large-ids the link to a successor has the id that was shown', async (t) => {
+  const dates = { since: '2026-01-01', sunset: '2030-01-01' };
+  const served = operations.map((one) =>
+    one.id === 'getInventory' ? { ...one, deprecated: { ...dates, successor: 'updatePet' } } : one,
+  );
+  const store = await startPetstore(t, { operations: served });
+  await rehearse(store, ['large-ids']);
+  for (const id of ['1', '10000000000000003']) {
+    const answer = await store.app.inject({
+      url: `/v1/inventory/${id}`,
+      headers: { 'x-api-key': store.key },
+    });
+    assert.equal(answer.statusCode, 200, answer.body);
+    assert.match(String(answer.headers.link), /\/pets\/10000000000000003>; rel="successor-version"/);
+  }
+});

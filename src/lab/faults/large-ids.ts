@@ -36,7 +36,7 @@ export const largeIds = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isId),
-  does: 'Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is.',
+  does: 'Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is. Holds for all operations alike.',
   goodClient: 'Keeps ids exact: as 64-bit integers, as text, or by a parser that does not round.',
   bites:
     'Parsers that read numbers as doubles round such ids: a client then asks for another row, or for none.',
