@@ -77,6 +77,8 @@ test('another writer leaves alone what is not there or closed, and keeps to what
   await rehearse(store, [{ fault: 'conflict', times: 9 }]);
   const closed = `/store/orders/${done.body.id}`;
   assert.equal((await store.call('PATCH', closed, { body: { quantity: 2 } })).body.code, 'order_complete');
+  const stale = { body: { quantity: 2 }, headers: { 'if-match': '"none"' } };
+  assert.equal((await store.call('PATCH', closed, stale)).status, 412);
   assert.equal((await store.call('DELETE', '/pets/999')).status, 404);
   assert.equal(await contentOf(store.db.read), before);
 

@@ -318,6 +318,7 @@ test('under large-ids what is malformed gets the refusal that it gets without', 
     assert.ok(usual.status >= 400, `${body}`);
     assert.deepEqual(await refusals(body, key), usual, `${body}`);
   }
+  assertUntouched(await store.call('POST', '/pets', { key, body: `{"name":"A","categoryId":"${id}"}` }));
   for (const path of [
     '/pets/1e16',
     `/pets/${id}.0`,
