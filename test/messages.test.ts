@@ -9,6 +9,8 @@ import { startPetstore } from './support/petstore.ts';
 
 const uuid = '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11';
 
+const closed = { additionalProperties: false };
+
 /** What a schema must be in words, values that fit it and values that do not. */
 const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   [Type.Boolean(), 'true or false', [true], [1]],
@@ -63,6 +65,13 @@ const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   [Type.Array(Id(''), { minItems: 1 }), 'at least 1 value, each a 64-bit integer', [[1]], [[], [1, 2 ** 63]]],
   [Type.Array(Id(''), { maxItems: 2 }), 'at most 2 values, each a 64-bit integer', [[]], [[1, 2, 3]]],
   [Type.Array(Id(''), { minItems: 1, maxItems: 2 }), '1 to 2 values, each a 64-bit integer', [[1]], [[]]],
+  [Type.Array(Type.Object({}, closed)), 'a list of objects', [[], [{}]], [{}, 'x']],
+  [
+    Type.Array(Type.Object({}, closed), { minItems: 1, maxItems: 2 }),
+    '1 to 2 objects',
+    [[{}]],
+    [[], [{}, {}, {}]],
+  ],
 ];
 
 /** An operation of no resource, which takes these. */
@@ -103,6 +112,43 @@ test('a refusal says of every kind of value what it must be, and of no value tha
     const { message } = (await send(words.map(([, , , misfits]) => misfits[n]))).json();
     assert.deepEqual(message.replace(/\.$/, '').split(/\. (?=Body)/), problems);
   }
+});
+
+const Part = Type.Object(
+  { id: Id(''), count: Type.Optional(Type.Integer({ minimum: 1 })), due: Type.Optional(DateTime('', 'x')) },
+  closed,
+);
+
+/** Lists of objects, and what is said of them. */
+const badLists: [parts: unknown[], message: string][] = [
+  [[{ id: 1 }, 7], 'parts[1] must be an object'],
+  [[null], 'parts[0] must be an object'],
+  [[[]], 'parts[0] must be an object'],
+  [[{ id: 1 }, {}, {}], 'parts[1].id must be a 64-bit integer; it is missing'],
+  [[{ id: 2 ** 63 }], 'parts[0].id must be a 64-bit integer'],
+  [
+    [{ id: '1', count: 0 }],
+    'parts[0].id must be a 64-bit integer. Body property parts[0].count must be an integer of at least 1',
+  ],
+  [
+    [{ id: 1, due: '2026-01-31T24:00:00Z' }],
+    'parts[0].due must be an RFC 3339 date-time such as 2026-01-31T12:00:00Z; there is no time 24:00:00',
+  ],
+  [[{ id: 1, more: 1, most: 1 }], 'parts[0] must not have "more"; it takes id, count, due'],
+  [[JSON.parse('{"id": 1, "__proto__": 1}')], 'parts[0] must not have "__proto__"; it takes id, count, due'],
+];
+
+test('a refusal says what is wrong with the first object of a list that does not fit', async (t) => {
+  const operations = [takes({ parts: Type.Array(Part, { maxItems: 100 }) })];
+  const { app, key } = await startPetstore(t, { seed: false, operations });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const send = (parts: unknown[]) =>
+    app.inject({ method: 'POST', url: '/v1/made-up', headers, payload: JSON.stringify({ parts }) });
+  for (const [parts, problem] of badLists)
+    assert.equal((await send(parts)).json().message, `Body property ${problem}.`);
+  const hundred = Array.from({ length: 100 }, () => ({ id: 1, count: 1, due: '2026-01-31T12:00:00Z' }));
+  assert.equal((await send(hundred)).statusCode, 204);
+  assert.match((await send([...hundred, {}])).json().message, /parts must be at most 100 objects/);
 });
 
 /** Texts that are no date-time, each with what the message says besides. */
@@ -173,7 +219,27 @@ const wordless: [string, TSchema, RegExp][] = [
   ['no type', Type.Any(), /the type undefined; add/],
   ['a union', Type.Union([Type.String(), Type.Boolean()]), /anyOf other than with null; add/],
   ['an enumeration without a type', Type.Enum([1, 2]), /an enum needs a type/],
-  ['items', Type.Array(Type.Object({})), /the type object; add/],
+  ['items', Type.Array(Type.Array(Type.Object({}, closed))), /the type object; add/],
+  [
+    'a list',
+    Type.Array(Type.Object({}, closed), { uniqueItems: true }),
+    /uniqueItems of a list of objects; add/,
+  ],
+  [
+    'objects',
+    Type.Array(Type.Object({}, { ...closed, minProperties: 1 })),
+    /minProperties of an object; add/,
+  ],
+  [
+    'objects that take anything',
+    Type.Array(Type.Object({})),
+    /objects of a list take declared properties only/,
+  ],
+  [
+    'a property of objects',
+    Type.Array(Type.Object({ at: Type.Optional(Type.String({ format: 'email' })) }, closed)),
+    /^Body property born\[\]\.at: .*the format email of string; add/,
+  ],
 ];
 
 for (const [what, schema, reason] of wordless) {
@@ -182,7 +248,7 @@ for (const [what, schema, reason] of wordless) {
     await assert.rejects(
       async () => app.ready(),
       (error: Error) => {
-        assert.match(error.message, /^Body property born: /);
+        assert.match(error.message, /^Body property born(\[\]\.at)?: /);
         assert.match(error.message, reason);
         return true;
       },

@@ -1,8 +1,6 @@
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/schema';
 import { instantProblem } from '../instant.ts';
 import { maxInt32, minInt32, patternWords } from '../schema.ts';
-import { quote } from './quote.ts';
 
 /** The keywords that have words. */
 interface Keywords {
@@ -11,9 +9,7 @@ interface Keywords {
   const: unknown;
   enum: readonly unknown[];
   items: TSchema;
-  properties: Record<string, TSchema>;
-  required: readonly string[];
-  additionalProperties: boolean;
+  additionalProperties?: unknown;
   format?: string;
   pattern?: string;
   minimum?: number;
@@ -44,7 +40,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   number: { tells: ['type', 'format', 'minimum', 'maximum'], words: number },
   string: { tells: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
   array: { tells: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
-  object: { tells: ['type', 'properties', 'required', 'additionalProperties'], words: () => 'an object' },
 };
 
 /** Formats of text that are checked, each in words with an example. */
@@ -62,32 +57,10 @@ const rulesOf: Readonly<Record<string, (text: string) => string | undefined>> = 
 
 /** The rule that a value breaks, to follow what it must be in a message. Undefined where that says enough. */
 export function brokenRule(schema: TSchema, value: unknown): string | undefined {
-  const { anyOf, format = '', items } = schema as Partial<Keywords>;
+  const { anyOf, format = '' } = schema as Partial<Keywords>;
   if (anyOf) return brokenRule(anyOf[0] as TSchema, value);
-  if (items && Array.isArray(value)) return brokenItem(items, value);
   return typeof value === 'string' ? rulesOf[format]?.(value) : undefined;
 }
-
-/** What is wrong with the first object of a list that does not fit. */
-function brokenItem(items: TSchema, values: readonly unknown[]): string | undefined {
-  const { properties, required = [], additionalProperties } = items as Partial<Keywords>;
-  if (!properties) return undefined;
-  for (const [index, value] of values.entries()) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return `[${index}] is not an object`;
-    for (const name of required) if (!Object.hasOwn(value, name)) return `[${index}].${name} is missing`;
-    for (const [name, part] of Object.entries(value)) {
-      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (schema && !fits(schema, part)) return `[${index}].${name} must be ${expectation(schema)}`;
-      if (!schema && additionalProperties === false)
-        return `[${index}].${quote(name)} is none of ${Object.keys(properties).join(', ')}`;
-    }
-  }
-  return undefined;
-}
-
-/** Whether a value fits a schema, when messages are made. */
-const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value);
 
 /**
  * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a
@@ -99,11 +72,24 @@ export function expectation(schema: TSchema): string {
   const name = ['anyOf', 'const', 'enum'].find((keyword) => keyword in keywords) ?? String(keywords.type);
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (!kind) throw noWords(`the type ${name}`);
-  for (const keyword of Object.keys(keywords)) {
-    const isTold = annotations.includes(keyword) || kind.tells.some((told) => told === keyword);
-    if (!isTold) throw noWords(`${keyword} of ${name}`);
-  }
+  assertTold(schema, kind.tells, name);
   return kind.words(keywords);
+}
+
+/** What a list of objects must be, in the same way. What is wrong with one of its objects has messages of its own. */
+export function expectationOfObjects(schema: TSchema): string {
+  const { items, minItems, maxItems } = schema as unknown as Keywords;
+  assertTold(schema, ['type', 'items', 'minItems', 'maxItems'], 'a list of objects');
+  assertTold(items, ['type', 'properties', 'required', 'additionalProperties'], 'an object');
+  if ((items as Partial<Keywords>).additionalProperties !== false)
+    throw new Error('objects of a list take declared properties only; say so by additionalProperties');
+  return amount(minItems, maxItems, 'object') || 'a list of objects';
+}
+
+/** Throws for the first keyword that would refuse values without being among those that messages tell. */
+function assertTold(schema: TSchema, told: readonly string[], what: string): void {
+  const other = Object.keys(schema).find((keyword) => ![...annotations, ...told].includes(keyword));
+  if (other !== undefined) throw noWords(`${other} of ${what}`);
 }
 
 const noWords = (what: string, where = 'src/http/expectation.ts') =>

@@ -1,22 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { Compile } from 'typebox/schema';
 import { ApiError } from '../errors.ts';
 import { defaultLimit, type PageRequest, readCursor } from '../page.ts';
-import { isInt32, isInt64, toInt64 } from '../schema.ts';
-import { brokenRule, expectation } from './expectation.ts';
+import { toInt64 } from '../schema.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
 import { quote } from './quote.ts';
+import { objectReader, type Values } from './values.ts';
 
 /** How many parameters a query may have. A list of ids takes 100. */
 export const maxParameters = 200;
 
 /** How many unknown parameters a message names, since a query may hold thousands. */
 const maxNamed = 10;
-
-type Values = Record<string, unknown>;
 
 /** The parts of a request that schemas describe, as valid values. */
 export interface RequestValues {
@@ -39,9 +36,9 @@ export interface InputSpec {
  * undeclared properties of the body, and throws one `invalid_request` that names everything that is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
-  const readParams = objectReader(spec.params, 'Path parameter');
-  const readQuery = objectReader(spec.query, 'Query parameter');
-  const readBody = spec.body && objectReader(spec.body, 'Body property');
+  const readParams = objectReader(spec.params, 'Path parameter ');
+  const readQuery = objectReader(spec.query, 'Query parameter ');
+  const readBody = spec.body && objectReader(spec.body, 'Body property ');
 
   return (request) => {
     const problems: string[] = [];
@@ -63,63 +60,6 @@ function readPage(cursorOf: string | undefined, query: Values, problems: string[
   if (after === undefined)
     problems.push('Query parameter cursor must come from the Link header of a page of this list');
   return { after: after ?? 0, limit };
-}
-
-/** Takes the declared properties out of an object and notes a problem for each that does not fit its schema. */
-function objectReader(properties: TProperties, kind: string) {
-  const fields = Object.entries(properties)
-    .filter(([, schema]) => !(schema as { readOnly?: boolean }).readOnly)
-    .map(([name, schema]) => ({
-      name,
-      isRequired: !Type.IsOptional(schema),
-      fits: checker(schema),
-      ruleOf: (value: unknown) => brokenRule(schema, value),
-      mustBe: mustBe(`${kind} ${name}`, schema),
-    }));
-  return (source: Values, problems: string[]): Values => {
-    const values: Values = {};
-    for (const { name, isRequired, fits, ruleOf, mustBe } of fields) {
-      const value = Object.hasOwn(source, name) ? source[name] : undefined;
-      if (value === undefined) {
-        if (isRequired) problems.push(`${mustBe}; it is missing`);
-      } else if (fits(value)) values[name] = value;
-      else {
-        const rule = ruleOf(value);
-        problems.push(rule === undefined ? mustBe : `${mustBe}; ${rule}`);
-      }
-    }
-    return values;
-  };
-}
-
-/** The message about a value that does not fit. Throws, and names the value, if there are no words for its schema. */
-function mustBe(subject: string, schema: TSchema): string {
-  try {
-    return `${subject} must be ${expectation(schema)}`;
-  } catch (cause) {
-    throw new Error(`${subject}: ${(cause as Error).message}.`, { cause });
-  }
-}
-
-type Check = (value: unknown) => boolean;
-
-function checker(schema: TSchema): Check {
-  const compiled = Compile(schema);
-  const isWithin = integerCheck(schema);
-  if (!isWithin) return (value) => compiled.Check(value);
-  return (value) => compiled.Check(value) && isWithin(value);
-}
-
-/** Checks the integer formats, which the schema compiler does not, in a value that is valid otherwise. */
-function integerCheck(schema: TSchema): Check | undefined {
-  const { format, anyOf, items } = schema as { format?: string; anyOf?: TSchema[]; items?: TSchema };
-  if (format === 'int32') return (value) => isInt32(value as number);
-  if (format === 'int64') return (value) => isInt64(value as number);
-  const inner = anyOf ? integerCheck(anyOf[0] as TSchema) : items && integerCheck(items);
-  if (!inner) return undefined;
-  return anyOf
-    ? (value) => value === null || inner(value)
-    : (values) => (values as unknown[]).every((value) => inner(value));
 }
 
 /** Converts text from a path or query to the type of its schema. Other text stays text, and fails the check. */
