@@ -81,7 +81,7 @@ function javaScript(request: SampleRequest): string {
     ...(body ? [`    "Content-Type": "${mediaType}",`] : []),
     ...(isCreation ? ['    "Idempotency-Key": crypto.randomUUID(),'] : []),
     '  },',
-    ...(body ? ['  body: JSON.stringify({', ...entries(body, (name) => name, quoted, '    '), '  }),'] : []),
+    ...(body ? ['  body: JSON.stringify({', ...entries(body, inJavaScript, '    '), '  }),'] : []),
     '};',
     '',
     'let response = await fetch(url, options);',
@@ -143,7 +143,7 @@ function python(request: SampleRequest): string {
     ...(body ? [`        "Content-Type": "${mediaType}",`] : []),
     ...(isCreation ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
     '    },',
-    ...(body ? ['    "json": {', ...entries(body, quoted, pythonLiteral, '        '), '    },'] : []),
+    ...(body ? ['    "json": {', ...entries(body, inPython, '        '), '    },'] : []),
     ...(isStream ? ['    "stream": True,', '    "timeout": 5,'] : ['    "timeout": 10,']),
     '}',
     '',
@@ -176,26 +176,52 @@ const pythonReader = [
   '    print("Nothing happened.")',
 ];
 
-/** The properties of an object, a line each. */
-function entries(
-  object: Record<string, Json>,
-  nameOf: (name: string) => string,
-  literalOf: (value: Json) => string,
-  indent: string,
-): string[] {
-  return Object.entries(object).map(([name, value]) => `${indent}${nameOf(name)}: ${literalOf(value)},`);
+/** How a programming language writes values. */
+interface Language {
+  nameOf(name: string): string;
+  scalarOf(value: Json): string;
+  indent: string;
+}
+
+/** The properties of an object, each in lines of its own. */
+const entries = (object: Record<string, Json>, language: Language, indent: string): string[] =>
+  Object.entries(object).map(
+    ([name, value]) => `${indent}${language.nameOf(name)}: ${literal(value, language, indent)},`,
+  );
+
+/** A value of a program, spread over lines where it would be a long one. */
+function literal(value: Json, language: Language, indent: string): string {
+  if (typeof value !== 'object' || value === null) return language.scalarOf(value);
+  const inner = indent + language.indent;
+  const parts = Array.isArray(value)
+    ? value.map((part) => literal(part, language, inner))
+    : Object.entries(value).map(
+        ([name, part]) => `${language.nameOf(name)}: ${literal(part, language, inner)}`,
+      );
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  const line = `${open}${parts.join(', ')}${close}`;
+  if (line.length <= maxLineLength && !line.includes('\n')) return line;
+  return [open, ...parts.map((part) => `${inner}${part},`), indent + close].join('\n');
 }
 
 /** JSON that is as short as it can be, or spread over lines where it would be a long one. */
 function spread(body: Record<string, Json>): string {
   const line = JSON.stringify(body);
-  return line.length > 60 ? JSON.stringify(body, null, 2).replaceAll('\n', '\n  ') : line;
+  return line.length > maxLineLength ? JSON.stringify(body, null, 2).replaceAll('\n', '\n  ') : line;
 }
+
+const maxLineLength = 60;
 
 /** A value as JSON, which is valid JavaScript, and valid Python for a string or a number. */
 const quoted = (value: Json) => JSON.stringify(value);
 
-const pythonLiteral = (value: Json) =>
-  value === true ? 'True' : value === false ? 'False' : value === null ? 'None' : quoted(value);
+const inJavaScript: Language = { nameOf: (name) => name, scalarOf: quoted, indent: '  ' };
+
+const inPython: Language = {
+  nameOf: quoted,
+  scalarOf: (value) =>
+    value === true ? 'True' : value === false ? 'False' : value === null ? 'None' : quoted(value),
+  indent: '    ',
+};
 
 const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
