@@ -30,7 +30,7 @@ import { requestIdOf } from './http/request-id.ts';
 import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
 import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier, trustMs } from './keys/identify.ts';
-import { aboutLab } from './lab/description.ts';
+import { describeLab, labUrlOf } from './lab/description.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
@@ -104,11 +104,9 @@ export function buildApp({
   hasOthers = false,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
-  const labUrl = baseUrl.replace(/\/v1$/, labPrefix);
-  const paths = new Paths(
-    { [prefix]: operations, ...(config.lab && { [labPrefix]: labOperations }) },
-    config.lab ? [...documents, ...labDocuments] : documents,
-  );
+  const labUrl = labUrlOf(baseUrl);
+  const apis = { [prefix]: operations, ...(config.lab && { [labPrefix]: labOperations }) };
+  const paths = new Paths(apis, config.lab ? [...documents, ...labDocuments] : documents);
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
@@ -160,6 +158,7 @@ export function buildApp({
     clientErrorHandler: answerBroken,
     frameworkErrors: answerUndecodable,
   });
+  app.decorate('apiStarts', Object.keys(apis));
   app.decorateRequest('caller', undefined);
   app.decorateRequest('sender', undefined);
   app.decorateRequest('decision', undefined);
@@ -189,11 +188,11 @@ export function buildApp({
   const description = () => describe(operations, baseUrl);
   serveDescription(app, prefix, description);
   if (lab) {
-    serveDescription(app, labPrefix, () => describe(labOperations, labUrl, aboutLab(baseUrl)));
+    serveDescription(app, labPrefix, () => describeLab(baseUrl));
     app.get(labPrefix, async (_request, reply) => reply.redirect('reference#tag/rehearse-failures'));
   }
   serveReference(app, baseUrl);
-  serveTexts(app, baseUrl, description);
+  serveTexts(app, { baseUrl, labUrl: lab && labUrl, description });
 
   const services = {
     ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
@@ -237,7 +236,7 @@ export function buildApp({
     reply: FastifyReply,
   ): Promise<void> {
     try {
-      if (isForApi(request)) await admit(lab && isForLab(request) ? labAdmission : admission, request);
+      if (isForApi(request)) await admit(isForLab(request) ? labAdmission : admission, request);
       answerError(error, request, reply);
     } catch (refusal) {
       answerError(refusal, request, reply);

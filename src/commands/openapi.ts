@@ -5,11 +5,14 @@ export function openapiCommand(): Command {
   return new Command('openapi')
     .description('Print the OpenAPI description. Its server follows PETSTORE_BASE_URL.')
     .option('--yaml', 'print YAML instead of JSON')
+    .option('--lab', 'print that of the lab')
     .action(async (options) => {
       const { describe } = await import('../openapi/document.ts');
       const { asJson, asYaml } = await import('../openapi/serve.ts');
+      const { describeLab } = await import('../lab/description.ts');
       const { operations } = await import('../operations.ts');
-      const document = describe(operations, readConfig(process.env).baseUrl);
+      const { baseUrl } = readConfig(process.env);
+      const document = options.lab ? describeLab(baseUrl) : describe(operations, baseUrl);
       process.stdout.write(options.yaml ? await asYaml(document) : asJson(document));
     });
 }

@@ -10,11 +10,13 @@ const maxHintLength = 500;
 
 /** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
+  readonly #starts: string[];
   readonly #documents: Set<string>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
   /** The operations of each API by the beginning of its paths. `documents` are read-only paths from the root. */
   constructor(apis: Readonly<Record<string, readonly Operation[]>>, documents: readonly string[]) {
+    this.#starts = Object.keys(apis);
     this.#documents = new Set(documents);
     const all = Object.entries(apis).flatMap(([start, operations]) =>
       operations.map(({ method, path }) => ({ method, path: start + path })),
@@ -84,10 +86,12 @@ export class Paths {
     if (given.length > maxHintLength) return new ApiError('not_found', 'There is nothing at this path.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
     const document = [path, `${path}.md`].map(decoded).find((candidate) => this.#documents.has(candidate));
-    const meant = document ?? [path, prefix + path].find((candidate) => this.#methods(decoded(candidate)));
+    const candidates = [path, ...this.#starts.map((start) => start + path)];
+    const meant = document ?? candidates.find((candidate) => this.#methods(decoded(candidate)));
+    const start = this.#starts.find((start) => path.startsWith(`${start}/`)) ?? prefix;
     const hint = meant
       ? `You may mean ${meant}.`
-      : `${prefix}/openapi.json lists all paths, and /llms.txt what there is to read.`;
+      : `${start}/openapi.json lists all paths, and /llms.txt what there is to read.`;
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
   }
 }

@@ -6,17 +6,27 @@ export const prefix = '/v1';
 /** The beginning of all paths of the lab, an API of its own beside it. */
 export const labPrefix = '/lab';
 
-/** Whether a request is for the API or the lab, whose answers all carry the limits and may be read by any web page. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The beginnings of the paths of the APIs that are served. */
+    apiStarts: readonly string[];
+  }
+}
+
+/** Whether a request is for an API, whose answers all carry the limits and may be read by any web page. */
 export const isForApi = (request: FastifyRequest) =>
-  request.url.startsWith(`${prefix}/`) || isBelow(decodedPathOf(request));
+  request.url.startsWith(`${prefix}/`) || startOf(request, decodedPathOf(request)) !== undefined;
+
+/** Whether a request is for the lab, if there is one. */
+export const isForLab = (request: FastifyRequest) => startOf(request, decodedPathOf(request)) === labPrefix;
 
 /**
- * The path of a request: below `/v1` and `/lab` decoded as the router does, elsewhere as it is written. A proxy may block paths such
+ * The path of a request: within an API decoded as the router does, elsewhere as it is written. A proxy may block paths such
  * as `/metrics`, and would not recognize them in another spelling.
  */
 export function pathOf(request: FastifyRequest): string {
   const path = decodedPathOf(request);
-  return isBelow(path) ? path : withoutQueryAndOrigin(request);
+  return startOf(request, path) === undefined ? withoutQueryAndOrigin(request) : path;
 }
 
 /** Without query and fragment, and without the origin of a target in absolute form. */
@@ -25,7 +35,7 @@ export const encodedPathOf = (request: FastifyRequest) =>
 
 /**
  * An encoded slash stays encoded, since it is not a separator. If a part is malformed, only the first segment is decoded,
- * to see whether the path is below one of these: each part that fails costs as much as a request.
+ * to see which API the path is for: each part that fails costs as much as a request.
  */
 export function decoded(path: string): string {
   const whole = decodedPart(path);
@@ -36,12 +46,9 @@ export function decoded(path: string): string {
 
 const decodedPathOf = (request: FastifyRequest) => decoded(encodedPathOf(request));
 
-const isBelow = (path: string) => isBelowOf(prefix, path) || isBelowOf(labPrefix, path);
-
-const isBelowOf = (start: string, path: string) => path === start || path.startsWith(`${start}/`);
-
-/** Whether a request is for the lab. */
-export const isForLab = (request: FastifyRequest) => isBelowOf(labPrefix, decodedPathOf(request));
+/** The beginning of the API that a path is for. */
+const startOf = ({ server }: FastifyRequest, path: string) =>
+  server.apiStarts.find((start) => path === start || path.startsWith(`${start}/`));
 
 const withoutQueryAndOrigin = ({ url }: FastifyRequest) =>
   url.replace(/\?.*$/s, '').replace(/^https?:\/\/[^/#]*/i, '') || '/';

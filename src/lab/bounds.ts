@@ -1,7 +1,7 @@
 /** What a key may ask of the lab. */
 
-/** Requests below `/lab` in a minute. They have an account of their own and take nothing from the plan. */
-export const requestsPerMinute = 600;
+/** Requests below `/lab`. They have an account of their own and take nothing from the plan. The minute alone bounds them. */
+export const labQuota = { perMinute: 600, perDay: 600 * 24 * 60 };
 export const maxFaults = 100;
 /** A rehearsal or a recording lasts so long at most, and is kept for so long. */
 export const dayInSeconds = 86_400;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
-import { requestsPerMinute } from './bounds.ts';
+import { labQuota } from './bounds.ts';
 import type { Tools } from './fault.ts';
 import { HeldBack } from './held-back.ts';
 import { Rehearsals } from './rehearsals.ts';
@@ -41,5 +41,5 @@ export class Lab {
 /** Requests to the lab have an account of their own, from which nobody is banned. */
 export const labAccount: Admission['accountOf'] = ({ workspaceId, keyId }) => ({
   subject: { workspaceId, id: `lab ${keyId}` },
-  terms: { quota: { perMinute: requestsPerMinute, perDay: requestsPerMinute * 24 * 60 } },
+  terms: { quota: labQuota },
 });

@@ -1,5 +1,6 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { successorOf } from '../lifecycle.ts';
+import { plans, type Quota } from '../limits/plans.ts';
 import { mediaTypesOf, type Operation } from '../operation.ts';
 import { referenceUrl } from '../reference-url.ts';
 import { version } from '../version.ts';
@@ -41,13 +42,21 @@ export interface About {
   title: string;
   introduction: string;
   guides: readonly Guide[];
+  /** The limits that its examples show. */
+  quota: Quota;
   /** Tags with operations. The other tags are guides. */
   tags: { name: string; description: string }[];
 }
 
 const aboutStore = (baseUrl: string): About => {
   const texts = guides(baseUrl);
-  return { title: 'Petstore', introduction: introduction(baseUrl, texts), guides: texts, tags };
+  return {
+    title: 'Petstore',
+    introduction: introduction(baseUrl, texts),
+    guides: texts,
+    quota: plans.free,
+    tags,
+  };
 };
 
 const tags = [
@@ -65,7 +74,7 @@ export function describe(
   baseUrl: string,
   about: About = aboutStore(baseUrl),
 ): JsonObject {
-  const { title, introduction, guides, tags } = about;
+  const { title, introduction, guides, quota, tags } = about;
   const schemas = new Schemas();
   const errorResponses = new ErrorResponses(schemas);
   const parameters: JsonObject = {};
@@ -78,7 +87,7 @@ export function describe(
       context,
     );
   }
-  const headers = answerHeaders(operations, baseUrl);
+  const headers = answerHeaders(operations, baseUrl, quota);
   return {
     openapi: '3.0.3',
     info: {

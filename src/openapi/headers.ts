@@ -6,7 +6,7 @@ import { keyPattern, maxKeyLength, rememberHours } from '../http/idempotency.ts'
 import { jsonText } from '../http/json-text.ts';
 import { requestIdPattern } from '../http/request-id.ts';
 import { lifecycleHeaders } from '../lifecycle.ts';
-import { plans } from '../limits/plans.ts';
+import type { Quota } from '../limits/plans.ts';
 import type { Operation } from '../operation.ts';
 import { writeCursor } from '../page.ts';
 import { Pet } from '../pets/schema.ts';
@@ -59,11 +59,12 @@ export const requestHeaders = {
   ),
 };
 
-/** The examples are those of a Free key. */
-const { perMinute, perDay } = plans.free;
-
-/** Header fields of answers, for an API at `baseUrl`. */
-export function answerHeaders(operations: readonly Operation[], baseUrl: string): JsonObject {
+/** Header fields of answers, for an API at `baseUrl` and a caller with these limits. */
+export function answerHeaders(
+  operations: readonly Operation[],
+  baseUrl: string,
+  { perMinute, perDay }: Quota,
+): JsonObject {
   return {
     ...lifecycleComponents(operations, baseUrl),
     ETag: required('A strong entity tag of the representation.', etagOf(jsonText(examplePet))),

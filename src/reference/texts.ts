@@ -21,8 +21,16 @@ export const textPaths = [
 const markdown = 'text/markdown; charset=utf-8';
 const plain = 'text/plain; charset=utf-8';
 
+/** What the texts tell of. */
+interface Told {
+  baseUrl: string;
+  /** Where the lab is, if there is one. */
+  labUrl: string | undefined;
+  description: () => JsonObject;
+}
+
 /** Serves what there is to read beside the reference: for assistants, crawlers, and whoever prefers plain text. */
-export function serveTexts(app: FastifyInstance, baseUrl: string, description: () => JsonObject): void {
+export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, description }: Told): void {
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const serve = (path: string, mediaType: string, text: () => string | Promise<string>) =>
     serveDocument(app, { path, mediaType, forms: async () => formsOf(await text()) });
@@ -30,9 +38,9 @@ export function serveTexts(app: FastifyInstance, baseUrl: string, description: (
   for (const [i, path] of guidePaths.entries()) {
     serve(path, markdown, () => guideText(guides(baseUrl)[i] as Guide, rootUrl));
   }
-  serve('/llms.txt', plain, () => overview(baseUrl, rootUrl));
-  serve('/llms-full.txt', plain, () => fullText(baseUrl, rootUrl, description()));
-  serve('/robots.txt', plain, () => robots(new URL(baseUrl).pathname));
+  serve('/llms.txt', plain, () => overview(baseUrl, rootUrl, labUrl));
+  serve('/llms-full.txt', plain, () => fullText(baseUrl, rootUrl, description(), labUrl));
+  serve('/robots.txt', plain, () => robots([baseUrl, ...(labUrl ? [labUrl] : [])]));
   serve('/changelog.md', markdown, changelog);
   serveDocument(app, {
     path: '/changelog',
@@ -69,18 +77,18 @@ const sectionsRaised = (text: string) =>
 const summary =
   'A demonstration API that behaves like a real one: a pet store over HTTP with JSON, with categories, orders and stock, limits that hold, and a history of events as a list, a stream and webhooks.';
 
-const essentials = (baseUrl: string) => `- Base URL: ${baseUrl}
+const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL: ${baseUrl}
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. Whoever runs the service has one in
   \`data/demo.key\`, or creates it: \`npm run -s petstore -- keys create --plan free\`.
 - Lists are arrays; while \`Link\` has \`rel="next"\`, take the \`cursor\` out of it. Repeat a POST only with the same \`Idempotency-Key\`.
-- A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for \`Retry-After\`.`;
+- A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for \`Retry-After\`.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for a key that asks, so that a client can be tested.` : ''}`;
 
 /** What there is to read, in the form that llmstxt.org proposes. */
-const overview = (baseUrl: string, rootUrl: string) => `# Petstore API
+const overview = (baseUrl: string, rootUrl: string, labUrl: string | undefined) => `# Petstore API
 
 > ${summary}
 
-${essentials(baseUrl)}
+${essentials(baseUrl, labUrl)}
 
 ## Guides
 
@@ -106,19 +114,26 @@ const guideList = (baseUrl: string, rootUrl: string) =>
 
 const firstSentence = (text: string) => /^.*?\.(?=\s)/s.exec(text)?.[0].replaceAll('\n', ' ');
 
-const fullText = (baseUrl: string, rootUrl: string, description: JsonObject) => `# Petstore API ${version}
+const fullText = (
+  baseUrl: string,
+  rootUrl: string,
+  description: JsonObject,
+  labUrl: string | undefined,
+) => `# Petstore API ${version}
 
 > ${summary}
 
-${essentials(baseUrl)}
+${essentials(baseUrl, labUrl)}
 - The [guides](${rootUrl}/llms.txt) explain the rest.
 
 ${compactDescription(description)}
 `;
 
 /** Crawlers read it at the root of a host alone, so behind a path prefix whoever runs the proxy serves it there. */
-const robots = (api: string) => `User-agent: *
-Allow: ${api}/openapi.json
+const robots = (apis: string[]) => `User-agent: *
+${apis.map((url) => robotsOf(new URL(url).pathname)).join('')}`;
+
+const robotsOf = (api: string) => `Allow: ${api}/openapi.json
 Allow: ${api}/openapi.yaml
 Disallow: ${api}/
 `;

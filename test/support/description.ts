@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
-import { aboutLab } from '../../src/lab/description.ts';
+import { describeLab, labUrlOf } from '../../src/lab/description.ts';
 import { labOperations } from '../../src/lab/operations.ts';
 import { describe } from '../../src/openapi/document.ts';
 import type { JsonObject } from '../../src/openapi/schemas.ts';
@@ -13,10 +13,14 @@ export const baseUrl = 'http://localhost:8080/v1';
 /** The description as it is served. Answers are held against it with Ajv, which the service does not use. */
 export const description = JSON.parse(JSON.stringify(describe(operations, baseUrl)));
 
-export const labUrl = 'http://localhost:8080/lab';
-
 /** The description of the lab as it is served. */
-export const labDescription = JSON.parse(JSON.stringify(describe(labOperations, labUrl, aboutLab(baseUrl))));
+export const labDescription = JSON.parse(JSON.stringify(describeLab(baseUrl)));
+
+/** The APIs of the service: each has operations, which its own description describes. */
+export const apis = [
+  { start: '/v1', url: baseUrl, operations, description },
+  { start: '/lab', url: labUrlOf(baseUrl), operations: labOperations, description: labDescription },
+];
 
 type Described = typeof description;
 
