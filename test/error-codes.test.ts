@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorCode } from '../src/errors.ts';
+import { labQuota } from '../src/lab/bounds.ts';
+import { labOperations } from '../src/lab/operations.ts';
 import { sampleRequest } from '../src/openapi/samples.ts';
 import type { JsonObject } from '../src/openapi/schemas.ts';
 import type { Operation } from '../src/operation.ts';
-import { operations } from '../src/operations.ts';
-import { description, resolve } from './support/description.ts';
+import { apis, type description, resolve } from './support/description.ts';
+import { fillLab } from './support/fill-lab.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from './support/petstore.ts';
 import { fill } from './support/resources.ts';
 
@@ -26,9 +28,18 @@ async function send(
   operation: Operation,
   { path = '', params, ...options }: CallOptions & { path?: string; params?: number } = {},
 ): Promise<JsonAnswer> {
-  const { method, url, body } = sampleRequest(operation, '');
-  const target = params === undefined ? url : operation.path.replaceAll(/{\w+}/g, String(params));
-  return store.call(method, target + path, { ...(body && { body }), ...options });
+  const { start } = apis.find(({ operations }) => operations.includes(operation)) as (typeof apis)[number];
+  const { method, url, body } = sampleRequest(operation, start);
+  const target = params === undefined ? url : start + operation.path.replaceAll(/{\w+}/g, String(params));
+  return store.send(method, target + path, { ...(body && { body }), ...options });
+}
+
+/** A key without room for a request to the lab, which counts for all its operations together. */
+async function keyWithoutLab(store: Petstore): Promise<string> {
+  const { key } = await store.addKey('enterprise');
+  for (let i = 0; i < labQuota.perMinute; i++)
+    await store.app.inject({ url: '/lab/x', headers: { 'x-api-key': key } });
+  return key;
 }
 
 /** What brings each code about. */
@@ -68,18 +79,15 @@ const causes: Partial<Record<ErrorCode, (store: Petstore, operation: Operation) 
     await store.call('POST', '/categories', { headers, body: { name: 'Dragons' } });
     return send(store, operation, { headers });
   },
-  rate_limited: async (store, operation) => {
-    const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
-    await store.call('GET', '/pets', { key });
-    return send(store, operation, { key });
-  },
 };
 
 /** The codes that the description names for an operation. */
-function codesOf({ path, method }: Operation): ErrorCode[] {
-  const responses = Object.values<JsonObject>(description.paths[path][method.toLowerCase()].responses);
+function codesOf({ path, method }: Operation, document: typeof description): ErrorCode[] {
+  const responses = Object.values<JsonObject>(document.paths[path][method.toLowerCase()].responses);
   return responses.flatMap((response) => {
-    const { content = {} } = resolve(response) as { content?: Record<string, { examples?: object }> };
+    const { content = {} } = resolve(response, document) as {
+      content?: Record<string, { examples?: object }>;
+    };
     return Object.keys(content['application/json']?.examples ?? {}) as ErrorCode[];
   });
 }
@@ -89,10 +97,21 @@ test('each error that is described of an operation can happen there', async (t) 
   ending.nowMs = Date.parse('2031-01-01T00:00:00Z');
   causes.gone = (_, operation) => send(ending, operation);
   const store = await startPetstore(t, { seed: false });
-  for (const operation of operations) {
+  const exhausted = await keyWithoutLab(store);
+  causes.rate_limited = async (_, operation) => {
+    if (labOperations.includes(operation)) return send(store, operation, { key: exhausted });
+    const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
+    await store.call('GET', '/pets', { key });
+    return send(store, operation, { key });
+  };
+  const all = apis.flatMap(({ operations, description }) =>
+    operations.map((operation) => ({ operation, codes: codesOf(operation, description) })),
+  );
+  for (const { operation, codes } of all) {
     store.key = (await store.addWorkspace(operation.id, true)).key;
     await fill(store);
-    for (const code of codesOf(operation).filter((code) => !ofAll.includes(code))) {
+    await fillLab(store);
+    for (const code of codes.filter((code) => !ofAll.includes(code))) {
       const { body, text } = (await causes[code]?.(store, operation)) ?? {};
       assert.equal(body?.code, code, `${operation.id}: ${text}`);
     }

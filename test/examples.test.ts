@@ -4,7 +4,8 @@ import { sampleRequest } from '../src/openapi/samples.ts';
 import type { JsonObject } from '../src/openapi/schemas.ts';
 import type { Operation } from '../src/operation.ts';
 import { operations } from '../src/operations.ts';
-import { description, resolve } from './support/description.ts';
+import { apis, description, resolve } from './support/description.ts';
+import { fillLab } from './support/fill-lab.ts';
 import { startPetstore } from './support/petstore.ts';
 
 interface Parameter {
@@ -14,43 +15,54 @@ interface Parameter {
   example?: unknown;
 }
 
-const parametersOf = ({ path, method }: Operation): Parameter[] =>
-  description.paths[path][method.toLowerCase()].parameters.map(resolve);
+const parametersOf = ({ path, method }: Operation, document = description): Parameter[] =>
+  document.paths[path][method.toLowerCase()].parameters.map((parameter: JsonObject) =>
+    resolve(parameter, document),
+  );
 
 /** The examples of what an operation takes in a place, a list as its items. */
-const examplesIn = (place: Parameter['in'], operation: Operation): [name: string, text: string][] =>
-  parametersOf(operation)
+const examplesIn = (
+  place: Parameter['in'],
+  operation: Operation,
+  document = description,
+): [name: string, text: string][] =>
+  parametersOf(operation, document)
     .filter((parameter) => parameter.in === place)
-    .flatMap(({ name, schema, example = resolve(schema).example }) =>
+    .flatMap(({ name, schema, example = resolve(schema, document).example }) =>
       [example].flat().map((value): [string, string] => [name, String(value)]),
     )
     .filter(([, text]) => text !== 'undefined');
 
 const headerNamed = (name: string): Parameter =>
-  operations.flatMap(parametersOf).find((parameter) => parameter.name === name) as Parameter;
+  operations
+    .flatMap((operation) => parametersOf(operation))
+    .find((parameter) => parameter.name === name) as Parameter;
 
 const fits = (name: string, value: string) =>
   new RegExp(headerNamed(name).schema.pattern as string, 'u').test(value);
 
-test('every example of an operation works on the demonstration, all at once and in the order of the description', async (t) => {
-  const store = await startPetstore(t);
-  const origin = await store.listen();
-  for (const operation of operations) {
-    const { method, url, body } = sampleRequest(operation, '');
-    const query = new URLSearchParams(examplesIn('query', operation));
-    const path = `${url}?${query}`.replace(/\?$/, '');
-    const headers = Object.fromEntries(examplesIn('header', operation));
-    if (operation.success.kind === 'stream') {
-      const authorization = `Bearer ${store.key}`;
-      const answer = await fetch(`${origin}/v1${path}`, { headers: { ...headers, authorization } });
-      assert.equal(answer.status, operation.success.status);
-      await answer.body?.cancel();
-      continue;
+for (const { start, operations, description } of apis) {
+  test(`every example of an operation at ${start} works on the demonstration, all at once and in the order of the description`, async (t) => {
+    const store = await startPetstore(t);
+    await fillLab(store);
+    const origin = await store.listen();
+    for (const operation of operations) {
+      const { method, url, body } = sampleRequest(operation, '');
+      const query = new URLSearchParams(examplesIn('query', operation, description));
+      const path = `${url}?${query}`.replace(/\?$/, '');
+      const headers = Object.fromEntries(examplesIn('header', operation, description));
+      if (operation.success.kind === 'stream') {
+        const authorization = `Bearer ${store.key}`;
+        const answer = await fetch(`${origin}${start}${path}`, { headers: { ...headers, authorization } });
+        assert.equal(answer.status, operation.success.status);
+        await answer.body?.cancel();
+        continue;
+      }
+      const answer = await store.send(method, start + path, { headers, body });
+      assert.equal(answer.status, operation.success.status, `${method} ${path}: ${answer.text}`);
     }
-    const answer = await store.call(method, path, { headers, body });
-    assert.equal(answer.status, operation.success.status, `${method} ${path}: ${answer.text}`);
-  }
-});
+  });
+}
 
 test('the example of an ETag is that of the example pet, and If-None-Match has that of another state', async (t) => {
   const store = await startPetstore(t);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { errorCodes } from '../src/errors.ts';
 import type { JsonObject } from '../src/openapi/schemas.ts';
-import { description, resolve, validator } from './support/description.ts';
+import { apis, description, resolve, validator } from './support/description.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { startPetstore } from './support/petstore.ts';
 import { petstore } from './support/service.ts';
@@ -22,19 +22,72 @@ test('the server in the description follows PETSTORE_BASE_URL', () => {
   assert.doesNotMatch(stdout, /localhost/);
 });
 
-test('the description is served to everybody as JSON and YAML, with an ETag', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const json = await store.send('GET', '/v1/openapi.json', { key: null });
-  assert.deepEqual(json.body, description);
-  const yaml = await store.send('GET', '/v1/openapi.yaml', { key: null });
-  assert.deepEqual(parse(yaml.text), description);
-  for (const { headers } of [json, yaml]) assert.match(headers.etag as string, /^"/);
-  const known = { 'if-none-match': json.headers.etag as string };
-  assert.equal((await store.send('GET', '/v1/openapi.json', { key: null, headers: known })).status, 304);
+test('"openapi --lab" prints the description of the lab', () => {
+  const lab = apis.find(({ start }) => start === '/lab');
+  assert.deepEqual(JSON.parse(petstore(['openapi', '--lab']).stdout), lab?.description);
+  const env = { PETSTORE_BASE_URL: 'https://pets.example/store/v1' };
+  const { servers } = parse(petstore(['openapi', '--lab', '--yaml'], env).stdout);
+  assert.deepEqual(servers, [{ url: 'https://pets.example/store/lab' }]);
 });
 
-test('every schema, parameter, header and body has an example, and each is valid against its own schema', () => {
-  const { components, paths } = description;
+test('no two operations of all APIs have the same id', () => {
+  const ids = apis.flatMap(({ operations }) => operations.map(({ id }) => id));
+  assert.deepEqual(
+    ids.filter((id, i) => ids.indexOf(id) < i),
+    [],
+  );
+});
+
+for (const { start, url, description } of apis) {
+  test(`the description at ${start} is served to everybody as JSON and YAML, with an ETag`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    const json = await store.send('GET', `${start}/openapi.json`, { key: null });
+    assert.deepEqual(json.body, description);
+    const yaml = await store.send('GET', `${start}/openapi.yaml`, { key: null });
+    assert.deepEqual(parse(yaml.text), description);
+    for (const { headers } of [json, yaml]) assert.match(headers.etag as string, /^"/);
+    const known = { 'if-none-match': json.headers.etag as string };
+    const path = `${start}/openapi.json`;
+    assert.equal((await store.send('GET', path, { key: null, headers: known })).status, 304);
+  });
+
+  test(`every schema, parameter, header and body at ${start} has an example, and each is valid against its own schema`, () => {
+    assertExamples(description);
+  });
+
+  test(`every component and every tag at ${start} is used`, () => {
+    const text = JSON.stringify(description);
+    for (const [kind, components] of Object.entries<object>(description.components)) {
+      if (kind === 'securitySchemes') continue;
+      for (const name of Object.keys(components))
+        assert.ok(text.includes(`"#/components/${kind}/${name}"`), `${kind}/${name}`);
+    }
+  });
+
+  test(`no property at ${start} has a default, which would make it required in typed clients`, () => {
+    const { schemas } = description.components as { schemas: Record<string, JsonObject> };
+    for (const [name, { properties = {} }] of Object.entries(schemas)) {
+      for (const [property, schema] of Object.entries(properties as Record<string, JsonObject>))
+        assert.ok(!('default' in schema), `${name}.${property}`);
+    }
+  });
+
+  test(`every operation at ${start} describes each of its statuses, and every error example has the status of its code`, () => {
+    assertErrors(description);
+  });
+
+  test(`the limits that the description at ${start} shows are those of one key`, () => {
+    const { headers } = description.components;
+    const [, perMinute, perDay] = /q=(\d+);.*q=(\d+);/.exec(headers.RateLimitPolicy.example) ?? [];
+    assert.equal(headers.XRateLimitLimit.example, Number(perMinute));
+    assert.match(headers.RateLimit.example, new RegExp(`r=${Number(perMinute) - 1};`));
+    assert.ok(Number(perDay) > Number(perMinute), url);
+  });
+}
+
+/** Everything that can be shown has an example, and each example is valid. */
+function assertExamples(document: typeof description): void {
+  const { components, paths } = document;
   // An error has one where it is sent. A key that all take from the same example would be refused.
   const { Error: _, ...schemas } = components.schemas;
   const operations = Object.values<JsonObject>(paths).flatMap((item) => Object.values(item) as JsonObject[]);
@@ -42,28 +95,33 @@ test('every schema, parameter, header and body has an example, and each is valid
   const responses = operations.flatMap((operation) => Object.values(operation.responses as JsonObject));
   const bodies = operations.flatMap(({ requestBody }) => (requestBody ? [requestBody as JsonObject] : []));
   const contents = [...bodies, ...(responses as JsonObject[])].flatMap(
-    (holder) => Object.values((resolve(holder).content as JsonObject) ?? {}) as JsonObject[],
+    (holder) => Object.values((resolve(holder, document).content as JsonObject) ?? {}) as JsonObject[],
   );
   const nodes = [
     ...Object.values<JsonObject>(schemas),
     ...Object.values<JsonObject>(components.headers),
-    ...parameters.map(resolve).filter(({ name }) => name !== 'Idempotency-Key'),
+    ...parameters
+      .map((parameter) => resolve(parameter, document))
+      .filter(({ name }) => name !== 'Idempotency-Key'),
     ...contents,
   ];
   for (const node of nodes) {
-    const examples = [...examplesOf(node), ...examplesOf(resolve((node.schema ?? {}) as JsonObject))];
+    const examples = [
+      ...examplesOf(node),
+      ...examplesOf(resolve((node.schema ?? {}) as JsonObject, document)),
+    ];
     assert.ok(examples.length > 0, `no example: ${JSON.stringify(node).slice(0, 200)}`);
   }
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const [example, schema] of examplesOf(value as JsonObject)) {
-      const validate = validator(schema);
+      const validate = validator(schema, document);
       assert.ok(validate(example), `${JSON.stringify(example)}: ${JSON.stringify(validate.errors)}`);
     }
     Object.values(value).forEach(visit);
   };
-  visit(description);
-});
+  visit(document);
+}
 
 /** The examples at a node with the schema that each must meet: of a schema itself, a parameter, a header or a content. */
 function examplesOf(node: JsonObject): [unknown, JsonObject][] {
@@ -76,14 +134,6 @@ function examplesOf(node: JsonObject): [unknown, JsonObject][] {
   return [...('example' in node ? [node.example] : []), ...named].map((example) => [example, schema]);
 }
 
-test('no property has a default, which would make it required in typed clients', () => {
-  const { schemas } = description.components as { schemas: Record<string, JsonObject> };
-  for (const [name, { properties = {} }] of Object.entries(schemas)) {
-    for (const [property, schema] of Object.entries(properties as Record<string, JsonObject>))
-      assert.ok(!('default' in schema), `${name}.${property}`);
-  }
-});
-
 test('a status that may be null refers to PetStatus, and takes null and nothing else besides', () => {
   const { properties } = description.components.schemas.PetPatch;
   assert.equal(properties.status.anyOf[0].$ref, '#/components/schemas/PetStatus');
@@ -92,13 +142,13 @@ test('a status that may be null refers to PetStatus, and takes null and nothing 
   for (const value of ['lost', '', 0]) assert.ok(!fits(value), `${value}`);
 });
 
-test('every operation describes each of its statuses, and every error example has the status of its code', () => {
+function assertErrors(document: typeof description): void {
   const methods = ['get', 'post', 'put', 'patch', 'delete'];
-  for (const [path, item] of Object.entries<JsonObject>(description.paths)) {
+  for (const [path, item] of Object.entries<JsonObject>(document.paths)) {
     for (const method of methods.filter((method) => method in item)) {
       const operation = item[method] as { operationId: string; responses: Record<string, JsonObject> };
       for (const [status, reference] of Object.entries(operation.responses)) {
-        const response = resolve(reference);
+        const response = resolve(reference, document);
         assert.ok(response.description, `${operation.operationId} ${status}`);
         if (Number(status) < 400) continue;
         const { examples } = (response.content as JsonObject)['application/json'] as {
@@ -112,7 +162,7 @@ test('every operation describes each of its statuses, and every error example ha
       assert.ok('401' in operation.responses && '503' in operation.responses, path);
     }
   }
-});
+}
 
 test('the description marks what is deprecated, beta, experimental, and not to be tried', () => {
   const marked = (name: string) =>

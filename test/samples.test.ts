@@ -7,8 +7,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Quota } from '../src/limits/plans.ts';
 import type { CodeSample } from '../src/openapi/samples.ts';
-import { operations } from '../src/operations.ts';
-import { baseUrl } from './support/description.ts';
+import { apis } from './support/description.ts';
+import { fillLab } from './support/fill-lab.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
@@ -40,7 +40,11 @@ interface Sample extends CodeSample {
 }
 
 async function servedSamples(store: Petstore): Promise<Sample[]> {
-  const { body } = await store.send('GET', '/v1/openapi.json', { key: null });
+  return (await Promise.all(apis.map(({ start }) => samplesAt(store, start)))).flat();
+}
+
+async function samplesAt(store: Petstore, start: string): Promise<Sample[]> {
+  const { body } = await store.send('GET', `${start}/openapi.json`, { key: null });
   type Described = { operationId: string; responses: object; 'x-codeSamples': CodeSample[] };
   const operations = Object.values<Record<string, Described>>(body.paths).flatMap(Object.values<Described>);
   return operations.flatMap((operation) => {
@@ -70,7 +74,7 @@ async function outputOf(folder: string, { id, label, source }: Sample, key: stri
 test('every operation has a sample in cURL, JavaScript and Python', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const byOperation = Map.groupBy(await servedSamples(store), ({ id }) => id);
-  assert.equal(byOperation.size, operations.length);
+  assert.equal(byOperation.size, apis.flatMap(({ operations }) => operations).length);
   for (const [id, samples] of byOperation) {
     assert.deepEqual(
       samples.map(({ label }) => label),
@@ -85,7 +89,7 @@ test('samples say what they need and fit into a narrow page', async (t) => {
   for (const { id, label, source } of await servedSamples(store)) {
     if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
     for (const line of source.split('\n'))
-      assert.ok(line.replace(baseUrl, '').length <= 72, `${id}: ${line}`);
+      assert.ok(apis.reduce((text, { url }) => text.replace(url, ''), line).length <= 72, `${id}: ${line}`);
   }
 });
 
@@ -100,6 +104,7 @@ for (const [label, { command }] of Object.entries(runners)) {
       for (const sample of next) {
         const { key } = await store.addWorkspace(sample.id, true);
         await fill(store, key);
+        await fillLab(store, key);
         // A sample that waits for an event gets one.
         const happening = setInterval(() => {
           if (sample.id === 'streamEvents')

@@ -6,6 +6,7 @@ import { sampleRequest } from '../src/openapi/samples.ts';
 import { operations } from '../src/operations.ts';
 import { clearWorkspace, deleteWorkspace, thinOut } from '../src/workspaces/store.ts';
 import { contentOf, filledTables } from './support/content.ts';
+import { rehearse } from './support/lab.ts';
 import { startPetstore } from './support/petstore.ts';
 import { fill } from './support/resources.ts';
 import { petstore } from './support/service.ts';
@@ -122,6 +123,15 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
       insert into streams (workspace_id, id, key_id, instance, opened_at_ms, seen_at_ms)
       values (${workspaceId}, 'one', 'key', 'other', 0, 0)`,
   );
+  await rehearse(store, ['internal-error'], { key });
+  await store.db.write(async (sql) => {
+    await sql`
+      insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, left_out)
+      values (${workspaceId}, 'rec_1', 'key', '', 0, 0, 1, 0)`;
+    await sql`
+      insert into recorded_requests (workspace_id, recording_id, number, at_us, took_us, fingerprint, facts)
+      values (${workspaceId}, 'rec_1', 1, 0, 0, '', '{}')`;
+  });
   assert.deepEqual(
     await filledTables(store.db.read, workspaceId),
     tables.map(({ name }) => name),

@@ -1,4 +1,4 @@
-/** A table whose rows belong to a workspace. Its first two columns are `workspace_id` and its key within the workspace. */
+/** A table whose rows belong to a workspace. It begins with `workspace_id` and its key within the workspace, one column or two. */
 interface Table {
   name: string;
   /** A reset removes content, restarts its ids, and keeps what gives access to the workspace, and its history. */

@@ -42,7 +42,7 @@ function operationStep(operation: Target, { parameters, requestBody }: Json): Ar
   const [first] = Object.values(content);
   return fc.record({
     operation: fc.constant(operation),
-    parameters: parametersOf((parameters as Json[]).map(resolve)),
+    parameters: parametersOf((parameters as Json[]).map((parameter) => resolve(parameter))),
     value: first ? validValue(first.schema) : fc.constant(undefined),
     mediaType: first ? fc.constantFrom(...Object.keys(content)) : fc.constant(undefined),
     twists: fc.oneof(fc.constant<Twist[]>([]), fc.array(twist, { minLength: 1, maxLength: 2 })),
