@@ -1,7 +1,8 @@
 // npm run fuzz -- --requests N --seed S: as test/fuzz.test.ts, for longer, or again from a seed that failed.
 import { after, test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { fuzz } from '../test/support/fuzz/run.ts';
+import { fuzzLab } from '../test/support/fuzz/lab.ts';
+import { fuzz, type Report } from '../test/support/fuzz/run.ts';
 import { startPetstore } from '../test/support/petstore.ts';
 
 const { values } = parseArgs({
@@ -17,8 +18,15 @@ test(`${values.requests} requests from seed ${values.seed}`, async (t) => {
     Number(values.requests),
     Number(values.seed),
   );
-  after(() => {
-    for (const [answer, count] of [...report.answers].sort())
-      console.log(`${String(count).padStart(8)}  ${answer}`);
-  });
+  tellAtTheEnd(report);
 });
+
+test(`a tenth as many requests to the lab from seed ${values.seed}`, async (t) => {
+  tellAtTheEnd(await fuzzLab(await startPetstore(t), Number(values.requests) / 10, Number(values.seed)));
+});
+
+function tellAtTheEnd({ answers }: Report): void {
+  after(() => {
+    for (const [answer, count] of [...answers].sort()) console.log(`${String(count).padStart(8)}  ${answer}`);
+  });
+}

@@ -6,6 +6,7 @@ import { describeLab, labUrlOf } from '../../src/lab/description.ts';
 import { labOperations } from '../../src/lab/operations.ts';
 import { describe } from '../../src/openapi/document.ts';
 import type { JsonObject } from '../../src/openapi/schemas.ts';
+import type { Operation } from '../../src/operation.ts';
 import { operations } from '../../src/operations.ts';
 
 export const baseUrl = 'http://localhost:8080/v1';
@@ -16,8 +17,15 @@ export const description = JSON.parse(JSON.stringify(describe(operations, baseUr
 /** The description of the lab as it is served. */
 export const labDescription = JSON.parse(JSON.stringify(describeLab(baseUrl)));
 
-/** The APIs of the service: each has operations, which its own description describes. */
-export const apis = [
+/** An API of the service: operations, which its own description describes. */
+export interface Api {
+  start: string;
+  url: string;
+  operations: readonly Operation[];
+  description: Described;
+}
+
+export const apis: readonly [store: Api, lab: Api] = [
   { start: '/v1', url: baseUrl, operations, description },
   { start: '/lab', url: labUrlOf(baseUrl), operations: labOperations, description: labDescription },
 ];

@@ -115,6 +115,8 @@ export class Model {
   readonly tagByPath = new Map<string, string>();
   /** Cursors from answers. */
   readonly cursors = new Map<string, { operationId: string; after: number }>();
+  /** Ids of what was begun in the lab. */
+  readonly begun: string[] = [];
   readonly #lastIds: Partial<Record<Kind, number>> = {};
   /** The time of the present request. */
   #now = '';

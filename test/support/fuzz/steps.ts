@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import type { Kind } from '../../../src/db/tables.ts';
-import { description, resolve } from '../description.ts';
+import { type Api, apis, resolve } from '../description.ts';
 import type { Wire } from './interpret.ts';
 import type { Model } from './model.ts';
 import { type Draft, type Twist, twist } from './twists.ts';
@@ -8,11 +8,13 @@ import { Earlier, earlier, Numeral, validValue } from './values.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
+const [api] = apis;
+
 /** One step of a sequence: a valid request with its twists, an earlier one again, or all but so many events are forgotten. */
 export type Step = RequestStep | { keep: number };
 export type RequestStep = { again: number } | Fresh;
 
-interface Fresh {
+export interface Fresh {
   operation: Target;
   parameters: Record<string, unknown>;
   value: unknown;
@@ -21,29 +23,38 @@ interface Fresh {
 }
 
 interface Target {
+  /** The beginning of its API's paths. */
+  start: string;
   id: string;
   method: string;
   template: string;
 }
 
-function operationSteps(): Arbitrary<Fresh>[] {
-  return Object.entries(description.paths as Record<string, Json>).flatMap(([template, item]) =>
-    Object.entries(item as Record<string, Json>).map(([method, operation]) =>
-      operationStep(
-        { id: operation.operationId as string, method: method.toUpperCase(), template },
-        operation,
+/** A request to some operation of an API, half of them odd. */
+export const operationStep = ({ start, description }: Pick<Api, 'start' | 'description'>): Arbitrary<Fresh> =>
+  fc.oneof(
+    ...Object.entries(description.paths as Record<string, Json>).flatMap(([template, item]) =>
+      Object.entries(item as Record<string, Json>).map(([method, operation]) =>
+        stepOf(
+          { start, id: operation.operationId as string, method: method.toUpperCase(), template },
+          operation,
+          description,
+        ),
       ),
     ),
   );
-}
 
-function operationStep(operation: Target, { parameters, requestBody }: Json): Arbitrary<Fresh> {
+function stepOf(
+  operation: Target,
+  { parameters, requestBody }: Json,
+  description: Api['description'],
+): Arbitrary<Fresh> {
   const content = (requestBody as { content: Record<string, { schema: Json }> } | undefined)?.content ?? {};
   const [first] = Object.values(content);
   return fc.record({
     operation: fc.constant(operation),
-    parameters: parametersOf((parameters as Json[]).map((parameter) => resolve(parameter))),
-    value: first ? validValue(first.schema) : fc.constant(undefined),
+    parameters: parametersOf((parameters as Json[]).map((parameter) => resolve(parameter, description))),
+    value: first ? validValue(resolve(first.schema, description), '', description) : fc.constant(undefined),
     mediaType: first ? fc.constantFrom(...Object.keys(content)) : fc.constant(undefined),
     twists: fc.oneof(fc.constant<Twist[]>([]), fc.array(twist, { minLength: 1, maxLength: 2 })),
   });
@@ -60,6 +71,8 @@ function parametersOf(parameters: Json[]): Arbitrary<Record<string, unknown>> {
 
 /** Parameters whose values come from answers, or of which the schema tells too little. */
 const special: Record<string, Arbitrary<unknown>> = {
+  rehearsalId: earlier('begun'),
+  recordingId: earlier('begun'),
   cursor: earlier('cursors'),
   'If-Match': fc.oneof({ weight: 3, arbitrary: earlier('tags') }, fc.constantFrom('*', '"stale"')),
   'If-None-Match': fc.oneof(
@@ -73,7 +86,7 @@ const special: Record<string, Arbitrary<unknown>> = {
 
 /** Requests across all operations of the description, half of them odd. */
 export const step: Arbitrary<Step> = fc.oneof(
-  { weight: 57, arbitrary: fc.oneof(...operationSteps()) },
+  { weight: 57, arbitrary: operationStep(api) },
   { weight: 3, arbitrary: fc.nat(1_000).map((again) => ({ again })) },
   { weight: 1, arbitrary: fc.constantFrom(0, 1, 4, 16).map((keep) => ({ keep })) },
 );
@@ -86,7 +99,7 @@ export function toWire(
 ): Wire {
   const params = Object.entries(parameters).filter(([, parameter]) => parameter !== undefined);
   const pathNames = [...operation.template.matchAll(/{(\w+)}/g)].map(([, name]) => name as string);
-  const path = `/v1${operation.template.replace(/{(\w+)}/g, (_, name) => String(told(parameters[name], model)))}`;
+  const path = `${operation.start}${operation.template.replace(/{(\w+)}/g, (_, name) => String(told(parameters[name], model)))}`;
   const known = params.map(
     ([name, parameter]) => [name, told(parameter, model, { path, id: operation.id })] as const,
   );
@@ -155,6 +168,8 @@ function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: str
     }
     case 'events':
       return pick(model.history.events)?.id ?? 1;
+    case 'begun':
+      return pick(model.begun) ?? 'rhs_1';
     case 'deliveries':
       return pick(model.deliveries.keys()) ?? 1;
     default:

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { resolve } from '../description.ts';
+import { description, resolve } from '../description.ts';
 import { resources } from '../resources.ts';
 import { goodUrls } from './model.ts';
 
@@ -46,14 +46,14 @@ const kindOfId: Record<string, string> = {
 };
 
 /** Values that a schema of the description allows. Identifiers mostly name rows that exist. */
-export function validValue(reference: Json, name = ''): Arbitrary<unknown> {
-  const schema = resolve(reference);
+export function validValue(reference: Json, name = '', document = description): Arbitrary<unknown> {
+  const schema = resolve(reference, document);
   if (Array.isArray(schema.anyOf))
-    return fc.oneof(...schema.anyOf.map((part) => validValue(part as Json, name)));
+    return fc.oneof(...schema.anyOf.map((part) => validValue(part as Json, name, document)));
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
   if (schema.nullable) {
     const { nullable, ...same } = schema;
-    return fc.oneof({ weight: 4, arbitrary: validValue(same, name) }, fc.constant(null));
+    return fc.oneof({ weight: 4, arbitrary: validValue(same, name, document) }, fc.constant(null));
   }
   switch (schema.type) {
     case 'boolean':
@@ -65,7 +65,7 @@ export function validValue(reference: Json, name = ''): Arbitrary<unknown> {
         return fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...goodUrls) }, validText(schema));
       return schema.format === 'date-time' ? dateTime : validText(schema);
     case 'array': {
-      const item = validValue(schema.items as Json, name);
+      const item = validValue(schema.items as Json, name, document);
       const most = schema.maxItems as number;
       return fc.oneof(
         { weight: 9, arbitrary: fc.array(item, { minLength: 1, maxLength: 4 }) },
@@ -73,15 +73,15 @@ export function validValue(reference: Json, name = ''): Arbitrary<unknown> {
       );
     }
     default:
-      return validObject(schema);
+      return validObject(schema, document);
   }
 }
 
-function validObject(schema: Json): Arbitrary<Record<string, unknown>> {
+function validObject(schema: Json, document: typeof description): Arbitrary<Record<string, unknown>> {
   const { properties, required = [] } = schema as { properties: Record<string, Json>; required?: string[] };
   const values = Object.entries(properties)
     .filter(([, property]) => !property.readOnly)
-    .map(([name, property]) => [name, validValue(property, name)] as const);
+    .map(([name, property]) => [name, validValue(property, name, document)] as const);
   return fc.record(Object.fromEntries(values), { requiredKeys: required, noNullPrototype: true });
 }
 

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { apis, assertAsDescribed, decoded } from '../description.ts';
+import { assertUntouched } from '../lab.ts';
+import type { Petstore } from '../petstore.ts';
+import { curlOf } from './curl.ts';
+import { mayExceedHead, type Wire } from './interpret.ts';
+import { Model } from './model.ts';
+import { failWith, inProcess, type Report } from './run.ts';
+import { type Fresh, operationStep, toWire } from './steps.ts';
+
+const [, lab] = apis;
+const sequencesPerBatch = 10;
+const maxStepsPerSequence = 60;
+
+/**
+ * Sends at least so many requests to the lab, half of them odd, in sequences, each with a key of its own. Each is answered as the
+ * description of the lab says, none is touched by a fault, and a request that was not made odd is not refused for its form. Meanwhile
+ * the other key of the workspace meets no fault, and the workspace stays as it is.
+ */
+export async function fuzzLab(store: Petstore, requests: number, seed: number): Promise<Report> {
+  const report: Report = { requests: 0, answers: new Map() };
+  const steps = fc.array(operationStep(lab), { minLength: 1, maxLength: maxStepsPerSequence, size: 'max' });
+  const property = fc.asyncProperty(steps, (steps) => runSequence(store, steps, report));
+  for (let batch = seed; report.requests < requests; batch++) {
+    await fc.assert(property, { seed: batch, numRuns: sequencesPerBatch, reporter: failWith(batch) });
+  }
+  return report;
+}
+
+async function runSequence(store: Petstore, steps: Fresh[], report: Report): Promise<void> {
+  // The limit of an address is for a minute.
+  store.nowMs += 60_000;
+  const { key } = await store.addKey('enterprise');
+  const model = await Model.of(store.db.read, 1);
+  const send = inProcess(store);
+  const before = await shown(store);
+  const script: Wire[] = [];
+  try {
+    for (const step of steps) {
+      const wire = toWire(step, model, key);
+      // A request that was made one for the store may meet the faults that were asked for.
+      if (mayExceedHead(wire) || !decoded(wire.path)?.startsWith(`${lab.start}/`)) continue;
+      script.push(wire);
+      const answer = await send(wire);
+      const what = `${wire.method} ${wire.path}?${wire.query} -> ${answer.status} ${answer.text}`;
+      assert.ok(answer.status < 500, what);
+      assertAsDescribed(wire.method, `${wire.path}${wire.query && `?${wire.query}`}`, answer);
+      assertUntouched(answer);
+      const isPlain = step.twists.length === 0;
+      if (isPlain) assert.ok(![401, 405, 413, 415, 429].includes(answer.status), what);
+      if (answer.status === 201) model.begun.push(JSON.parse(answer.text).id);
+      report.requests++;
+      const label = `${step.operation.id} ${isPlain || answer.status >= 400 ? answer.status : 'odd'}`;
+      report.answers.set(label, (report.answers.get(label) ?? 0) + 1);
+    }
+    const bystander = await store.call('GET', '/pets/1');
+    assert.equal(bystander.status, 200);
+    assertUntouched(bystander);
+    assert.deepEqual(await shown(store), before, 'the workspace is as it was');
+  } catch (error) {
+    const lines = script.map((wire) => curlOf(wire, key)).join('\n');
+    throw new Error(`${(error as Error).message}\nThe last of these failed:\n${lines}`);
+  }
+}
+
+/** What callers of the API see of the workspace. */
+async function shown({ db }: Petstore): Promise<unknown> {
+  const { rows, stock } = await Model.of(db.read, 1);
+  return { rows, stock, events: await db.read`select count(*) from events` };
+}
