@@ -2,6 +2,7 @@
 
 import type { InjectOptions } from 'fastify';
 import { maxBodyBytes, maxValues } from '../src/bounds.ts';
+import { maxFaults } from '../src/lab/bounds.ts';
 
 /** What a target or a field may have of the 16 KiB that a head may have. */
 const maxTextLength = 15_000;
@@ -85,7 +86,17 @@ const arrangements: [name: string, make: (value: string, count: number, length: 
   [
     everyProperty,
     (value) =>
-      `{${['name', 'categoryId', 'status', 'description', 'petId', 'quantity', 'shipDate', 'complete']
+      `{${[
+        'name',
+        'categoryId',
+        'status',
+        'description',
+        'petId',
+        'quantity',
+        'shipDate',
+        'complete',
+        'faults',
+      ]
         .map((name) => `"${name}":${value}`)
         .join(',')}}`,
   ],
@@ -156,6 +167,25 @@ function roomIn(bodyOf: (count: number) => string): number {
 const endingBytes = 40;
 /** Names with numbers in them grow. */
 const growthBytes = 10;
+
+const fault = { fault: 'rate-limited', operation: 'placeOrder', after: 1, times: 1, retryAfterSeconds: 1 };
+
+/** As many faults as a rehearsal may have, each with something to refuse, or the last alone. */
+const rehearsals: Shape[] = Object.entries<(i: number) => object>({
+  'the last is wrong': (i) => (i < maxFaults - 1 ? fault : { ...fault, times: 0 }),
+  'each takes what it must not': () => ({ ...fault, fault: 'near-limit' }),
+  'each has a parameter of another': () => ({ ...fault, remaining: 1 }),
+  'each is for an operation that it cannot touch': () => ({ ...fault, fault: 'sunset' }),
+  'each is the same condition': () => ({ fault: 'near-limit' }),
+  'each has names that are none': (i) => ({ ...fault, ...named(i), ...named(maxFaults + i) }),
+}).map(([name, make]) => {
+  const faults = Array.from({ length: maxFaults }, (_, i) => make(i));
+  return { name: `${maxFaults} faults: ${name}`, text: JSON.stringify({ faults }) };
+});
+
+function named(i: number) {
+  return { [`${'x'.repeat(200)}${i}`]: 1 };
+}
 
 const repeated = (units: string[]): Shape[] =>
   units.map((unit) => ({ name: unit.trim().slice(0, 20), text: filled(unit, maxTextLength) }));
@@ -251,23 +281,27 @@ export function* oddRequests(): Generator<Odd> {
     [post, '/v1/store/orders'],
     [patch, '/v1/inventory/1'],
     [patch, '/v1/pets/1'],
+    [post, '/lab/rehearsals'],
   ] as const;
+  const asking = (method: 'POST' | 'PATCH', url: string, name: string, make: () => Buffer): Odd => {
+    const withBody = (payload: Buffer | string) => ({
+      method,
+      url,
+      headers: { 'content-type': 'application/json' },
+      payload,
+    });
+    const pair = (odd: Buffer) => ({
+      odd: withBody(odd),
+      plain: withBody(`{"note":"${plainText(odd.length - 11)}"}`),
+    });
+    return { name: `${url}, ${name}`, make: () => pair(make()) };
+  };
   for (const { name, make } of bodies()) {
     const asks = name.includes(everyProperty) ? targets : targets.slice(0, 1);
-    for (const [method, url] of asks) {
-      const withBody = (payload: Buffer | string) => ({
-        method,
-        url,
-        headers: { 'content-type': 'application/json' },
-        payload,
-      });
-      const pair = (odd: Buffer) => ({
-        odd: withBody(odd),
-        plain: withBody(`{"note":"${plainText(odd.length - 11)}"}`),
-      });
-      yield { name: `${url}, ${name}`, make: () => pair(make()) };
-    }
+    for (const [method, url] of asks) yield asking(method, url, name, make);
   }
+  for (const { name, text } of rehearsals)
+    yield asking(post, '/lab/rehearsals', name, () => Buffer.from(text));
   for (const { name, text } of queries) {
     for (const path of ['/v1/pets', '/v1/store/orders']) {
       const plain = { url: `${path}?cursor=${plainText(text.length)}` };
@@ -281,7 +315,7 @@ export function* oddRequests(): Generator<Odd> {
       yield { name: `${start}${unit}…`, make: () => ({ odd: { url }, plain }) };
     }
   }
-  const named = [
+  const inFields = [
     ['if-match', 'DELETE', '/v1/pets/1'],
     ['if-none-match', 'GET', '/v1/categories/1'],
     ['idempotency-key', post, '/v1/categories'],
@@ -295,7 +329,7 @@ export function* oddRequests(): Generator<Odd> {
     ['host', 'GET', '/v1/categories/1'],
   ] as const;
   for (const { name, text } of fields) {
-    for (const [field, method, url] of named) {
+    for (const [field, method, url] of inFields) {
       const type = { ...(method === post && { 'content-type': 'application/json' }) };
       const withField = (value: string) => ({
         method,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { faults } from '../../../src/lab/faults.ts';
 import { apis, assertAsDescribed, decoded } from '../description.ts';
 import { assertUntouched } from '../lab.ts';
 import type { Petstore } from '../petstore.ts';
@@ -13,6 +14,24 @@ const [, lab] = apis;
 const sequencesPerBatch = 10;
 const maxStepsPerSequence = 60;
 
+/** A fault with what it takes. The description alone allows more. */
+const plan = fc.constantFrom(...faults).chain(({ name, isCondition, fits }) =>
+  fc.record(
+    {
+      fault: fc.constant(name),
+      operation: fc.constantFrom(...apis[0].operations.filter(fits).map(({ id }) => id)),
+      ...(!isCondition && { after: fc.nat(3), times: fc.integer({ min: 1, max: 3 }) }),
+    },
+    { requiredKeys: ['fault'], noNullPrototype: true },
+  ),
+);
+
+const labStep: fc.Arbitrary<Fresh> = fc
+  .tuple(operationStep(lab), fc.boolean(), fc.array(plan, { minLength: 1, maxLength: 4 }))
+  .map(([step, isWhole, faults]) =>
+    step.operation.id === 'startRehearsal' && isWhole ? { ...step, value: { faults } } : step,
+  );
+
 /**
  * Sends at least so many requests to the lab, half of them odd, in sequences, each with a key of its own. Each is answered as the
  * description of the lab says, none is touched by a fault, and a request that was not made odd is not refused for its form. Meanwhile
@@ -20,7 +39,7 @@ const maxStepsPerSequence = 60;
  */
 export async function fuzzLab(store: Petstore, requests: number, seed: number): Promise<Report> {
   const report: Report = { requests: 0, answers: new Map() };
-  const steps = fc.array(operationStep(lab), { minLength: 1, maxLength: maxStepsPerSequence, size: 'max' });
+  const steps = fc.array(labStep, { minLength: 1, maxLength: maxStepsPerSequence, size: 'max' });
   const property = fc.asyncProperty(steps, (steps) => runSequence(store, steps, report));
   for (let batch = seed; report.requests < requests; batch++) {
     await fc.assert(property, { seed: batch, numRuns: sequencesPerBatch, reporter: failWith(batch) });
