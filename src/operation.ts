@@ -40,7 +40,7 @@ interface Shape {
   /** Whether it changes what its key is bound to: it is answered once every instance goes by the change. */
   bindsKey?: boolean;
   /** Path parameters of its examples, where those of the schemas would be refused, or would take away what others use. */
-  sampleParams?: Record<string, number>;
+  sampleParams?: Record<string, number | string>;
 }
 
 /** A deprecation, for the description and the headers. Dates mean midnight in UTC, as YYYY-MM-DD. */

@@ -4,31 +4,47 @@ import { labOperations } from '../../src/lab/operations.ts';
 import { exampleParams, sampleRequest } from '../../src/openapi/samples.ts';
 import type { Petstore } from './petstore.ts';
 
-/** What a key begins and ends, with what refers to it: tables and the columns that hold its id. */
-const begun: Record<string, [table: string, column: string][]> = {
-  '/rehearsals': [['rehearsals', 'id']],
-  '/recordings': [
-    ['recordings', 'id'],
-    ['recorded_requests', 'recording_id'],
+/** What a key begins: its path, the path parameter that names one, and the columns that hold its id. */
+const begun: [path: string, param: string, columns: [table: string, column: string][]][] = [
+  ['/rehearsals', 'rehearsalId', [['rehearsals', 'id']]],
+  [
+    '/recordings',
+    'recordingId',
+    [
+      ['recordings', 'id'],
+      ['recorded_requests', 'recording_id'],
+    ],
   ],
-};
+];
 
-/** Gives a key a rehearsal and a recording that are over, with the ids that the examples name. Neither touches what follows. */
+/** Gives a key what the examples of the lab name, all of it over, so that it does not touch what follows. */
 export async function fillLab(store: Petstore, key = store.key): Promise<void> {
-  for (const operation of labOperations.filter(({ method }) => method === 'DELETE')) {
-    const { url } = sampleRequest(operation, '');
-    const [, list = '', exampleId = ''] = /^(.*)\/([^/]+)$/.exec(url) ?? [];
-    assert.deepEqual(Object.values(exampleParams(operation)), [exampleId]);
-    const begin = labOperations.find(({ method, path }) => method === 'POST' && path === list);
-    assert.ok(begin, list);
-    const { body } = sampleRequest(begin, '');
-    const { body: made, status, text } = await store.send('POST', `/lab${list}`, { key, body });
-    assert.equal(status, 201, text);
-    await store.call('GET', '/pets', { key });
-    assert.equal((await store.send('DELETE', `/lab${list}/${made.id}`, { key })).status, 200);
-    for (const [table, column] of begun[list] ?? []) {
-      const [name, of] = [identifier(table), identifier(column)];
-      await store.db.write((sql) => sql`update ${name} set ${of} = ${exampleId} where ${of} = ${made.id}`);
+  for (const [path, param, columns] of begun) {
+    const begin = labOperations.find((operation) => operation.method === 'POST' && operation.path === path);
+    const ids = labOperations.flatMap((operation) => exampleParams(operation)[param] ?? []);
+    for (const id of new Set(begin && ids)) {
+      const made = await make(store, key, path);
+      for (const [table, column] of columns) {
+        const [name, of] = [identifier(table), identifier(column)];
+        await store.db.write((sql) => sql`update ${name} set ${of} = ${id} where ${of} = ${made}`);
+      }
     }
   }
+}
+
+/** Begins one, lets it see a request, and ends it. Returns its id. */
+async function make(store: Petstore, key: string, path: string): Promise<string> {
+  const find = (method: string, suffix: string) =>
+    labOperations.find((one) => one.method === method && one.path.replace(/{\w+}/, '*') === path + suffix);
+  const begin = find('POST', '');
+  assert.ok(begin, path);
+  const { body } = sampleRequest(begin, '');
+  const { body: made, status, text } = await store.send('POST', `/lab${path}`, { key, body });
+  assert.equal(status, 201, text);
+  await store.call('GET', '/pets', { key });
+  const [method, end] = find('POST', '/*/end') ? ['POST', '/end'] : ['DELETE', ''];
+  const ended = await store.send(method as string, `/lab${path}/${made.id}${end}`, { key });
+  assert.equal(ended.status, 200, ended.text);
+  assert.equal((await store.send('GET', `/lab${path}/${made.id}`, { key })).status, 200);
+  return made.id;
 }
