@@ -36,6 +36,7 @@ create index recordings_by_key on recordings (workspace_id, key_id, created_at_m
 create index recordings_by_expiry on recordings (expires_at_ms);
 
 -- fingerprint is equal for attempts at the same request. facts is JSON. at_us and took_us are microseconds.
+-- With a rowid: without one, a row of 1 KB takes a page of 4 KB more.
 create table recorded_requests (
   workspace_id integer not null,
   recording_id text not null,
@@ -46,4 +47,4 @@ create table recorded_requests (
   facts text not null,
   body text,
   primary key (workspace_id, recording_id, number)
-) strict, without rowid;
+) strict;
