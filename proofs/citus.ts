@@ -196,6 +196,25 @@ test('Petstore on Citus', async (t) => {
     );
   });
 
+  await t.test(
+    'a rehearsal that one instance begins is performed by all, counted once, and over when it is ended',
+    async () => {
+      const key = petstore.addKey('ash', ['--plan', 'pro']);
+      const body = { faults: [{ fault: 'internal-error', operation: 'getPet', times: 20 }] };
+      const begun = await petstore.call(0, 'POST', '/rehearsals', { key, body, start: '/lab' });
+      assert.equal(begun.status, 201, begun.text);
+      const ask = (i: number) => petstore.call(i, 'GET', '/pets/1', { key });
+      const answers = await petstore.load(upTo(40), ask);
+      assert.deepEqual([withStatus(answers, 500).length, withStatus(answers, 200).length], [20, 20]);
+      const ended = await petstore.call(1, 'DELETE', `/rehearsals/${begun.body.id}`, { key, start: '/lab' });
+      assert.equal(ended.body.faults[0].performed, 20);
+      assert.equal(
+        (await petstore.load(upTo(8), ask)).every(({ status }) => status === 200),
+        true,
+      );
+    },
+  );
+
   await t.test('a workspace is listed, and nothing of it is left once it is deleted', async () => {
     const id = await idOf('elm');
     const listed: { name: string; pets: number }[] = JSON.parse(

@@ -66,7 +66,10 @@ export class Installation {
     service: number,
     method: string,
     path: string,
-    { workspace = 'demo', ...options }: CallOptions & { key?: string; workspace?: string } = {},
+    {
+      workspace = 'demo',
+      ...options
+    }: CallOptions & { key?: string; workspace?: string; start?: string } = {},
   ): Promise<JsonAnswer> {
     const origin = this.#origins[service % this.#origins.length] as string;
     const key = options.key ?? (this.keys.get(workspace) as string);

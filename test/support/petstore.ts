@@ -237,15 +237,15 @@ export function withBody(answer: Answer): JsonAnswer {
   return { ...answer, body: isJson ? JSON.parse(answer.text) : undefined };
 }
 
-/** Sends a request over a real socket and holds the answer against the description. */
+/** Sends a request below `start` over a real socket and holds the answer against the description. */
 export async function fetchChecked(
   origin: string,
   method: string,
   path: string,
-  options: CallOptions & { key: string },
+  { start = '/v1', ...options }: CallOptions & { key: string; start?: string },
 ): Promise<JsonAnswer> {
   const { headers, payload } = requestOf(options, options.key);
-  const response = await fetch(`${origin}/v1${path}`, {
+  const response = await fetch(`${origin}${start}${path}`, {
     method,
     headers,
     ...(payload !== undefined && { body: payload }),
@@ -255,6 +255,6 @@ export async function fetchChecked(
     headers: Object.fromEntries(response.headers),
     text: await response.text(),
   };
-  assertAsDescribed(method, `/v1${path}`, answer);
+  assertAsDescribed(method, `${start}${path}`, answer);
   return withBody(answer);
 }
