@@ -99,7 +99,7 @@ test('the changelog is a page without programs, and a text', async (t) => {
   assert.equal(text.match(/<li>/g)?.length, markdown.match(/^- /gm)?.length);
 });
 
-test('crawlers may read everything but the API itself', async (t) => {
+test('crawlers may read everything but the API and the lab themselves', async (t) => {
   const store = await startPetstore(t, { seed: false, baseUrl });
   const { text } = await read(store, '/robots.txt');
   const rules = [...text.matchAll(/^(Allow|Disallow): (.*)$/gm)].map(([, rule, path]) => `${rule} ${path}`);
@@ -107,5 +107,8 @@ test('crawlers may read everything but the API itself', async (t) => {
     'Allow /store/v1/openapi.json',
     'Allow /store/v1/openapi.yaml',
     'Disallow /store/v1/',
+    'Allow /store/lab/openapi.json',
+    'Allow /store/lab/openapi.yaml',
+    'Disallow /store/lab/',
   ]);
 });
