@@ -23,6 +23,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** The limit headers of its answer, set when it is charged, if it has content. */
     limitHeaders?: Fields;
+    /** Whose key it carries, set with the limit headers. */
+    sender?: Caller | undefined;
     /** Its admission, if that has to wait for something. */
     admitting?: Promise<void>;
   }
@@ -92,12 +94,14 @@ function charge(
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 
-/** Keeps the limit headers for the answer, also on the raw request: if the body breaks, there is no reply to write them to. */
+/** Keeps the limit headers for the answer, and the sender, also on the raw request: if the body breaks, there is no reply to write to. */
 function tell(request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
   request.decision = decision;
   request.limitHeaders = headers;
-  if (hasContent(request)) request.raw.limitHeaders = headers;
+  if (!hasContent(request)) return;
+  request.raw.limitHeaders = headers;
+  request.raw.sender = request.sender;
 }
 
 /**

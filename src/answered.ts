@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Caller } from './keys/store.ts';
 import type { Operation } from './operation.ts';
@@ -21,8 +22,12 @@ export interface Answered {
   reason?: string | undefined;
   /** The faults of a rehearsal that touched the answer. */
   faults?: readonly string[] | undefined;
+  /** The code of an error. */
+  code?: string | undefined;
   /** What was sent and answered, where a request could be read. */
   exchange?: { request: FastifyRequest; reply: FastifyReply };
+  /** A request whose header fields could be read, and whose body could not. */
+  unread?: IncomingMessage | undefined;
   /** The error that stopped the answer from being sent. */
   error?: Error | null | undefined;
 }
@@ -80,6 +85,7 @@ export class Answers extends LogController {
       status: isCutOff ? 0 : reply.statusCode,
       durationMs: reply.elapsedTime,
       faults: request.rehearsed?.faults,
+      code: isCutOff ? undefined : request.errorCode,
       exchange: { request, reply },
       error,
     });

@@ -30,6 +30,7 @@ import { requestIdOf } from './http/request-id.ts';
 import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
 import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier, trustMs } from './keys/identify.ts';
+import { maxRecorded } from './lab/bounds.ts';
 import { describeLab, labUrlOf } from './lab/description.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
@@ -40,7 +41,7 @@ import { RequestLog } from './log/requests.ts';
 import { Metrics } from './metrics.ts';
 import { describe } from './openapi/document.ts';
 import { serveDescription } from './openapi/serve.ts';
-import type { Installation, Operation } from './operation.ts';
+import type { Installation, Instance, Operation } from './operation.ts';
 import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
 import { serveTexts, textPaths } from './reference/texts.ts';
@@ -129,7 +130,11 @@ export function buildApp({
     (facts) => lab?.observe(facts),
   ]);
   const lab = config.lab
-    ? new Lab({ db, operations, baseUrl, clock }, (...told) => answers.cutOff(...told))
+    ? new Lab(
+        { db, operations, baseUrl, clock },
+        { db, log, clock, stopwatch, isBehindProxy: trustProxy !== false, maxKept: maxRecorded },
+        (...told) => answers.cutOff(...told),
+      )
     : undefined;
   const left: StreamParts['left'] = (...told) => answers.left(...told);
   const streams = new Streams({ db, changes, limiter, log, clock, stopwatch, left });
@@ -163,6 +168,7 @@ export function buildApp({
   app.decorateRequest('sender', undefined);
   app.decorateRequest('decision', undefined);
   app.decorateRequest('limitHeaders', undefined);
+  app.decorateRequest('errorCode', undefined);
   app.decorateRequest('rehearsed', undefined);
   app.decorateRequest('operation', undefined);
   app.setReplySerializer(jsonText);
@@ -194,8 +200,9 @@ export function buildApp({
   serveReference(app, baseUrl);
   serveTexts(app, { baseUrl, labUrl: lab && labUrl, description });
 
+  const instance: Instance = { recorded: async () => lab?.recorded() };
   const services = {
-    ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
+    ...{ db, changes, installation, instance, streams, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),
   };
   const shared = { services, paths, answerUnrouted };
@@ -226,7 +233,9 @@ export function buildApp({
   function answerBroken(error: Error, socket: Socket): void {
     const admitAddress = (address: string | undefined) =>
       admitUnread(admission, address, trustProxy !== false);
-    void answerBrokenRequest(error, socket, admitAddress, (facts) => answers.tell(facts));
+    void answerBrokenRequest(error, socket, admitAddress, (facts) =>
+      answers.tell({ ...facts, sender: facts.unread?.sender }),
+    );
   }
 
   /** Fastify runs no hooks for a path that cannot be decoded, so this answers it in the same way as the rest. */

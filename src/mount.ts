@@ -15,7 +15,13 @@ import { jsonText } from './http/json-text.ts';
 import { lastEventIdOf } from './http/last-event-id.ts';
 import type { Caller } from './keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
-import { type Installation, mediaTypesOf, type Operation, type StreamStart } from './operation.ts';
+import {
+  type Installation,
+  type Instance,
+  mediaTypesOf,
+  type Operation,
+  type StreamStart,
+} from './operation.ts';
 import { type Page, writeCursor } from './page.ts';
 
 declare module 'fastify' {
@@ -31,6 +37,7 @@ export interface Services {
   db: Database;
   changes: Changes;
   installation: Installation;
+  instance: Instance;
   streams: Streams;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
@@ -159,7 +166,7 @@ const sealing = ({ key }: Installation): Cover => ({
 });
 
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation, { baseUrl, installation, clock }: Services) {
+function operationInputReader(operation: Operation, { baseUrl, installation, instance, clock }: Services) {
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,
@@ -173,7 +180,16 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
     return {
       ...values,
-      ...{ workspaceId, keyId, plan, nowMs: clock(), baseUrl, installation, lastEventId: undefined },
+      ...{
+        workspaceId,
+        keyId,
+        plan,
+        nowMs: clock(),
+        baseUrl,
+        installation,
+        instance,
+        lastEventId: undefined,
+      },
       assertMayChange: assertMayChangeFrom,
     };
   };

@@ -83,6 +83,7 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   /** When the request is handled, in milliseconds since 1970. */
   nowMs: number;
   installation: Installation;
+  instance: Instance;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
   params: Static<TObject<Params>>;
@@ -101,6 +102,12 @@ export interface Installation {
   key: InstallationKey;
   /** What a URL must be to be called as a webhook, for a message ("must be …"). Undefined: it is. */
   targetProblem(url: string): string | undefined;
+}
+
+/** What handlers need of the instance on which they run. */
+export interface Instance {
+  /** Waits until what this instance answered before can be read in recordings. */
+  recorded(): Promise<void>;
 }
 
 /** A header field of one operation's success. */

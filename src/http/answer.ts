@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiError } from '../errors.ts';
+import type { ApiError, ErrorCode } from '../errors.ts';
 import type { FieldName, Fields } from '../field-names.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
 import { jsonText } from './json-text.ts';
@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The limit headers, once the request was charged. */
     limitHeaders: Fields | undefined;
+    /** The code of the error that it was answered with. */
+    errorCode: ErrorCode | undefined;
   }
   interface FastifyContextConfig {
     /** Headers of every answer of a deprecated operation. */
@@ -49,6 +51,7 @@ export const headersOf = (request: FastifyRequest): Fields => ({
 
 /** Answers with an Error object. As text, since Fastify asks no serializer where a path cannot be decoded. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
+  request.errorCode = error.code;
   return reply
     .code(error.status)
     .headers({ ...headersOf(request), ...error.headers })

@@ -21,6 +21,9 @@ interface UnreadAnswered {
   status: number;
   address: string | undefined;
   reason: string | undefined;
+  code: string;
+  /** The request, if only its body is broken. */
+  unread: IncomingMessage | undefined;
 }
 
 /**
@@ -78,7 +81,9 @@ export async function answerBrokenRequest(
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const line = `HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}`;
   endConnection(socket, `${line}\r\n${fields.join('')}\r\n${body}`);
-  answered({ requestId, status: apiError.status, address: socket.remoteAddress, reason: error.code });
+  const { status, code } = apiError;
+  const unread = pending?.req;
+  answered({ requestId, status, code, unread, address: socket.remoteAddress, reason: error.code });
 }
 
 function refusalOf(error: ParseError, requestId: string): ApiError {

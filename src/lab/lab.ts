@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
+import { isForLab } from '../http/target.ts';
 import { labQuota } from './bounds.ts';
 import type { Tools } from './fault.ts';
 import { HeldBack } from './held-back.ts';
+import { Recorder, type RecorderParts } from './recorder.ts';
 import { Rehearsals } from './rehearsals.ts';
 
 type CutOff = ConstructorParameters<typeof Rehearsals>[1];
@@ -12,9 +14,11 @@ type CutOff = ConstructorParameters<typeof Rehearsals>[1];
 export class Lab {
   readonly #rehearsals: Rehearsals;
   readonly #heldBack = new HeldBack();
+  readonly #recorder: Recorder;
 
-  constructor(tools: Omit<Tools, 'heldBack'>, cutOff: CutOff) {
+  constructor(tools: Omit<Tools, 'heldBack'>, parts: RecorderParts, cutOff: CutOff) {
     this.#rehearsals = new Rehearsals({ ...tools, heldBack: this.#heldBack }, cutOff);
+    this.#recorder = new Recorder(parts);
   }
 
   /**
@@ -27,7 +31,17 @@ export class Lab {
   }
 
   /** Keeps an answered request of a key that is recorded. */
-  observe(_facts: Answered): void {}
+  observe(facts: Answered): void {
+    const { sender, exchange } = facts;
+    if (sender?.recordingId === undefined) return;
+    if (exchange && isForLab(exchange.request)) return;
+    this.#recorder.observe(facts, { ...sender, recordingId: sender.recordingId });
+  }
+
+  /** Waits until what was answered before can be read in recordings. */
+  recorded(): Promise<void> {
+    return this.#recorder.settled();
+  }
 
   /** Lets all that is held back go on, and holds nothing back any more. */
   release(): void {
@@ -35,7 +49,9 @@ export class Lab {
   }
 
   /** Writes what is still to be kept. */
-  async close(): Promise<void> {}
+  close(): Promise<void> {
+    return this.#recorder.close();
+  }
 }
 
 /** Requests to the lab have an account of their own, from which nobody is banned. */

@@ -1,9 +1,12 @@
 import type { Operation } from '../operation.ts';
+import { recordingOperations } from './recordings-operations.ts';
 import { rehearsalOperations } from './rehearsals-operations.ts';
 
 /** All operations of the lab, in the order of its description. */
-export const labOperations: readonly Operation[] = [...rehearsalOperations].map((operation) => ({
-  ...operation,
-  // The account of the lab has no bans.
-  errors: operation.errors.filter((code) => code !== 'key_banned'),
-}));
+export const labOperations: readonly Operation[] = [...rehearsalOperations, ...recordingOperations].map(
+  (operation) => ({
+    ...operation,
+    // The account of the lab has no bans.
+    errors: operation.errors.filter((code) => code !== 'key_banned'),
+  }),
+);

@@ -16,6 +16,8 @@ export interface Recorded {
   headers: Readonly<Record<string, string>>;
   /** The first bytes of the body as text. */
   body?: string;
+  /** How large the body was. Undefined if it was not read. */
+  bodyBytes?: number;
   /** Undefined if the connection was cut off instead. */
   status?: number;
   /** The code of an error. */

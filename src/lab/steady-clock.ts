@@ -1,0 +1,28 @@
+/** The clock may be set back by so much without its readings going back. */
+const maxAheadMs = 5_000;
+/** The clock has whole milliseconds, and is read a little later than the stopwatch. */
+const toleranceMs = 20;
+
+/**
+ * Makes times of a clock in whole milliseconds comparable to microseconds, by a stopwatch. They follow the clock within some
+ * milliseconds, and do not go back while it is set back by less than five seconds.
+ */
+export class SteadyClock {
+  readonly #clock: () => number;
+  readonly #stopwatch: () => number;
+  #offsetMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: () => number, stopwatch: () => number) {
+    this.#clock = clock;
+    this.#stopwatch = stopwatch;
+  }
+
+  /** Microseconds since 1970. */
+  nowUs(): number {
+    const stopwatchMs = this.#stopwatch();
+    const offsetMs = this.#clock() - stopwatchMs;
+    const aheadMs = this.#offsetMs - offsetMs;
+    if (aheadMs < -toleranceMs || aheadMs > maxAheadMs) this.#offsetMs = offsetMs;
+    return Math.round((this.#offsetMs + stopwatchMs) * 1_000);
+  }
+}
