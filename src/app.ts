@@ -30,7 +30,7 @@ import { requestIdOf } from './http/request-id.ts';
 import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
 import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier, trustMs } from './keys/identify.ts';
-import { maxRecorded } from './lab/bounds.ts';
+import { maxRecorded as maxRecordedRequests } from './lab/bounds.ts';
 import { describeLab, labUrlOf } from './lab/description.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
@@ -70,6 +70,8 @@ export interface Parts {
   readyMs?: number | undefined;
   /** Whether other instances may serve the same keys. */
   hasOthers?: boolean;
+  /** How many requests a recording keeps at most. */
+  maxRecorded?: number;
 }
 
 /** A timer may end so much too early, and a clock may be read so much later. */
@@ -103,6 +105,7 @@ export function buildApp({
   timeLimits = defaultTimeLimits,
   readyMs = 2_000,
   hasOthers = false,
+  maxRecorded = maxRecordedRequests,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const labUrl = labUrlOf(baseUrl);
@@ -200,7 +203,7 @@ export function buildApp({
   serveReference(app, baseUrl);
   serveTexts(app, { baseUrl, labUrl: lab && labUrl, description });
 
-  const instance: Instance = { recorded: async () => lab?.recorded() };
+  const instance: Instance = { recorded: async () => lab?.recorded(), limiter, banRules };
   const services = {
     ...{ db, changes, installation, instance, streams, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),

@@ -3,6 +3,8 @@ import type { Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
 import type { EventType } from './history/types.ts';
+import type { BanRules } from './limits/decision.ts';
+import type { Limiter } from './limits/limiter.ts';
 import type { Plan } from './limits/plans.ts';
 import { type Page, type PageRequest, pageQueryOf } from './page.ts';
 import type { InstallationKey } from './secret-key.ts';
@@ -108,6 +110,9 @@ export interface Installation {
 export interface Instance {
   /** Waits until what this instance answered before can be read in recordings. */
   recorded(): Promise<void>;
+  /** What counts the requests of keys. */
+  limiter: Pick<Limiter, 'find'>;
+  banRules: BanRules;
 }
 
 /** A header field of one operation's success. */

@@ -9,6 +9,7 @@ import { Changes } from './history/changes.ts';
 import { forgetOldEvents } from './history/store.ts';
 import { forgetOldKeys } from './http/idempotency.ts';
 import { forgetOldRehearsals } from './lab/rehearsals-store.ts';
+import { forgetOldRecordings } from './lab/recordings-store.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { LocalLimiter } from './limits/local-limiter.ts';
 import { createLogger } from './log/logger.ts';
@@ -86,6 +87,7 @@ export async function serve(config: Config, { tellsPrograms = false } = {}): Pro
     repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, Date.now()), failed);
     repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), failed);
     repeat(sweepEveryMs, () => forgetOldRehearsals(db, Date.now()), failed);
+    repeat(sweepEveryMs, () => forgetOldRecordings(db, Date.now()), failed);
     repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), failed);
   } catch (error) {
     await db.close();

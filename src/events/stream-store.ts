@@ -37,6 +37,16 @@ export async function addStream(
         order by opened_at_ms desc limit ${maxStreams[key[0] as Plan]}) newest)`;
 }
 
+/** How many streams a key has open on all instances. */
+export async function countStreams(
+  sql: Sql,
+  { workspaceId, keyId }: Pick<OpenStream, 'workspaceId' | 'keyId'>,
+): Promise<number> {
+  const [row] = await sql`
+    select count(*) from streams where workspace_id = ${workspaceId} and key_id = ${keyId}`;
+  return Number(row?.[0]);
+}
+
 export async function removeStream(
   sql: Sql,
   { workspaceId, id }: Pick<OpenStream, 'workspaceId' | 'id'>,

@@ -1,12 +1,15 @@
 import type { Operation } from '../operation.ts';
+import { accountOperations } from './account-operations.ts';
 import { recordingOperations } from './recordings-operations.ts';
 import { rehearsalOperations } from './rehearsals-operations.ts';
 
 /** All operations of the lab, in the order of its description. */
-export const labOperations: readonly Operation[] = [...rehearsalOperations, ...recordingOperations].map(
-  (operation) => ({
-    ...operation,
-    // The account of the lab has no bans.
-    errors: operation.errors.filter((code) => code !== 'key_banned'),
-  }),
-);
+export const labOperations: readonly Operation[] = [
+  ...rehearsalOperations,
+  ...recordingOperations,
+  ...accountOperations,
+].map((operation) => ({
+  ...operation,
+  // The account of the lab has no bans.
+  errors: operation.errors.filter((code) => code !== 'key_banned'),
+}));

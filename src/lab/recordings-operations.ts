@@ -1,4 +1,5 @@
 import { created, empty, operation, page, resource } from '../operation.ts';
+import { Har, toHar } from './har.ts';
 import {
   defaultExpirySeconds,
   NewRecording,
@@ -14,6 +15,7 @@ import {
   getRecording,
   listRecorded,
   listRecordings,
+  readRecorded,
   startRecording,
 } from './recordings-store.ts';
 
@@ -110,6 +112,23 @@ export const recordingOperations = [
       await input.instance.recorded();
       const { items, ...rest } = await listRecorded(sql, input, input.params.recordingId, input.page);
       return { items: items.map(toRecordedRequest), ...rest };
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/recordings/{recordingId}/har',
+    id: 'getHar',
+    tag: 'Recordings',
+    summary: 'Get a recording as an HTTP Archive',
+    description:
+      'Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept.',
+    params: { recordingId },
+    success: resource(Har, 'The HTTP Archive.'),
+    handle: async (sql, input) => {
+      await input.instance.recorded();
+      const recorded = await readRecorded(sql, input, input.params.recordingId);
+      return toHar(recorded, new URL(input.baseUrl).origin);
     },
   }),
 ];

@@ -117,16 +117,27 @@ export function decide(
   }
 
   const strikes = current.strikes + 1;
-  if (!banRules || strikes <= Math.max(quota.perMinute * banRules.strikesFactor, minStrikes)) {
+  if (!banRules || strikes <= allowedStrikes(quota, banRules)) {
     return answer('limited', { ...current, strikes }, quota, clockMs);
   }
 
-  const isRemembered = current.bans > 0 && nowMs < current.bannedAtMs + banRules.memoryMs;
-  const bans = isRemembered ? current.bans + 1 : 1;
+  const bans = nextBan(current, banRules, nowMs);
   const bannedUntilMs = nowMs + banLengthMs(bans, banRules);
   const banned = { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs };
   return answer('banned', banned, quota, clockMs, true);
 }
+
+/** How many strikes in a minute begin no ban. */
+export const allowedStrikes = ({ perMinute }: Quota, { strikesFactor }: BanRules) =>
+  Math.max(perMinute * strikesFactor, minStrikes);
+
+/** How long a ban would be that began at the given time. */
+export const nextBanMs = (account: Account, rules: BanRules, nowMs: number) =>
+  banLengthMs(nextBan(account, rules, nowMs), rules);
+
+/** Which in its row a ban would be. */
+const nextBan = ({ bans, bannedAtMs }: Account, { memoryMs }: BanRules, nowMs: number) =>
+  bans > 0 && nowMs < bannedAtMs + memoryMs ? bans + 1 : 1;
 
 /** Multiplies step by step, so that it is the same number in every language; powers are rounded differently. */
 function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): number {

@@ -1,4 +1,4 @@
-import type { Decision, Terms } from './decision.ts';
+import type { Account, Decision, Terms } from './decision.ts';
 
 /** Whose account is charged. */
 export interface Subject {
@@ -17,6 +17,8 @@ export interface Limiter {
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
   /** The state of the account of `subject` as far as this process knows, without charging it. */
   look(subject: Subject, terms: Terms): Decision;
+  /** The account of `subject` after the last decision on it, as far as those know who share accounts. */
+  find(subject: Subject): Promise<Account>;
   /** The ids of those keys that are banned now, as far as those know who share accounts. */
   findBanned(keys: readonly Bannable[]): Promise<Set<string>>;
   /** Forgets accounts that no longer matter, given how long a ban is remembered. */

@@ -74,6 +74,10 @@ export class LocalLimiter implements Limiter {
     return look(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
   }
 
+  async find(subject: Subject): Promise<Account> {
+    return (this.#atHand(subject) ?? (await this.#load(subject))).account;
+  }
+
   /** Does not ask the storage: a key is banned by a request, which brings its account here. */
   async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
     const nowMs = this.#clock();

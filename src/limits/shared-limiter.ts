@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { type Decision, isBanned, newAccount, type Terms } from './decision.ts';
+import { type Account, type Decision, isBanned, newAccount, type Terms } from './decision.ts';
 import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
@@ -87,6 +87,19 @@ export class SharedLimiter implements Limiter {
 
   look(subject: Subject, terms: Terms): Decision {
     return this.#local.look(subject, terms);
+  }
+
+  /** Asks Valkey, and goes by what this instance knows if that fails. */
+  async find(subject: Subject): Promise<Account> {
+    const valkey = this.#valkey;
+    if (!valkey) return this.#local.find(subject);
+    const { timeoutMs, prefix } = this.#options;
+    this.sharing.roundTrips++;
+    try {
+      return (await within(timeoutMs, findSharedAccount(valkey, subject, prefix))) ?? newAccount;
+    } catch {
+      return this.#local.find(subject);
+    }
   }
 
   /** Asks Valkey for all keys at once, and goes by what this instance knows if that fails. */

@@ -46,6 +46,10 @@ export interface Options {
   lab?: boolean;
   baseUrl?: string;
   logLevel?: LogLevel;
+  /** Whether other instances serve the same keys. */
+  hasOthers?: boolean;
+  /** How many requests a recording keeps at most. */
+  maxRecorded?: number;
   /** What is served instead of all operations. */
   operations?: readonly Operation[];
   timeLimits?: Partial<TimeLimits>;
@@ -138,6 +142,7 @@ export class Petstore {
       timeLimits,
       readyMs: options.readyMs,
       ...(options.hasOthers && { hasOthers: true }),
+      ...(options.maxRecorded !== undefined && { maxRecorded: options.maxRecorded }),
     });
   }
 
