@@ -57,7 +57,7 @@ export function take(facts: Answered, place: Place): Taken | undefined {
   const head = hash('sha256', `${method} ${url} ${raw.headers['content-length'] ?? ''}`, 'base64url');
   const tookUs = Math.round(durationMs * 1_000);
   const kept: Facts = {
-    requestId,
+    requestId: withoutSecrets(requestId),
     method,
     target: withoutSecrets(url),
     ...(operation && { operation: operation.id }),
