@@ -30,10 +30,11 @@ import { requestIdOf } from './http/request-id.ts';
 import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
 import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier, trustMs } from './keys/identify.ts';
-import { maxRecorded as maxRecordedRequests } from './lab/bounds.ts';
+import { maxRecorded, maxUnwritten } from './lab/bounds.ts';
 import { describeLab, labUrlOf } from './lab/description.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
+import type { RecorderBounds } from './lab/recorder.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Log } from './log/logger.ts';
@@ -70,8 +71,7 @@ export interface Parts {
   readyMs?: number | undefined;
   /** Whether other instances may serve the same keys. */
   hasOthers?: boolean;
-  /** How many requests a recording keeps at most. */
-  maxRecorded?: number;
+  recorderBounds?: RecorderBounds;
 }
 
 /** A timer may end so much too early, and a clock may be read so much later. */
@@ -105,7 +105,7 @@ export function buildApp({
   timeLimits = defaultTimeLimits,
   readyMs = 2_000,
   hasOthers = false,
-  maxRecorded = maxRecordedRequests,
+  recorderBounds = { maxRecorded, maxUnwritten },
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const labUrl = labUrlOf(baseUrl);
@@ -135,7 +135,7 @@ export function buildApp({
   const lab = config.lab
     ? new Lab(
         { db, operations, baseUrl, clock },
-        { db, log, clock, stopwatch, isBehindProxy: trustProxy !== false, maxKept: maxRecorded },
+        { db, log, clock, stopwatch, isBehindProxy: trustProxy !== false, bounds: recorderBounds },
         (...told) => answers.cutOff(...told),
       )
     : undefined;

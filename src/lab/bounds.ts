@@ -8,6 +8,8 @@ export const dayInSeconds = 86_400;
 /** Rehearsals, and recordings, that are kept of a key: the newest. */
 export const maxKept = 20;
 export const maxRecorded = 5_000;
+/** Characters of recorded requests that wait in an instance to be written. What comes then is left out. */
+export const maxUnwritten = 16 * 1024 * 1024;
 /** Of a body, so many bytes are kept. */
 export const maxRecordedBody = 8_192;
 /** No fault makes an answer later than this. */

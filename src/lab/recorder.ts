@@ -13,8 +13,6 @@ import { type Taken, take } from './taken.ts';
 /** Requests wait so long for others, so that one commit keeps them all. */
 const gatherMs = 20;
 const retryMs = 500;
-/** Characters that wait to be written. What comes then is left out. */
-const maxWaiting = 16 * 1024 * 1024;
 
 export interface RecorderParts {
   db: Database;
@@ -25,7 +23,14 @@ export interface RecorderParts {
   stopwatch: () => number;
   /** Whether proxies are configured, so that connections are theirs. */
   isBehindProxy: boolean;
-  maxKept: number;
+  bounds: RecorderBounds;
+}
+
+export interface RecorderBounds {
+  /** Requests that a recording keeps at most. */
+  maxRecorded: number;
+  /** Characters that wait to be written. What comes then is left out. */
+  maxUnwritten: number;
 }
 
 /** Requests of one recording that are written together. */
@@ -52,7 +57,7 @@ export class Recorder {
   readonly #gathering = new Map<string, Batch>();
   #underWay: Batch | undefined;
   #running: Promise<void> | undefined;
-  #waiting = 0;
+  #unwritten = 0;
   #hurry = new AbortController();
   #isFailing = false;
   #isClosing = false;
@@ -70,7 +75,7 @@ export class Recorder {
     if (this.#over.has(name)) return;
     const batch = this.#batch(name, workspaceId, recordingId);
     this.#running ??= this.#run();
-    if (this.#waiting >= maxWaiting) {
+    if (this.#unwritten >= this.#parts.bounds.maxUnwritten) {
       batch.leftOut++;
       return;
     }
@@ -83,7 +88,7 @@ export class Recorder {
     });
     if (!taken) return;
     batch.requests.push(taken);
-    this.#waiting += sizeOf(taken);
+    this.#unwritten += sizeOf(taken);
   }
 
   /** Waits until what was observed before can be read, or could not be written. */
@@ -125,11 +130,11 @@ export class Recorder {
   }
 
   async #write(name: string, batch: Batch): Promise<void> {
-    const { db, log, maxKept } = this.#parts;
+    const { db, log, bounds } = this.#parts;
     this.#underWay = batch;
     for (;;) {
       try {
-        const isOver = await keepRequests(db, batch, maxKept);
+        const isOver = await keepRequests(db, batch, bounds.maxRecorded);
         if (isOver) this.#over.set(name, true);
         if (this.#isFailing) log.info('requests are recorded again');
         this.#isFailing = false;
@@ -143,7 +148,7 @@ export class Recorder {
         await this.#pause(retryMs);
       }
     }
-    for (const taken of batch.requests) this.#waiting -= sizeOf(taken);
+    for (const taken of batch.requests) this.#unwritten -= sizeOf(taken);
     this.#underWay = undefined;
     batch.tried.resolve();
   }

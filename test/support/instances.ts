@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { type JsonAnswer, Petstore } from './petstore.ts';
+import { type JsonAnswer, type Options, Petstore } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 import { createSchema, withSchema } from './storage.ts';
 
@@ -26,9 +26,13 @@ export async function startInstances(
   t: TestContext,
   databaseUrl: string,
   deadlineMs = patienceMs,
+  options: Options = {},
 ): Promise<[Petstore, Petstore, Petstore]> {
   const start = async () => {
-    const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', { hasOthers: true });
+    const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', {
+      hasOthers: true,
+      ...options,
+    });
     t.after(() => instance.close());
     return instance;
   };

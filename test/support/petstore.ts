@@ -8,6 +8,8 @@ import { seedWorkspace } from '../../src/demo/seed.ts';
 import { Changes } from '../../src/history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
 import { createKey } from '../../src/keys/store.ts';
+import { maxRecorded, maxUnwritten } from '../../src/lab/bounds.ts';
+import type { RecorderBounds } from '../../src/lab/recorder.ts';
 import { defaultBanRules } from '../../src/limits/decision.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
@@ -48,8 +50,7 @@ export interface Options {
   logLevel?: LogLevel;
   /** Whether other instances serve the same keys. */
   hasOthers?: boolean;
-  /** How many requests a recording keeps at most. */
-  maxRecorded?: number;
+  recorderBounds?: Partial<RecorderBounds>;
   /** What is served instead of all operations. */
   operations?: readonly Operation[];
   timeLimits?: Partial<TimeLimits>;
@@ -142,7 +143,7 @@ export class Petstore {
       timeLimits,
       readyMs: options.readyMs,
       ...(options.hasOthers && { hasOthers: true }),
-      ...(options.maxRecorded !== undefined && { maxRecorded: options.maxRecorded }),
+      recorderBounds: { maxRecorded, maxUnwritten, ...options.recorderBounds },
     });
   }
 
