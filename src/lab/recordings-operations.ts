@@ -78,7 +78,10 @@ export const recordingOperations = [
     bindsKey: true,
     params: { recordingId },
     success: empty('The recording was removed.'),
-    handle: (sql, input) => deleteRecording(sql, input, input.params.recordingId),
+    handle: async (sql, input) => {
+      input.assertMayChange(await getRecording(sql, input, input.params.recordingId));
+      await deleteRecording(sql, input, input.params.recordingId);
+    },
   }),
 
   operation({
