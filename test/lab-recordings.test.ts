@@ -190,6 +190,11 @@ test('a request whose body breaks is recorded', async (t) => {
     (await exchange(petstore, `${head}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)).status,
     400,
   );
+  const atLab = head.replace('/v1/pets', '/lab/rehearsals');
+  assert.equal(
+    (await exchange(petstore, `${atLab}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)).status,
+    400,
+  );
   const [broken, ...rest] = await recordedIn(petstore, recording);
   assert.deepEqual(rest, []);
   const { method, target, status, code, headers } = broken;
@@ -251,4 +256,18 @@ test('a recording is read in pages, and as an HTTP Archive', async (t) => {
   assert.match(response.content.mimeType, /^application\/json/);
   assert.equal(time, timings.send + timings.wait + timings.receive);
   assert.equal(new Date(startedDateTime).toISOString(), startedDateTime);
+});
+
+test('a recording tells which requests shared a connection', async (t) => {
+  const petstore = await startPetstore(t);
+  await petstore.listen();
+  const recording = await startRecording(petstore);
+  const get = (fields: string) =>
+    `GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n${fields}\r\n`;
+  await exchange(petstore, get('') + get('Connection: close\r\n')).catch(() => {});
+  await exchange(petstore, get('Connection: close\r\n'));
+  const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
+  const [first, second, third] = entries.map(({ connection }: { connection: string }) => connection);
+  assert.equal(first, second);
+  assert.notEqual(second, third);
 });

@@ -1,5 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 
+/** A request, or what is left of one whose body broke. */
+interface Targeted {
+  url?: string | undefined;
+}
+
 /** The beginning of all paths of the API. */
 export const prefix = '/v1';
 
@@ -17,8 +22,8 @@ declare module 'fastify' {
 export const isForApi = (request: FastifyRequest) =>
   request.url.startsWith(`${prefix}/`) || startOf(request, decodedPathOf(request)) !== undefined;
 
-/** Whether a request is for the lab, if there is one. */
-export const isForLab = (request: FastifyRequest) => startOf(request, decodedPathOf(request)) === labPrefix;
+/** Whether a request is for the lab, where there is one. */
+export const isForLab = (request: Targeted) => isBelow(labPrefix, decodedPathOf(request));
 
 /**
  * The path of a request: within an API decoded as the router does, elsewhere as it is written. A proxy may block paths such
@@ -30,7 +35,7 @@ export function pathOf(request: FastifyRequest): string {
 }
 
 /** Without query and fragment, and without the origin of a target in absolute form. */
-export const encodedPathOf = (request: FastifyRequest) =>
+export const encodedPathOf = (request: Targeted) =>
   withoutQueryAndOrigin(request).replace(/#.*$/s, '') || '/';
 
 /**
@@ -44,13 +49,15 @@ export function decoded(path: string): string {
   return (decodedPart(first) ?? first) + path.slice(first.length);
 }
 
-const decodedPathOf = (request: FastifyRequest) => decoded(encodedPathOf(request));
+const decodedPathOf = (request: Targeted) => decoded(encodedPathOf(request));
 
 /** The beginning of the API that a path is for. */
 const startOf = ({ server }: FastifyRequest, path: string) =>
-  server.apiStarts.find((start) => path === start || path.startsWith(`${start}/`));
+  server.apiStarts.find((start) => isBelow(start, path));
 
-const withoutQueryAndOrigin = ({ url }: FastifyRequest) =>
+const isBelow = (start: string, path: string) => path === start || path.startsWith(`${start}/`);
+
+const withoutQueryAndOrigin = ({ url = '' }: Targeted) =>
   url.replace(/\?.*$/s, '').replace(/^https?:\/\/[^/#]*/i, '') || '/';
 
 function decodedPart(part: string): string | undefined {

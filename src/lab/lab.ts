@@ -32,9 +32,9 @@ export class Lab {
 
   /** Keeps an answered request of a key that is recorded. */
   observe(facts: Answered): void {
-    const { sender, exchange } = facts;
+    const { sender, exchange, unread } = facts;
     if (sender?.recordingId === undefined) return;
-    if (exchange && isForLab(exchange.request)) return;
+    if (isForLab(exchange?.request ?? unread ?? {})) return;
     this.#recorder.observe(facts, { ...sender, recordingId: sender.recordingId });
   }
 

@@ -69,39 +69,6 @@ export const recordingOperations = [
   }),
 
   operation({
-    method: 'DELETE',
-    path: '/recordings/{recordingId}',
-    id: 'deleteRecording',
-    tag: 'Recordings',
-    summary: 'Remove a recording',
-    description: 'Ends a recording, and removes it with all that it has kept.',
-    bindsKey: true,
-    params: { recordingId },
-    success: empty('The recording was removed.'),
-    handle: async (sql, input) => {
-      input.assertMayChange(await getRecording(sql, input, input.params.recordingId));
-      await deleteRecording(sql, input, input.params.recordingId);
-    },
-  }),
-
-  operation({
-    method: 'POST',
-    path: '/recordings/{recordingId}/end',
-    id: 'endRecording',
-    tag: 'Recordings',
-    summary: 'End a recording',
-    description:
-      'Ends a recording. What it has kept can be read until a day after the time at which it would have ended by itself.',
-    bindsKey: true,
-    params: { recordingId },
-    success: resource(Recording, 'The recording as it ended.'),
-    handle: async (sql, input) => {
-      await endRecording(sql, input, input.params.recordingId, input.nowMs);
-      return getRecording(sql, input, input.params.recordingId);
-    },
-  }),
-
-  operation({
     method: 'GET',
     path: '/recordings/{recordingId}/requests',
     id: 'listRecordedRequests',
@@ -132,6 +99,39 @@ export const recordingOperations = [
       await input.instance.recorded();
       const recorded = await readRecorded(sql, input, input.params.recordingId);
       return toHar(recorded, new URL(input.baseUrl).origin);
+    },
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/recordings/{recordingId}/end',
+    id: 'endRecording',
+    tag: 'Recordings',
+    summary: 'End a recording',
+    description:
+      'Ends a recording. What it has kept can be read until a day after the time at which it would have ended by itself.',
+    bindsKey: true,
+    params: { recordingId },
+    success: resource(Recording, 'The recording as it ended.'),
+    handle: async (sql, input) => {
+      await endRecording(sql, input, input.params.recordingId, input.nowMs);
+      return getRecording(sql, input, input.params.recordingId);
+    },
+  }),
+
+  operation({
+    method: 'DELETE',
+    path: '/recordings/{recordingId}',
+    id: 'deleteRecording',
+    tag: 'Recordings',
+    summary: 'Remove a recording',
+    description: 'Ends a recording, and removes it with all that it has kept.',
+    bindsKey: true,
+    params: { recordingId },
+    success: empty('The recording was removed.'),
+    handle: async (sql, input) => {
+      input.assertMayChange(await getRecording(sql, input, input.params.recordingId));
+      await deleteRecording(sql, input, input.params.recordingId);
     },
   }),
 ];

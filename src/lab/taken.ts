@@ -109,8 +109,9 @@ function requestFields({ rawHeaders }: IncomingMessage): Record<string, string> 
 }
 
 function answerFields(response: ServerResponse): Record<string, string> {
-  const head = (response as NamedResponse).head ?? response.getHeaders();
-  const list = Array.isArray(head) ? head : Object.entries(head).flat();
+  const { head } = response as Partial<NamedResponse>;
+  const given = typeof head === 'object' ? head : response.getHeaders();
+  const list = Array.isArray(given) ? given : Object.entries(given).flat();
   const fields: Record<string, string> = Object.create(null);
   for (let i = 0; i < list.length; i += 2) {
     const name = String(list[i]).toLowerCase();
