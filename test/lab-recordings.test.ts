@@ -209,7 +209,10 @@ test('a request whose client leaves before the answer is recorded', async (t) =>
   const origin = await petstore.listen();
   const recording = await startRecording(petstore);
   const held = Promise.withResolvers<void>();
-  const holding = petstore.db.write(() => held.promise);
+  const holding = petstore.db.write(async (sql) => {
+    await sql`update orders set quantity = quantity where workspace_id = 1 and id = 1`;
+    await held.promise;
+  });
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${petstore.key}` };
   const left = fetch(`${origin}/v1/store/orders/1`, { method: 'DELETE', headers, signal: leaving.signal });
