@@ -10,6 +10,12 @@ export interface Check {
   level: (typeof levels)[number];
   /** What it asks of a client, in one sentence. */
   asks: string;
+  /** What counts for the client and what against it, so that nobody is blamed for what a server cannot know. */
+  judged: string;
+  /** When it is not observed. */
+  unseen: string;
+  /** The faults that bring it about. */
+  faults: readonly string[];
   /** What to do about a failure. */
   advice: string;
   /** The guide that says more, by its name. */
@@ -39,3 +45,6 @@ export const failed = (evidence: readonly Recorded[], because: string): Finding 
 });
 
 export const notObserved = (because: string): Finding => ({ result: 'not_observed', evidence: [], because });
+
+/** `1 request`, `2 requests`. */
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,38 @@
+import { conflictReadAgain, ifMatchSent } from './changes.ts';
+import type { Check } from './check.ts';
+import { connectionsReused } from './connections.ts';
+import { operationsCovered } from './coverage.ts';
+import { idsExact } from './ids.ts';
+import { deprecatedNotCalled, successorUsed } from './lifecycle.ts';
+import { pagesToTheEnd } from './pages.ts';
+import {
+  backoffGrows,
+  failuresRetried,
+  noBlindPostRetry,
+  retryOnlyWhenUseful,
+  sameKeyOnRetry,
+} from './retries.ts';
+import { banStops, limitsForeseen, retryAfterObeyed } from './waiting.ts';
+
+/** Is raised when a check is added or removed, or when what one means changes. A test notices. */
+export const checksVersion = 1;
+
+/** Every check, in the order in which they are listed. */
+export const checks: readonly Check[] = [
+  retryAfterObeyed,
+  backoffGrows,
+  retryOnlyWhenUseful,
+  failuresRetried,
+  sameKeyOnRetry,
+  noBlindPostRetry,
+  banStops,
+  limitsForeseen,
+  pagesToTheEnd,
+  idsExact,
+  ifMatchSent,
+  conflictReadAgain,
+  deprecatedNotCalled,
+  successorUsed,
+  connectionsReused,
+  operationsCovered,
+];
