@@ -2,10 +2,13 @@ import type { Operation } from '../operation.ts';
 import { accountOperations } from './account-operations.ts';
 import { recordingOperations } from './recordings-operations.ts';
 import { rehearsalOperations } from './rehearsals-operations.ts';
+import { reportOperations } from './report-operations.ts';
 
 /** All operations of the lab, in the order of its description. */
 export const labOperations: readonly Operation[] = [
   ...rehearsalOperations,
+  ...reportOperations,
+  // Its last one removes what the examples of the others read.
   ...recordingOperations,
   ...accountOperations,
 ].map((operation) => ({

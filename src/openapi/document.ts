@@ -246,8 +246,9 @@ function describeBody(operation: Operation, body: TSchema, schemas: Schemas): Js
   };
 }
 
-const mediaTypeOf = ({ kind, mediaType }: Operation['success']) =>
-  kind === 'stream' ? 'text/event-stream' : (mediaType ?? 'application/json');
+/** Without parameters, as tools compare it with the `Content-Type` of an answer. */
+const mediaTypeOf = ({ kind, mediaType = 'application/json' }: Operation['success']) =>
+  kind === 'stream' ? 'text/event-stream' : (mediaType.split(';')[0] as string);
 
 function describeResponses(operation: Operation, { schemas, errorResponses }: Context): JsonObject {
   const { success } = operation;

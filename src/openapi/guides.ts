@@ -37,7 +37,8 @@ export function guides(baseUrl: string): Guide[] {
   return names.map((name) => ({ name, description: fill(textOf(name), values) }));
 }
 
-function fileOf(name: string): string {
+/** The name of the file of a guide. */
+export function fileOf(name: string): string {
   return `${name.toLowerCase().replaceAll(' ', '-')}.md`;
 }
 

@@ -13,6 +13,8 @@ interface SampleRequest {
   /** Whether it can be repeated safely only with an Idempotency-Key. */
   isCreation: boolean;
   hasAnswer: boolean;
+  /** Whether the answer is a text of its own form, and not JSON. */
+  isText: boolean;
   /** Whether the answer goes on for long. */
   isStream: boolean;
 }
@@ -43,6 +45,7 @@ export function sampleRequest(operation: Operation, baseUrl: string): SampleRequ
     mediaType: mediaTypesOf(operation)[0] as string,
     isCreation: method === 'POST',
     hasAnswer: success.schema !== undefined,
+    isText: success.kind === 'text',
     isStream: success.kind === 'stream',
   };
 }
@@ -71,7 +74,7 @@ function curl({ method, url, body, mediaType, isCreation, isStream }: SampleRequ
 }
 
 function javaScript(request: SampleRequest): string {
-  const { method, url, body, mediaType, isCreation, hasAnswer, isStream } = request;
+  const { method, url, body, mediaType, isCreation, hasAnswer, isText, isStream } = request;
   const lines = [
     `const url = ${quoted(url)};`,
     'const options = {',
@@ -98,7 +101,9 @@ function javaScript(request: SampleRequest): string {
     '}',
     ...(isStream
       ? javaScriptReader
-      : [`console.log(response.status${hasAnswer ? ', await response.json()' : ''});`]),
+      : [
+          `console.log(response.status${hasAnswer ? `, await response.${isText ? 'text' : 'json'}()` : ''});`,
+        ]),
   ];
   return lines.join('\n');
 }
@@ -126,7 +131,7 @@ const javaScriptReader = [
 ];
 
 function python(request: SampleRequest): string {
-  const { method, url, body, mediaType, isCreation, hasAnswer, isStream } = request;
+  const { method, url, body, mediaType, isCreation, hasAnswer, isText, isStream } = request;
   const lines = [
     '# Needs requests: pip install requests',
     ...(isStream ? ['import json'] : []),
@@ -157,7 +162,9 @@ function python(request: SampleRequest): string {
     '    time.sleep(seconds)',
     `    response = requests.${method.toLowerCase()}(url, **options)`,
     'response.raise_for_status()',
-    ...(isStream ? pythonReader : [`print(response.status_code${hasAnswer ? ', response.json()' : ''})`]),
+    ...(isStream
+      ? pythonReader
+      : [`print(response.status_code${hasAnswer ? `, response.${isText ? 'text' : 'json()'}` : ''})`]),
   ];
   return lines.join('\n');
 }
