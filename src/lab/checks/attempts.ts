@@ -72,7 +72,5 @@ export function chainsOf(retries: readonly Retry[]): Retry[][] {
   return [...chains.values()];
 }
 
-/** The requests of pairs, each once. */
-export const requestsOf = (retries: readonly Retry[]) => [
-  ...new Set(retries.flatMap(({ failed, retry }) => [failed, retry])),
-];
+export const requestsOf = (retries: readonly Retry[]) =>
+  retries.flatMap(({ failed, retry }) => [failed, retry]);

@@ -20,6 +20,12 @@ function pathsOf({ target, operation = '' }: Recorded): string[] {
 const isRead = (request: Recorded) =>
   (request.method === 'GET' || request.method === 'HEAD') && isSuccess(request);
 
+/** The entity tags that a change goes by; `*` allows any. */
+const tagOf = ({ headers }: Recorded) => {
+  const tag = headers['if-match'];
+  return tag?.trim() === '*' ? undefined : tag;
+};
+
 const writes = ['PUT', 'PATCH'];
 const changes = [...writes, 'DELETE'];
 
@@ -28,7 +34,7 @@ export const ifMatchSent: Check = {
   level: 'recommended',
   asks: 'A client that has read a resource and then changes it sends `If-Match` with the `ETag` that it got.',
   judged:
-    'Judged are PUT and PATCH of what the client has read before in the recording, by its address or, of pets, by `?id=`. All of them must carry `If-Match`. A change of what was never read goes by nothing that could be old, and a removal overwrites nothing.',
+    'Judged are PUT and PATCH of what the client has read before in the recording, by its address or, of pets, by `?id=`. All of them must carry `If-Match` with a tag; `*` protects nothing. A change of what was never read goes by nothing that could be old, and a removal overwrites nothing.',
   unseen: 'Nothing was changed that had been read.',
   faults: ['conflict'],
   advice: 'Keep the `ETag` beside what you read, and send it as `If-Match` with the change.',
@@ -42,7 +48,7 @@ export const ifMatchSent: Check = {
       else if (writes.includes(request.method) && paths.some((path) => read.has(path))) changed.push(request);
     }
     if (changed.length === 0) return notObserved('Nothing was changed that had been read before.');
-    const bad = changed.filter(({ headers }) => headers['if-match'] === undefined);
+    const bad = changed.filter((change) => tagOf(change) === undefined);
     return bad.length > 0
       ? failed(
           bad,
@@ -57,7 +63,7 @@ export const conflictReadAgain: Check = {
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'The next change of the same resource after a 412 must come after a GET of it, and carry `If-Match` with another value than the one that was refused. A change before that, or without `If-Match`, undoes what another writer did. To read again and to give up then passes, too.',
+    'The next change of the same resource after a 412 must come after a GET of it, and carry `If-Match` with another value than the one that was refused. A change before that, without `If-Match`, or with `*`, undoes what another writer did. To read again and to give up then passes, too.',
   unseen: 'No change got 412, or nothing was done with the resource afterwards.',
   faults: ['conflict'],
   advice:
@@ -95,8 +101,6 @@ export const conflictReadAgain: Check = {
 
 /** Whether a change goes by what was read after its refusal. */
 function isNewDecision(change: Recorded, { refused, read }: { refused: Recorded; read?: Recorded }): boolean {
-  const tag = change.headers['if-match'];
-  return (
-    read !== undefined && follows(change, read) && tag !== undefined && tag !== refused.headers['if-match']
-  );
+  const tag = tagOf(change);
+  return read !== undefined && follows(change, read) && tag !== undefined && tag !== tagOf(refused);
 }

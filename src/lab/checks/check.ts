@@ -26,7 +26,7 @@ export interface Check {
 
 export interface Finding {
   result: (typeof results)[number];
-  /** The requests that show it. */
+  /** The requests that show it, each once, in their order. */
   evidence: readonly Recorded[];
   /** Why, in one sentence. */
   because: string;
@@ -34,15 +34,18 @@ export interface Finding {
 
 export const passed = (evidence: readonly Recorded[], because: string): Finding => ({
   result: 'passed',
-  evidence,
+  evidence: inOrder(evidence),
   because,
 });
 
 export const failed = (evidence: readonly Recorded[], because: string): Finding => ({
   result: 'failed',
-  evidence,
+  evidence: inOrder(evidence),
   because,
 });
+
+/** Each once. */
+const inOrder = (requests: readonly Recorded[]) => [...new Set(requests)].sort((a, b) => a.number - b.number);
 
 export const notObserved = (because: string): Finding => ({ result: 'not_observed', evidence: [], because });
 

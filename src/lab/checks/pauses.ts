@@ -70,7 +70,5 @@ const isAware = (later: Recorded, earlier: Recorded) =>
     ? follows(later, earlier)
     : later.atMs >= endOf(earlier) + inFlightMs;
 
-/** The requests of both sides, each once. */
-export const bothOf = (pairs: readonly Kept[]) => [
-  ...new Set(pairs.flatMap(({ by, request }) => [by, request])),
-];
+/** The requests of both sides. */
+export const bothOf = (pairs: readonly Kept[]) => pairs.flatMap(({ by, request }) => [by, request]);

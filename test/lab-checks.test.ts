@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { checksPage } from '../scripts/checks.ts';
+import { checks, checksVersion } from '../src/lab/checks/all.ts';
+import { faultNames } from '../src/lab/faults.ts';
+import type { Report } from '../src/lab/report.ts';
+import { guides } from '../src/openapi/guides.ts';
+import { baseUrl } from './support/description.ts';
+import { rehearse } from './support/lab.ts';
+import { pairs } from './support/lab-clients/all.ts';
+import type { Client, Pair } from './support/lab-clients/client.ts';
+import { type Petstore, startPetstore } from './support/petstore.ts';
+
+const minuteMs = 60_000;
+
+/** Time that passes as the real one does, and skips what clients sleep. */
+function skippingTime(store: Petstore) {
+  const startMs = store.nowMs - performance.now();
+  let skippedMs = 0;
+  const now = () => Math.floor(startMs + performance.now() + skippedMs);
+  Object.defineProperty(store, 'nowMs', { get: now });
+  const sleep = async (ms: number) => {
+    skippedMs += ms;
+  };
+  return { now, sleep };
+}
+
+test('each check is passed by a careful client and failed by a careless one, under the faults that bring it about', async (t) => {
+  const store = await startPetstore(t);
+  const url = `${await store.listen()}/v1`;
+  const time = skippingTime(store);
+
+  /** Lets a client act in a workspace of its own, and returns its report card. */
+  async function grade(name: string, client: Client, faults: Pair['faults']): Promise<Report> {
+    const { key } = await store.addWorkspace(name, true);
+    if (faults.length > 0) await rehearse(store, faults, { key });
+    const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+    // No minute ends while a client acts that does not wait for it.
+    await time.sleep(minuteMs - (time.now() % minuteMs));
+    await client({ url, key, ...time });
+    const { status, text, body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
+    assert.equal(status, 200, text);
+    return body;
+  }
+
+  for (const { name, level } of checks) {
+    await t.test(name, async () => {
+      const { faults, careful, careless, shows } = pairs[name] as Pair;
+      const good = await grade(`careful ${name}`, careful, faults);
+      const bad = await grade(`careless ${name}`, careless, faults);
+      const [passed, failed] = [good, bad].map(({ checks }) => checks.find((check) => check.name === name));
+      assert.ok(passed && failed);
+      assert.equal(passed.result, 'passed', passed.because);
+      assert.ok(passed.evidence.length > 0);
+      assert.notEqual(good.verdict, 'failed', JSON.stringify(good.checks, null, 1));
+      assert.equal(failed.result, 'failed', failed.because);
+      assert.deepEqual(failed.evidence, shows);
+      assert.equal(failed.level, level);
+    });
+  }
+});
+
+test('every check has both clients, names faults and guides that there are, and a name of its own', () => {
+  assert.deepEqual(Object.keys(pairs).sort(), checks.map(({ name }) => name).sort());
+  for (const { faults, guide } of checks) {
+    for (const fault of faults) assert.ok(faultNames.includes(fault), fault);
+    assert.ok(
+      guides(baseUrl).some(({ name }) => name === guide),
+      guide,
+    );
+  }
+});
+
+test('docs/checks.md says what the checks say', () => {
+  const page = readFileSync(new URL('../docs/checks.md', import.meta.url), 'utf8');
+  assert.equal(page, checksPage(), 'Run "npm run -s checks".');
+});
+
+test('the version of the checks is raised when what they mean changes', () => {
+  const meaning = checks.map(({ name, level, asks, judged, unseen }) => [name, level, asks, judged, unseen]);
+  const versions = ['?'];
+  const now = hash('sha256', JSON.stringify(meaning)).slice(0, 12);
+  assert.equal(versions.at(-1), now, 'Raise checksVersion, and add a line.');
+  assert.equal(versions.length, checksVersion);
+});

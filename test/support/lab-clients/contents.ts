@@ -1,0 +1,68 @@
+import { type Api, type Pair, send } from './client.ts';
+
+/** Reads a list page by page, as long as `goesOn` says. */
+async function readPets(api: Api, goesOn: (text: string) => boolean) {
+  let target: string | undefined = '/pets';
+  while (target) {
+    const { headers, text } = await send(api, target);
+    const [, next] = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(headers.get('Link') ?? '') ?? [];
+    target = goesOn(text) ? next : undefined;
+  }
+}
+
+/** Reads a pet with its tag, and changes it to another name. */
+const readPet = (api: Api) => send(api, '/pets?id=1');
+const rename = (api: Api, name: string, tag?: string | null) =>
+  send(api, '/pets/1', {
+    method: 'PATCH',
+    body: { name },
+    headers: { ...(tag && { 'If-Match': tag }) },
+  });
+
+/** Gets the second pet of a list, by its id as `read` takes it from the text. */
+async function getListed(api: Api, read: (text: string) => string) {
+  const { text } = await send(api, '/pets');
+  await send(api, `/pets?id=${read(text)}`);
+}
+
+export const contents: Record<string, Pair> = {
+  'pages.to-the-end': {
+    faults: [{ fault: 'empty-page', operation: 'listPets' }, { fault: 'small-pages' }],
+    careful: (api) => readPets(api, () => true),
+    careless: (api) => readPets(api, (text) => JSON.parse(text).length > 0),
+    shows: ['1'],
+  },
+
+  'ids.exact': {
+    faults: [{ fault: 'large-ids' }],
+    careful: (api) => getListed(api, (text) => /"id":\s*(\d+)/.exec(text)?.[1] as string),
+    careless: (api) => getListed(api, (text) => String(JSON.parse(text)[1].id)),
+    shows: ['2'],
+  },
+
+  'if-match.sent': {
+    faults: [{ fault: 'conflict', operation: 'deletePet' }],
+    careful: async (api) => rename(api, 'Smaug', (await readPet(api)).headers.get('ETag')),
+    careless: async (api) => {
+      await readPet(api);
+      await rename(api, 'Smaug');
+    },
+    shows: ['2'],
+  },
+
+  'conflict.read-again': {
+    faults: [{ fault: 'conflict', operation: 'updatePet' }],
+    careful: async (api) => {
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const tag = (await readPet(api)).headers.get('ETag');
+        if ((await rename(api, 'Smaug', tag)).status !== 412) return;
+      }
+    },
+    // It takes 412 for an obstacle, and removes the condition.
+    careless: async (api) => {
+      const { status } = await rename(api, 'Smaug', (await readPet(api)).headers.get('ETag'));
+      if (status === 412) await rename(api, 'Smaug');
+    },
+    shows: ['2', '3'],
+  },
+};

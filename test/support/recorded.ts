@@ -1,0 +1,32 @@
+import type { Recorded } from '../../src/lab/recorded.ts';
+
+/** When the recordings of tests begin. */
+export const startMs = Date.parse('2026-06-01T12:00:00Z');
+
+export type Sketch = Partial<Omit<Recorded, 'atMs' | 'fingerprint' | 'number'>> & {
+  /** Milliseconds after the beginning. */
+  at: number;
+};
+
+/**
+ * Requests as a recording has them, in their order: without more, a GET of `/v1/pets` that took 1 ms, was answered 200, and came on the
+ * one connection that there is.
+ */
+export const recorded = (...sketches: Sketch[]): Recorded[] =>
+  sketches.map(({ at, ...given }, index) => {
+    const request = {
+      requestId: `request ${index + 1}`,
+      tookMs: 1,
+      method: 'GET',
+      target: '/v1/pets',
+      operation: 'listPets',
+      headers: {},
+      status: 200,
+      answer: {},
+      connection: 'c1',
+      isProxied: false,
+      ...given,
+    };
+    const { method, target, body = '' } = request;
+    return { ...request, number: index + 1, atMs: startMs + at, fingerprint: `${method} ${target} ${body}` };
+  });
