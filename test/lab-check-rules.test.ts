@@ -66,7 +66,7 @@ test('a request that was under way when another was refused is no disobedience',
   );
 });
 
-test('a rehearsed 429 concerns its operation, a real one the key, and 503 the same request', () => {
+test('a rehearsed 429 concerns its operation, a real one what gets 429 again, and 503 the same request', () => {
   const name = 'retry-after.obeyed';
   finds(
     name,
@@ -81,6 +81,14 @@ test('a rehearsed 429 concerns its operation, a real one the key, and 503 the sa
     [
       { at: 0, ...limited },
       { at: 500, ...categories },
+    ],
+    'not_observed',
+  );
+  finds(
+    name,
+    [
+      { at: 0, ...limited },
+      { at: 500, ...limited, ...categories },
     ],
     'failed',
     [1, 2],

@@ -54,6 +54,10 @@ const entities: Record<string, string> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&apos;',
+  // A parser would make spaces of them in an attribute.
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
 };
 
 /** What XML 1.0 has no way to write: most control characters, halves of surrogate pairs, and two that are no characters. */
@@ -61,4 +65,6 @@ const unwritable = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}
 
 /** A text within an element or an attribute. */
 const escaped = (text: string) =>
-  text.replace(unwritable, '\u{fffd}').replace(/[&<>"']/g, (character) => entities[character] as string);
+  text
+    .replace(unwritable, '\u{fffd}')
+    .replace(/[&<>"'\t\n\r]/g, (character) => entities[character] as string);

@@ -41,6 +41,9 @@ export const isTransient = (request: Recorded) =>
 /** The text of the Idempotency-Key. */
 export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-key'];
 
+/** So many equal requests at once may fail and wait for their retry. */
+const maxOpen = 100;
+
 /**
  * Retries: the first request with the fingerprint of a failed one that began after its end. Each request retries one at most, so
  * workers that fail side by side and retry side by side are pairs. `unretried` are failures without one.
@@ -51,14 +54,18 @@ export function retriesOf(
 ): { retries: Retry[]; unretried: Recorded[] } {
   const open = new Map<string, Recorded[]>();
   const retries: Retry[] = [];
+  const unretried: Recorded[] = [];
   for (const request of requests) {
     const failures = open.get(request.fingerprint) ?? [];
     const index = failures.findIndex((failure) => follows(request, failure));
     const [failed] = index < 0 ? [] : failures.splice(index, 1);
     if (failed) retries.push({ failed, retry: request });
-    if (isFailure(request)) open.set(request.fingerprint, [...failures, request]);
+    if (!isFailure(request)) continue;
+    failures.push(request);
+    open.set(request.fingerprint, failures);
+    if (failures.length > maxOpen) unretried.push(failures.shift() as Recorded);
   }
-  return { retries, unretried: [...open.values()].flat() };
+  return { retries, unretried: [...unretried, ...[...open.values()].flat()] };
 }
 
 /** Retries one after another: each fails in turn, but for the last one perhaps. */

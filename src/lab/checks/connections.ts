@@ -31,12 +31,17 @@ export const connectionsReused: Check = {
     const last = new Map<string, Recorded>();
     const reused: Recorded[] = [];
     const opened: Recorded[] = [];
+    const ending = [...requests].sort((a, b) => endOf(a) - endOf(b));
+    /** Connections that were left open, the one that was used last on top. */
+    const free: Recorded[] = [];
+    let ended = 0;
     for (const request of requests) {
-      for (const [connection, before] of last)
-        if (request.atMs - endOf(before) > idleMs) last.delete(connection);
-      const isFree = (before: Recorded) => leavesOpen(before) && endOf(before) <= request.atMs;
+      for (; endOf(ending[ended] as Recorded) < request.atMs; ended++) free.push(ending[ended] as Recorded);
+      const isUsable = (before: Recorded) => last.get(before.connection) === before && leavesOpen(before);
+      while (free.length > 0 && !isUsable(free.at(-1) as Recorded)) free.pop();
+      const latest = free.at(-1);
       if (last.has(request.connection)) reused.push(request);
-      else if ([...last.values()].some(isFree)) opened.push(request);
+      else if (latest && request.atMs - endOf(latest) <= idleMs) opened.push(request);
       last.set(request.connection, request);
     }
     const all = reused.length + opened.length;

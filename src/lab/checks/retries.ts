@@ -155,7 +155,7 @@ export const noBlindPostRetry: Check = {
   level: 'required',
   asks: 'A POST without `Idempotency-Key` is not repeated when it may have taken effect.',
   judged:
-    'That is so after 408, 500, 502, 504 and a connection that broke, also an idle one: the client cannot know how far the request came (RFC 9110, section 9.2.2). After 429 and 503 it may be repeated: they say that nothing was done. A retry with a key, and none at all, pass.',
+    'That is so after 408, 500, 502, 504 and a connection that broke, also an idle one: the client cannot know how far the request came (RFC 9110, section 9.2.2). After 429 and 503 it may be repeated: they say that nothing was done. A retry with a key, and none at all, pass. That a client gave up by a time limit of its own is not noticed: it may still read.',
   unseen: 'No POST ended so.',
   faults: ['lost-answer', 'internal-error', 'reset', 'stale-connection'],
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',
