@@ -229,6 +229,14 @@ test('idempotency: equal POSTs after a success are two things, and only an uncer
     'failed',
     [1, 2],
   );
+  finds(
+    same,
+    [
+      { at: 0, ...post, ...key('a'), status: 503 },
+      { at: 9, ...post, ...key('b') },
+    ],
+    'not_observed',
+  );
   const blind = 'idempotency.no-blind-post-retry';
   finds(
     blind,

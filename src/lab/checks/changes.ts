@@ -36,7 +36,7 @@ export const ifMatchSent: Check = {
   judged:
     'Judged are PUT and PATCH of what the client has read before in the recording, by its address or, of pets, by `?id=`. All of them must carry `If-Match` with a tag; `*` protects nothing. A change of what was never read goes by nothing that could be old, and a removal overwrites nothing.',
   unseen: 'Nothing was changed that had been read.',
-  faults: ['conflict'],
+  faults: [],
   advice: 'Keep the `ETag` beside what you read, and send it as `If-Match` with the change.',
   guide: 'Getting started',
   judge(requests) {

@@ -22,7 +22,7 @@ export const connectionsReused: Check = {
   asks: 'The client keeps connections open and sends its next requests on them.',
   judged: `Judged is each request at whose beginning a connection of the client was open and unused, for less than ${idleMs / 1_000} s. At least half of them must go on one that was there. Streams and answers that broke off leave no connection; \`Connection: close\` of the client itself is no excuse.`,
   unseen: `Fewer than ${enough} requests could have used an open connection, or a proxy stands between.`,
-  faults: ['stale-connection'],
+  faults: [],
   advice: 'Use one session, agent or client object for all requests, and read each answer to its end.',
   guide: 'Getting started',
   judge(requests) {

@@ -15,7 +15,7 @@ export const deprecatedNotCalled: Check = {
   asks: 'The client uses no deprecated operation.',
   judged: `Any request to ${[...successors.keys()].map((id) => `\`${id}\``).join(', ')} fails it. To pass, the client must have used the successor.`,
   unseen: 'Neither a deprecated operation nor its successor was used.',
-  faults: ['sunset'],
+  faults: [],
   advice:
     'Watch for `Deprecation` and `Sunset` in answers, and move to the operation that `Link` names as the successor.',
   guide: 'Versioning',

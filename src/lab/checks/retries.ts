@@ -128,23 +128,23 @@ export const sameKeyOnRetry: Check = {
   level: 'required',
   asks: 'A retried POST carries the `Idempotency-Key` of the attempt before.',
   judged:
-    'A POST that had a key and failed by 408, 429, 5xx or a broken connection, and then came again with the same body, must have the same key. Two equal POSTs of which the first succeeded are two things.',
-  unseen: 'No POST with a key was retried.',
-  faults: ['lost-answer', 'internal-error', 'reset', 'unavailable'],
+    'A POST that had a key, ended by 408, 500, 502, 504 or a broken connection, and then came again with the same body, must have the same key. After 429 and 503 nothing was done, so another key does no harm. Two equal POSTs of which the first succeeded are two things.',
+  unseen: 'No POST with a key ended so and was retried.',
+  faults: ['lost-answer', 'internal-error', 'reset'],
   advice:
     'Make the key once for each thing that is to be created, before the loop of attempts, and not within it.',
   guide: 'Getting started',
   judge(requests) {
     const { retries } = retriesOf(
       requests.filter(isPost),
-      (request) => isTransient(request) && idempotencyKeyOf(request) !== undefined,
+      (request) => isUncertain(request) && idempotencyKeyOf(request) !== undefined,
     );
     if (retries.length === 0) return notObserved('No POST with an Idempotency-Key was retried.');
     const bad = retries.filter(({ failed, retry }) => idempotencyKeyOf(failed) !== idempotencyKeyOf(retry));
     return bad.length > 0
       ? failed(
           requestsOf(bad),
-          `${counted(bad.length, 'retry').replace('retrys', 'retries')} of a POST had another Idempotency-Key, or none.`,
+          `${counted(bad.length, 'POST')} came again with another Idempotency-Key, or without one.`,
         )
       : passed(requestsOf(retries), 'Each retried POST had the Idempotency-Key of the attempt before.');
   },

@@ -21,8 +21,9 @@ const createCategory = (api: Api, headers: Record<string, string> = {}) =>
 export const retries: Record<string, Pair> = {
   'backoff.grows': {
     faults: [{ fault: 'internal-error', operation: 'listPets', times: 3 }],
-    careful: (api) => attempt(api, [500, 1_000, 2_000], () => trySend(api, '/pets')),
-    careless: (api) => attempt(api, [1_000, 1_000, 1_000], () => trySend(api, '/pets')),
+    careful: (api) => attempt(api, [5 * secondMs, 10 * secondMs, 20 * secondMs], () => trySend(api, '/pets')),
+    careless: (api) =>
+      attempt(api, [10 * secondMs, 10 * secondMs, 10 * secondMs], () => trySend(api, '/pets')),
     shows: ['1', '2', '3', '4'],
   },
 

@@ -12,9 +12,9 @@ async function tryUntilAnswered(api: Api, wait: (headers: Headers) => Promise<vo
 
 export const waiting: Record<string, Pair> = {
   'retry-after.obeyed': {
-    faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 2 }],
+    faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 20 }],
     careful: (api) => tryUntilAnswered(api, (headers) => waitFor(api, retryAfter(headers))),
-    careless: (api) => tryUntilAnswered(api, () => api.sleep(secondMs / 2)),
+    careless: (api) => tryUntilAnswered(api, () => api.sleep(secondMs)),
     shows: ['1', '2', '3'],
   },
 
