@@ -56,8 +56,6 @@ export interface Options {
   timeLimits?: Partial<TimeLimits>;
   /** How long `/readyz` waits for the storage. */
   readyMs?: number;
-  /** Whether other instances serve the same keys. */
-  hasOthers?: boolean;
   /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
   valkey?: ShareOptions;
 }
