@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { keysCommand } from './commands/keys.ts';
+import { labCommand } from './commands/lab.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -28,6 +29,7 @@ export async function main(argv: string[]): Promise<void> {
     workspacesCommand(),
     seedCommand(),
     webhooksCommand(),
+    labCommand(),
     openapiCommand(),
   ]) {
     program.addCommand(command);

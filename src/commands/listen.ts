@@ -3,12 +3,10 @@ import { createParser } from 'eventsource-parser';
 import type { Event } from '../events/schema.ts';
 import { printable } from '../printable.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
+import { type Client, reasonOf } from './client.ts';
 
 /** What to listen to, and what to do with each event. */
-export interface ListenOptions {
-  /** Where the API is, without a slash at the end. */
-  baseUrl: string;
-  key: string;
+export interface ListenOptions extends Client {
   /** All types if there are none. */
   types: readonly string[];
   /** The position to begin after; undefined: now. */
@@ -136,12 +134,6 @@ async function forward(url: URL, event: Event, body: string, secret: string): Pr
 const note = (text: string) => console.error(printable(text));
 
 const dataOf = (json: string) => JSON.stringify(JSON.parse(json).data);
-
-/** `fetch` hides the reason of a failure in its cause. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-  return cause?.code ?? cause?.message ?? message;
-}
 
 async function messageOf(response: Response): Promise<string> {
   let text = '';

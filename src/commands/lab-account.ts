@@ -1,0 +1,24 @@
+import { Command } from 'commander';
+import { readClient, withClientOptions } from './client.ts';
+import { LabService } from './lab-service.ts';
+import { printLines, toColumns, toJson } from './output.ts';
+
+export const accountCommand = () =>
+  withClientOptions(
+    new Command('account')
+      .description(
+        'Show how a key stands: its limits, strikes, ban, rehearsal and recording. It costs no request.',
+      )
+      .option('--json', 'print JSON'),
+  ).action(async (options) => {
+    const account = await new LabService(readClient(options)).json<object>('GET', '/account');
+    printLines(options.json ? toJson(account) : toColumns(flattened(account)));
+  });
+
+/** The fields of an object as rows, those of objects within it by their path. */
+const flattened = (object: object, path = ''): string[][] =>
+  Object.entries(object).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null
+      ? flattened(value, `${path}${name}.`)
+      : [[`${path}${name}`, String(value)]],
+  );
