@@ -11,13 +11,13 @@ const layers = [
   'serve.ts', //       configuration → storage → app → socket
   'welcome.ts', //     what is told at the start
   'app.ts', //         the request path
+  'reference', //      the interactive page
+  'openapi', //        operations → the description, with its samples and guides
   'api.ts', //         operations below one beginning of paths
   'health.ts', //      how the service is
   'lab', //            rehearsals and recordings
   'admission.ts',
   'mount.ts',
-  'reference', //      the interactive page
-  'openapi', //        operations → the description, with its samples and guides
   'demo', //           the seeded workspace
   'log',
   'metrics.ts',

@@ -7,7 +7,7 @@ import { printLines, printRows, toJson } from './output.ts';
 const examples = `
 A fault is its name, and what it takes behind a colon; "petstore lab faults" lists them:
   petstore lab rehearse rate-limited
-  petstore lab rehearse rate-limited:operation=placeOrder,times=2,retryAfterSeconds=2 lost-answer:operation=addPet
+  petstore lab rehearse rate-limited:operation=placeOrder,times=2,retryAfterSeconds=2 lost-answer:operation=createPet
 Each takes operation (an operationId; without it, every one that fits). Most take times, on each operation, and after,
 the number of requests that pass first.`;
 
@@ -15,7 +15,7 @@ export const rehearseCommand = () =>
   withClientOptions(
     new Command('rehearse')
       .description('Make a running service perform faults, for one key alone. The rehearsal before ends.')
-      .argument('[fault...]', 'faults to perform, such as rate-limited:operation=placeOrder', addFault, [])
+      .argument('[fault...]', 'faults to perform, such as rate-limited:operation=placeOrder', addFault)
       .option('--expires <seconds>', 'when it ends by itself; by default after 10 minutes', parseSeconds)
       .addOption(new Option('--show', 'show what was performed until now').conflicts(['end', 'expires']))
       .addOption(new Option('--end', 'end the rehearsal, and show what was performed').conflicts('expires'))
@@ -67,19 +67,19 @@ function show(rehearsal: Rehearsal): void {
 }
 
 /** Reads `rate-limited:operation=placeOrder,times=2`. What a fault takes is for the service to judge. */
-function addFault(text: string, before: PlannedFault[]): PlannedFault[] {
+function addFault(text: string, before: PlannedFault[] | undefined): PlannedFault[] {
   const [, fault = '', rest] = /^([\w-]+)(?::(.*))?$/s.exec(text) ?? [];
   const pairs = rest?.split(',').map((pair) => /^(\w+)=([\w-]+)$/.exec(pair)?.slice(1) ?? []) ?? [];
   if (fault === '' || pairs.some((pair) => pair.length === 0)) {
     throw new InvalidArgumentError(
-      'It must look like rate-limited or rate-limited:operation=addPet,times=2.',
+      'It must look like rate-limited or rate-limited:operation=createPet,times=2.',
     );
   }
   const parameters = pairs.map(([name, value]) => [
     name,
     /^\d+$/.test(value as string) ? Number(value) : value,
   ]);
-  return [...before, { fault, ...Object.fromEntries(parameters) }];
+  return [...(before ?? []), { fault, ...Object.fromEntries(parameters) }];
 }
 
 function parseSeconds(text: string): number {

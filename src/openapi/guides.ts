@@ -4,6 +4,9 @@ import { settings } from '../config.ts';
 import { eventMeanings } from '../events/schema.ts';
 import { lifetimeMs } from '../events/stream.ts';
 import { rememberHours } from '../http/idempotency.ts';
+import { requestsPerMinute } from '../lab/bounds.ts';
+import type { Fault } from '../lab/fault.ts';
+import { faults } from '../lab/faults.ts';
 import { dayMs, defaultBanRules, minStrikes } from '../limits/decision.ts';
 import { maxStreams, maxWebhooks, type Plan, plans } from '../limits/plans.ts';
 import { defaultLimit, maxLimit } from '../page.ts';
@@ -24,6 +27,7 @@ const names = [
   'Rate limits',
   'Errors',
   'Events',
+  'Rehearse failures',
   'Generate a client',
   'Versioning',
 ];
@@ -45,9 +49,9 @@ export function fileOf(name: string): string {
 const textOf = (name: string) =>
   readFileSync(new URL(`guides/${fileOf(name)}`, import.meta.url), 'utf8').trimEnd();
 
-/** Replaces `{names}` by their values; throws for a name without a value. `${name}` and `{petId}` stay. */
+/** Replaces `{names}` by their values; throws for a name without a value. `${name}`, `%{name}` and `{petId}` stay. */
 function fill(text: string, values: Record<string, string>): string {
-  return text.replaceAll(/(?<!\$)\{([a-z_]+)\}/g, (token, name) => {
+  return text.replaceAll(/(?<![$%])\{([a-z_]+)\}/g, (token, name) => {
     const value = values[name];
     if (value === undefined) throw new Error(`A guide uses ${token}, which has no value.`);
     return value;
@@ -79,6 +83,9 @@ const facts = () => ({
   webhook_seconds: grouped(attemptMs / 1000),
   webhook_delays: inWords(retryDelaysMs.map(duration)),
   webhook_failing_days: grouped(disableAfterMs / dayMs),
+  faults: faultTable(),
+  ...Object.fromEntries(faults.map((fault) => [fault.name.replaceAll('-', '_'), faultText(fault)])),
+  lab_requests: grouped(requestsPerMinute),
   rotation_hours: grouped(previousSecretMs / 3_600_000),
 });
 
@@ -113,6 +120,25 @@ function eventTable(): string {
   ]);
   return table(['Type', '`data`', 'Meaning'], rows);
 }
+
+function faultTable(): string {
+  const rows = faults.map(({ name, parameters, goodClient }) => [
+    `\`${name}\``,
+    Object.keys(parameters)
+      .map((parameter) => `\`${parameter}\``)
+      .join(', '),
+    goodClient,
+  ]);
+  return table(['Fault', 'Takes', 'A good client'], rows);
+}
+
+/** A fault, as the guide tells of it above its example. */
+const faultText = ({ does, goodClient, bites }: Fault) =>
+  [
+    `- **The service:** ${does}`,
+    `- **A good client:** ${goodClient}`,
+    `- **Where it bites:** ${bites}`,
+  ].join('\n');
 
 const table = (head: string[], rows: string[][]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
