@@ -87,6 +87,7 @@ test('the reference shows every operation and guide, sends real requests, and as
       'Rate limits',
       'Errors',
       'Events',
+      'Rehearse failures',
       'Generate a client',
       'Versioning',
     ]) {

@@ -52,7 +52,11 @@ test('llms.txt leads to each guide, which is there as Markdown with its headings
     assert.ok(text.startsWith(`# ${name}\n\n`));
     const [, heading] = /^### (.+)$/m.exec(description) ?? [];
     assert.ok(heading && text.includes(`\n## ${heading}\n`), name);
-    assert.doesNotMatch(text.replaceAll(/```[\s\S]*?```/g, ''), /^###/m);
+    const headingsOf = (page: string) => page.replaceAll(/```[\s\S]*?```/g, '').match(/^##+ .+$/gm) ?? [];
+    assert.deepEqual(
+      headingsOf(text),
+      headingsOf(description).map((line) => line.slice(1)),
+    );
     // Code stays as it is.
     for (const [code] of description.matchAll(/```[\s\S]*?```/g)) assert.ok(text.includes(code));
   }

@@ -84,6 +84,7 @@ const facts = () => ({
   webhook_delays: inWords(retryDelaysMs.map(duration)),
   webhook_failing_days: grouped(disableAfterMs / dayMs),
   faults: faultTable(),
+  conditions: inWords(faults.filter(({ isCondition }) => isCondition).map(({ name }) => `\`${name}\``)),
   ...Object.fromEntries(faults.map((fault) => [fault.name.replaceAll('-', '_'), faultText(fault)])),
   lab_requests: grouped(requestsPerMinute),
   rotation_hours: grouped(previousSecretMs / 3_600_000),
@@ -134,11 +135,9 @@ function faultTable(): string {
 
 /** A fault, as the guide tells of it above its example. */
 const faultText = ({ does, goodClient, bites }: Fault) =>
-  [
-    `- **The service:** ${does}`,
-    `- **A good client:** ${goodClient}`,
-    `- **Where it bites:** ${bites}`,
-  ].join('\n');
+  [`- **The service:** ${does}`, `- **A good client:** ${goodClient}`, `- **Where it bites:** ${bites}`].join(
+    '\n',
+  );
 
 const table = (head: string[], rows: string[][]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

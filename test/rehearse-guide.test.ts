@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { describe, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { faultNames } from '../src/lab/faults.ts';
+import { guides } from '../src/openapi/guides.ts';
+import { type Block, below, blocksOf } from './support/pasted.ts';
+import { type Petstore, startPetstore } from './support/petstore.ts';
+import { freePort } from './support/port.ts';
+import { whyNo } from './support/programs.ts';
+
+const run = promisify(execFile);
+
+const guide = (baseUrl: string) =>
+  guides(baseUrl).find(({ name }) => name === 'Rehearse failures')?.description ?? '';
+
+/** How an example is run, by the language of its block. */
+const programs: Record<string, [string, ...string[]]> = {
+  sh: ['bash', '-uc'],
+  javascript: [process.execPath, '--input-type=module', '-e'],
+  python: ['python3', '-c'],
+};
+const languages = Object.keys(programs);
+
+/** The worked example of a fault, from its section of the guide. */
+interface Example {
+  fault: string;
+  /** What is posted to begin the rehearsal. */
+  rehearsal: { faults: { fault: string }[] };
+  /** Lines that are printed beyond those without a rehearsal. */
+  shown: string[];
+  /** Programs of its own, instead of the one for all. */
+  own: Block[];
+}
+
+function examplesOf(description: string): Example[] {
+  return [...description.matchAll(/^#### `([\w-]+)`$/gm)].map(([heading, fault]) => {
+    const [section = ''] = below(heading, description).split(/\n### /);
+    const blocks = blocksOf(section);
+    const codeIn = (language: string) => blocks.find((block) => block.language === language)?.code;
+    return {
+      fault: fault as string,
+      rehearsal: JSON.parse(codeIn('json') as string),
+      shown: linesOf(codeIn('text') ?? ''),
+      own: blocks.filter(({ language }) => languages.includes(language)),
+    };
+  });
+}
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
+
+/** A store over a socket, whose time goes on, and the guide for its address. */
+async function startWithGuide(t: TestContext, options: { isTimeReal: boolean }) {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const store = await startPetstore(t, { baseUrl });
+  if (options.isTimeReal) Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
+  await store.listen(port);
+  return { store, description: guide(baseUrl) };
+}
+
+/** The program that all examples use, in a language, and what it prints without a rehearsal. */
+function commonProgram(description: string, language: string): { code: string; printed: string[] } {
+  const section = below('### A client that bears it all', description);
+  const [shown, ...blocks] = blocksOf(section);
+  const code = blocks.find((block) => block.language === language)?.code as string;
+  return { code, printed: linesOf((shown as Block).code) };
+}
+
+const again = /, tries again$/;
+
+/** Runs an example in a language, in a workspace of its own, and holds what it prints against the guide. */
+async function perform(store: Petstore, description: string, example: Example, language: string) {
+  const { fault, rehearsal, shown, own } = example;
+  const told = `${fault} in ${language}`;
+  const { key } = await store.addWorkspace(told, true);
+  const begun = await store.send('POST', '/lab/rehearsals', { key, body: rehearsal });
+  assert.equal(begun.status, 201, begun.text);
+  const common = commonProgram(description, language);
+  const ownCode = own.find((block) => block.language === language)?.code;
+  const [program, ...args] = programs[language] as [string, ...string[]];
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PETSTORE_API_KEY: key };
+  const { stdout, stderr } = await run(program, [...args, ownCode ?? common.code], { env, timeout: 30_000 });
+  const { body } = await store.send('GET', `/lab/rehearsals/${begun.body.id}`, { key });
+  assert.ok(body.faults[0].performed > 0, `${told} was performed: ${stdout}`);
+  const printed = linesOf(stdout);
+  if (fault === 'stale-connection' && language === 'sh') {
+    assert.deepEqual(JSON.parse(`[${stdout.replaceAll('][', '],[')}]`).flat().length, 2, told);
+    return;
+  }
+  const isTold = (line: string) => language !== 'sh' || !again.test(line) || printed.includes(line);
+  if (shown.some((line) => again.test(line))) assert.match(stdout + stderr, /tries again|Will retry/, told);
+  const expected = shown.filter(isTold);
+  assert.deepEqual(
+    printed.filter((line) => !common.printed.includes(line)),
+    expected,
+    told,
+  );
+  if (ownCode) return;
+  assert.equal(printed.filter((line) => !/ again$/.test(line)).length, common.printed.length, told);
+  await store.send('DELETE', `/lab/rehearsals/${begun.body.id}`, { key });
+  const pets = await store.call('GET', '/pets?limit=100', { key });
+  assert.equal(pets.body.length, 20, `${told} leaves nothing behind`);
+}
+
+const description = guide('http://localhost:8080/v1');
+
+test('the guide has a worked example of every fault, and no other', () => {
+  const examples = examplesOf(description);
+  assert.deepEqual(examples.map(({ fault }) => fault).sort(), faultNames.toSorted());
+  for (const { fault, rehearsal } of examples) assert.equal(rehearsal.faults[0]?.fault, fault);
+});
+
+describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') }, () => {
+  test('each example meets its fault and prints what the guide shows, in cURL, JavaScript and Python', async (t) => {
+    const { store, description } = await startWithGuide(t, { isTimeReal: true });
+    const examples = examplesOf(description).filter(({ fault }) => fault !== 'near-limit');
+    const next = examples.flatMap((example) => languages.map((language) => ({ example, language }))).values();
+    const work = async () => {
+      for (const { example, language } of next) await perform(store, description, example, language);
+    };
+    await Promise.all(Array.from({ length: 2 * availableParallelism() }, work));
+  });
+
+  for (const language of languages) {
+    test(`the client of the guide waits for the end of a minute in ${language}`, async (t) => {
+      const { store, description } = await startWithGuide(t, { isTimeReal: false });
+      store.nowMs = Date.parse('2026-06-01T12:00:59Z');
+      store.app.server.on('request', (_request, response) =>
+        response.on('finish', () => {
+          if (response.statusCode === 429) store.nowMs += 1_000;
+        }),
+      );
+      const example = examplesOf(description).find(({ fault }) => fault === 'near-limit') as Example;
+      await perform(store, description, example, language);
+    });
+  }
+});
