@@ -38,7 +38,8 @@ export const guidePaths = names.map((name) => `/guides/${fileOf(name)}`);
 /** The guides, for an API at `baseUrl`. */
 export function guides(baseUrl: string): Guide[] {
   const values = { ...facts(), base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
-  return names.map((name) => ({ name, description: fill(textOf(name), values) }));
+  const examples = fill(faults.map(faultExample).join('\n\n'), values);
+  return names.map((name) => ({ name, description: fill(textOf(fileOf(name)), { ...values, examples }) }));
 }
 
 /** The name of the file of a guide. */
@@ -46,8 +47,7 @@ export function fileOf(name: string): string {
   return `${name.toLowerCase().replaceAll(' ', '-')}.md`;
 }
 
-const textOf = (name: string) =>
-  readFileSync(new URL(`guides/${fileOf(name)}`, import.meta.url), 'utf8').trimEnd();
+const textOf = (file: string) => readFileSync(new URL(`guides/${file}`, import.meta.url), 'utf8').trimEnd();
 
 /** Replaces `{names}` by their values; throws for a name without a value. `${name}`, `%{name}` and `{petId}` stay. */
 function fill(text: string, values: Record<string, string>): string {
@@ -85,7 +85,6 @@ const facts = () => ({
   webhook_failing_days: grouped(disableAfterMs / dayMs),
   faults: faultTable(),
   conditions: inWords(faults.filter(({ isCondition }) => isCondition).map(({ name }) => `\`${name}\``)),
-  ...Object.fromEntries(faults.map((fault) => [fault.name.replaceAll('-', '_'), faultText(fault)])),
   lab_requests: grouped(requestsPerMinute),
   rotation_hours: grouped(previousSecretMs / 3_600_000),
 });
@@ -133,11 +132,14 @@ function faultTable(): string {
   return table(['Fault', 'Takes', 'A good client'], rows);
 }
 
-/** A fault, as the guide tells of it above its example. */
-const faultText = ({ does, goodClient, bites }: Fault) =>
-  [`- **The service:** ${does}`, `- **A good client:** ${goodClient}`, `- **Where it bites:** ${bites}`].join(
-    '\n',
-  );
+/** A fault with its worked example, which is in the file of its name. */
+const faultExample = ({ name, does, goodClient, bites }: Fault) => `#### \`${name}\`
+
+- **The service:** ${does}
+- **A good client:** ${goodClient}
+- **Where it bites:** ${bites}
+
+${textOf(`faults/${name}.md`)}`;
 
 const table = (head: string[], rows: string[][]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
