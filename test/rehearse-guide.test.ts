@@ -126,7 +126,7 @@ describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') 
     const work = async () => {
       for (const { example, language } of next) await perform(store, description, example, language);
     };
-    await Promise.all(Array.from({ length: 2 * availableParallelism() }, work));
+    await Promise.all(Array.from({ length: 4 * availableParallelism() }, work));
   });
 
   for (const language of languages) {
