@@ -10,6 +10,7 @@ import type { CodeSample } from '../src/openapi/samples.ts';
 import { apis } from './support/description.ts';
 import { fillLab } from './support/fill-lab.ts';
 import { temporaryFolder } from './support/folder.ts';
+import { rehearse } from './support/lab.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
 import { fill } from './support/resources.ts';
@@ -158,4 +159,62 @@ describe('refusals', { concurrency: true }, () => {
       assert.deepEqual(statuses, [429]);
     });
   }
+});
+
+/** What is refused for now, with the operation whose sample meets it, and the check that it then passes. */
+const rehearsals: [fault: string, operationId: string, check: string][] = [
+  ['rate-limited', 'listPets', 'retry-after.obeyed'],
+  ['rate-limited-date', 'listPets', 'retry-after.obeyed'],
+  ['rate-limited-date', 'placeOrder', 'idempotency.same-key-on-retry'],
+  ['unavailable', 'placeOrder', 'retry-after.obeyed'],
+  ['internal-error', 'updatePet', 'backoff.grows'],
+  ['banned', 'deleteCategory', 'ban.stops'],
+];
+
+/** What the report card of a recorded sample says, with the status that the sample got in the end. */
+async function reportOf(store: Petstore, folder: string, sample: Sample, fault: string) {
+  const { key } = await store.addWorkspace(`${fault} ${sample.id} ${sample.label}`, true);
+  await fill(store, key);
+  await rehearse(store, [{ fault, operation: sample.id, times: 2 }], { key });
+  const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+  const output = await outputOf(folder, { ...sample, id: `${fault}-${sample.id}` }, key).catch(String);
+  const { body: report } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
+  const named = (result: string) =>
+    (report.checks as { name: string; result: string }[])
+      .filter((check) => check.result === result)
+      .map(({ name }) => name);
+  const last = [...output.matchAll(/^(?:HTTP\/1\.1 )?(\d{3})\b/gm)].at(-1)?.[1];
+  return { last, passed: named('passed'), failed: named('failed') };
+}
+
+test('the samples pass every check of the lab that they meet, when they are limited, banned or failed', {
+  skip:
+    Object.values(runners).some(({ command }) => !command) && !process.env.CI && 'not all can be run here',
+}, async (t) => {
+  const store = await startListening(t);
+  Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
+  const folder = temporaryFolder(t);
+  const samples = await servedSamples(store);
+  const next = rehearsals
+    .flatMap(([fault, id, check]) =>
+      samples.filter((sample) => sample.id === id).map((sample) => ({ fault, check, sample })),
+    )
+    .values();
+  const work = async () => {
+    for (const { fault, check, sample } of next) {
+      const told = `${fault} on ${sample.id} in ${sample.label}`;
+      const { last, passed, failed } = await reportOf(store, folder, sample, fault);
+      // One request says nothing about all the others.
+      assert.deepEqual(
+        failed.filter((name) => name !== 'operations.covered'),
+        [],
+        told,
+      );
+      // curl does not take a ban for something that ends.
+      const givesUp = fault === 'banned' && sample.label === 'cURL';
+      assert.equal(last, givesUp ? '403' : sample.status, told);
+      if (!givesUp) assert.ok(passed.includes(check), `${told}: ${passed}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 4 * atOnce }, work));
 });

@@ -50,9 +50,14 @@ export async function listen(options: ListenOptions): Promise<never> {
       note(`${await messageOf(response)} Going on from now.`);
       position = undefined;
     }
-    const retryAfterMs = Number(response?.headers.get('retry-after') ?? 0) * 1_000;
-    await sleep(Math.min(Math.max(retryMs, retryAfterMs || 0), maxRetryMs));
+    await sleep(Math.min(Math.max(retryMs, askedMs(response)), maxRetryMs));
   }
+}
+
+/** How long `Retry-After` tells to wait, as seconds or as a date; 0 if it tells nothing. */
+function askedMs(response: Response | undefined): number {
+  const after = response?.headers.get('retry-after') ?? '';
+  return (/^\d+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now()) || 0;
 }
 
 /** Asks for the stream. Undefined if the service cannot be reached; throws if asking again would not help. */

@@ -21,8 +21,8 @@ interface SampleRequest {
 
 /**
  * Programs that send an operation's example request: with cURL, with `fetch` in JavaScript and with `requests` in Python.
- * They read the key from the environment variable PETSTORE_API_KEY, and wait for a Retry-After of at most a minute. Of a stream they
- * read for a few seconds.
+ * They read the key from the environment variable PETSTORE_API_KEY. What is refused for now or has failed they send again, after a
+ * Retry-After of at most a minute. Of a stream they read for a few seconds.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);
@@ -88,12 +88,16 @@ function javaScript(request: SampleRequest): string {
     '};',
     '',
     'let response = await fetch(url, options);',
-    'for (let retry = 0; response.status === 429 && retry < 3; retry++) {',
-    '  // Too many requests: wait as long as Retry-After says,',
-    '  // unless that is too long.',
-    '  const seconds = Number(response.headers.get("Retry-After"));',
-    '  if (seconds > 60) break;',
-    '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
+    'for (let retry = 0; retry < 3; retry++) {',
+    '  // Limited, banned or failed: wait as Retry-After says, in seconds',
+    '  // or as a date, unless that is too long, and longer each time.',
+    '  const after = response.headers.get("Retry-After");',
+    '  if (!after && response.status < 500) break;',
+    '  const date = Date.parse(after);',
+    '  const told = isNaN(after) ? date - Date.now() : after * 1000;',
+    '  if (told > 60_000) break;',
+    '  const wait = told + 250 * 2 ** retry;',
+    '  await new Promise((resolve) => setTimeout(resolve, wait));',
     '  response = await fetch(url, options);',
     '}',
     'if (!response.ok) {',
@@ -138,6 +142,7 @@ function python(request: SampleRequest): string {
     'import os',
     'import time',
     ...(isCreation ? ['import uuid'] : []),
+    'from email.utils import parsedate_to_datetime',
     '',
     'import requests',
     '',
@@ -153,13 +158,19 @@ function python(request: SampleRequest): string {
     '}',
     '',
     `response = requests.${method.toLowerCase()}(url, **options)`,
-    'for _ in range(3):',
-    '    # Too many requests: wait as long as Retry-After says,',
-    '    # unless that is too long.',
-    '    seconds = int(response.headers.get("Retry-After", 0))',
-    '    if response.status_code != 429 or seconds > 60:',
+    'for retry in range(3):',
+    '    # Limited, banned or failed: wait as Retry-After says, in seconds',
+    '    # or as a date, unless that is too long, and longer each time.',
+    '    after = response.headers.get("Retry-After", "0")',
+    '    if after == "0" and response.status_code < 500:',
     '        break',
-    '    time.sleep(seconds)',
+    '    if after.isdigit():',
+    '        told = int(after)',
+    '    else:',
+    '        told = parsedate_to_datetime(after).timestamp() - time.time()',
+    '    if told > 60:',
+    '        break',
+    '    time.sleep(max(told, 0) + 0.25 * 2**retry)',
     `    response = requests.${method.toLowerCase()}(url, **options)`,
     'response.raise_for_status()',
     ...(isStream
