@@ -177,7 +177,9 @@ async function reportOf(store: Petstore, folder: string, sample: Sample, fault: 
   await fill(store, key);
   await rehearse(store, [{ fault, operation: sample.id, times: 2 }], { key });
   const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
-  const output = await outputOf(folder, { ...sample, id: `${fault}-${sample.id}` }, key).catch(String);
+  const output = await outputOf(folder, { ...sample, id: `${fault}-${sample.id}` }, key).catch(
+    ({ stdout }) => stdout as string,
+  );
   const { body: report } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
   const named = (result: string) =>
     (report.checks as { name: string; result: string }[])
