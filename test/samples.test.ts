@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import type { PlannedFault } from '../src/lab/rehearsals-schema.ts';
 import type { Quota } from '../src/limits/plans.ts';
 import type { CodeSample } from '../src/openapi/samples.ts';
 import { apis } from './support/description.ts';
@@ -161,25 +162,21 @@ describe('refusals', { concurrency: true }, () => {
   }
 });
 
-/** What is refused for now, with the operation whose sample meets it, and the check that it then passes. */
-const rehearsals: [fault: string, operationId: string, check: string][] = [
-  ['rate-limited', 'listPets', 'retry-after.obeyed'],
-  ['rate-limited-date', 'listPets', 'retry-after.obeyed'],
-  ['rate-limited-date', 'placeOrder', 'idempotency.same-key-on-retry'],
-  ['unavailable', 'placeOrder', 'retry-after.obeyed'],
-  ['internal-error', 'updatePet', 'backoff.grows'],
-  ['banned', 'deleteCategory', 'ban.stops'],
+/** What is refused for now, and the check that the sample of the operation then passes. */
+const rehearsals: { rehearsed: PlannedFault; check: string }[] = [
+  { rehearsed: { fault: 'rate-limited-date', operation: 'listPets' }, check: 'retry-after.obeyed' },
+  { rehearsed: { fault: 'unavailable', operation: 'placeOrder' }, check: 'idempotency.same-key-on-retry' },
+  { rehearsed: { fault: 'internal-error', operation: 'updatePet', times: 2 }, check: 'backoff.grows' },
+  { rehearsed: { fault: 'banned', operation: 'deleteCategory' }, check: 'ban.stops' },
 ];
 
 /** What the report card of a recorded sample says, with the status that the sample got in the end. */
-async function reportOf(store: Petstore, folder: string, sample: Sample, fault: string) {
-  const { key } = await store.addWorkspace(`${fault} ${sample.id} ${sample.label}`, true);
+async function reportOf(store: Petstore, folder: string, sample: Sample, rehearsed: PlannedFault) {
+  const { key } = await store.addWorkspace(`${rehearsed.fault} ${sample.label}`, true);
   await fill(store, key);
-  await rehearse(store, [{ fault, operation: sample.id, times: 2 }], { key });
+  await rehearse(store, [rehearsed], { key });
   const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
-  const output = await outputOf(folder, { ...sample, id: `${fault}-${sample.id}` }, key).catch(
-    ({ stdout }) => stdout as string,
-  );
+  const output = await outputOf(folder, sample, key).catch(({ stdout }) => stdout as string);
   const { body: report } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
   const named = (result: string) =>
     (report.checks as { name: string; result: string }[])
@@ -198,14 +195,17 @@ test('the samples pass every check of the lab that they meet, when they are limi
   const folder = temporaryFolder(t);
   const samples = await servedSamples(store);
   const next = rehearsals
-    .flatMap(([fault, id, check]) =>
-      samples.filter((sample) => sample.id === id).map((sample) => ({ fault, check, sample })),
+    .flatMap((rehearsal) =>
+      samples
+        .filter(({ id }) => id === rehearsal.rehearsed.operation)
+        .map((sample) => ({ ...rehearsal, sample })),
     )
     .values();
   const work = async () => {
-    for (const { fault, check, sample } of next) {
+    for (const { rehearsed, check, sample } of next) {
+      const { fault } = rehearsed;
       const told = `${fault} on ${sample.id} in ${sample.label}`;
-      const { last, passed, failed } = await reportOf(store, folder, sample, fault);
+      const { last, passed, failed } = await reportOf(store, folder, sample, rehearsed);
       // One request says nothing about all the others.
       assert.deepEqual(
         failed.filter((name) => name !== 'operations.covered'),
