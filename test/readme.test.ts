@@ -111,6 +111,22 @@ test('limits are rehearsed as the README and the guide say: a key for load tests
   await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
 });
 
+test('the report card of the README is what a client that waits gets, and one that does not', {
+  skip,
+}, async (t) => {
+  const { paste } = await startBesideTerminal(t);
+  const blocks = blocksOf(below('## Put your client to the test', readme));
+  for (const [i, { language, code }] of blocks.entries()) {
+    if (language !== 'sh') continue;
+    const { stdout } = paste(code);
+    const shown = (blocks[i + 1] as Block).code.trim().split('\n');
+    // The card is as wide as its terminal.
+    const printed = stdout.replaceAll(/\s+/g, ' ');
+    for (const line of shown) assert.ok(printed.includes(line.replaceAll(/\s+/g, ' ')), stdout);
+  }
+  assert.equal(blocks.length, 4);
+});
+
 test('every file that the README and the pages link to or show is there', () => {
   const root = fileURLToPath(new URL('..', import.meta.url));
   let links = 0;

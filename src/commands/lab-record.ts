@@ -42,7 +42,7 @@ export const recordCommand = () =>
       if (options.junit) writeFileSync(options.junit, await service.text('GET', `${path}/report/junit`));
       if (options.markdown) printLines((await service.text('GET', `${path}/report/markdown`)).trimEnd());
       else if (options.json) printLines(toJson(report));
-      else console.log(reportText(report));
+      else console.log(`\n${reportText(report)}`);
       process.exitCode = report.verdict === 'failed' ? 1 : status;
     });
 
@@ -59,7 +59,7 @@ async function untilEnd(command: string[], client: Client, id: string, isData: b
     return 0;
   }
   const status = await statusOf(start(command, client, isData), command[0] as string);
-  note(`${command[0]} ended with ${status}.\n`);
+  note(`${command[0]} ended with ${status}.`);
   return status;
 }
 
