@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { toCatalogue } from '../src/lab/catalogue.ts';
 import { operations } from '../src/operations.ts';
 import { freePort } from './support/port.ts';
@@ -49,59 +49,131 @@ test('all faults are listed without a service: as a table, and as JSON with all 
   assert.ok(lines.every((line) => line.length <= 100));
 });
 
-test('a rehearsal is begun, shown and ended on the command line', async (t) => {
+test('the lab of a running service is used on the command line', async (t) => {
   const { service, env } = await startBeside(t);
   const key = readFileSync(join(env.PETSTORE_DATA_DIR, 'demo.key'), 'utf8').trim();
-  const fault = 'rate-limited:operation=listPets,times=2,retryAfterSeconds=7';
-  const begun = petstore(['lab', 'rehearse', fault, 'sunset', '--expires', '60', '--json'], env);
-  const rehearsal = JSON.parse(begun.stdout);
-  assert.deepEqual(rehearsal.faults, [
-    {
-      fault: 'rate-limited',
-      operation: 'listPets',
-      times: 2,
-      retryAfterSeconds: 7,
-      performed: 0,
-      remaining: 2,
+
+  await t.test('a command that fails says why', async () => {
+    const away = `http://127.0.0.1:${await freePort()}/v1`;
+    const other = `pet_${'x'.repeat(36)}`;
+    const failing: [string[], RegExp][] = [
+      [['account', '--url', away], /cannot be reached \(ECONNREFUSED\)\. Is the service running\?/],
+      [['rehearse', '--show', '--key', other], /API key.* has other keys/],
+      [['rehearse', '--show'], /This key has no rehearsal/],
+      [['rehearse', 'rate-limited:delayMs=1'], /delayMs is not a parameter of rate-limited/],
+      [['record', '--', './no-such-program'], /\.\/no-such-program does not start \(ENOENT\)/],
+    ];
+    assertFails(failing, env);
+  });
+
+  await t.test('a rehearsal is begun, shown and ended on the command line', async () => {
+    const fault = 'rate-limited:operation=listPets,times=2,retryAfterSeconds=7';
+    const begun = petstore(['lab', 'rehearse', fault, 'sunset', '--expires', '60', '--json'], env);
+    const rehearsal = JSON.parse(begun.stdout);
+    assert.deepEqual(rehearsal.faults, [
+      {
+        fault: 'rate-limited',
+        operation: 'listPets',
+        times: 2,
+        retryAfterSeconds: 7,
+        performed: 0,
+        remaining: 2,
+      },
+      { fault: 'sunset', performed: 0 },
+    ]);
+    assert.equal(Date.parse(rehearsal.expiresAt) - Date.parse(rehearsal.createdAt), 60_000);
+    const get = () => fetch(`${service.origin}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
+    const refused = await get();
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '7']);
+    const [shown, ended, afterwards] = petstoreInTurn(
+      [['--show'], ['--end'], ['--show']].map((args) => ['lab', 'rehearse', ...args]),
+      env,
+    );
+    assert.match(shown?.stdout as string, new RegExp(`^Rehearsal ${rehearsal.id} is active until `));
+    assert.match(shown?.stdout as string, /^rate-limited +listPets +times=2 retryAfterSeconds=7 +1 +1$/m);
+    for (const answer of [ended, afterwards]) assert.match(answer?.stdout as string, /ended at/);
+    assert.equal((await get()).status, 200);
+  });
+
+  await t.test('a client that does not wait is told so, with exit status 1, and as JUnit', async () => {
+    petstore(['lab', 'rehearse', 'rate-limited'], env);
+    const junit = join(env.PETSTORE_DATA_DIR, 'report.xml');
+    const { status, stdout, stderr } = petstore(['lab', 'record', '--junit', junit, '--', ...careless], env);
+    assert.equal(status, 1);
+    assert.match(stdout, /^429\n429\n429\n\nFAILED +retry-after\.obeyed +required /);
+    assert.match(stdout, /\nVerdict: failed\n$/);
+    assert.match(stderr, / ended with 0\.\n$/);
+    assert.match(readFileSync(junit, 'utf8'), /<testsuites?[\s\S]*<failure/);
+    assert.ok(!(stdout + stderr).includes(key));
+  });
+
+  await t.test(
+    'a client that waits passes, and standard output is the report alone if it is asked for as data',
+    async () => {
+      petstore(['lab', 'rehearse', 'rate-limited'], env);
+      const { status, stdout, stderr } = petstore(['lab', 'record', '--json', '--', ...careful], env);
+      assert.equal(status, 0, stderr);
+      const { verdict, checks } = JSON.parse(stdout);
+      const result = (name: string) => checks.find((check: { name: string }) => check.name === name).result;
+      assert.deepEqual(
+        [verdict, result('retry-after.obeyed'), result('ban.stops')],
+        ['passed', 'passed', 'not_observed'],
+      );
+      assert.match(stderr, /^429 200\n/);
+      const failing = petstore(['lab', 'record', '--markdown', '--', 'sh', '-c', 'exit 3'], env);
+      assert.equal(failing.status, 3, 'the status of a client that nothing is held against');
+      assert.match(failing.stdout, /^# Report card: incomplete\n/);
     },
-    { fault: 'sunset', performed: 0 },
-  ]);
-  assert.equal(Date.parse(rehearsal.expiresAt) - Date.parse(rehearsal.createdAt), 60_000);
-  const get = () => fetch(`${service.origin}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
-  const refused = await get();
-  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '7']);
-  const [shown, ended, afterwards] = petstoreInTurn(
-    [['--show'], ['--end'], ['--show']].map((args) => ['lab', 'rehearse', ...args]),
-    env,
   );
-  assert.match(shown?.stdout as string, new RegExp(`^Rehearsal ${rehearsal.id} is active until `));
-  assert.match(shown?.stdout as string, /^rate-limited +listPets +times=2 retryAfterSeconds=7 +1 +1$/m);
-  for (const answer of [ended, afterwards]) assert.match(answer?.stdout as string, /ended at/);
-  assert.equal((await get()).status, 200);
+
+  await t.test('without a command the key is recorded until Ctrl-C', async () => {
+    const child = spawn(process.execPath, [bin, 'lab', 'record', '--name', 'by hand'], {
+      env: environment(env),
+    });
+    t.after(() => child.kill('SIGKILL'));
+    const output = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].on('data', (chunk) => (output[stream] += chunk));
+    await until(() => /Ctrl-C ends it/.test(output.stderr));
+    await fetch(`${service.origin}/v1/pets/1`, { headers: { authorization: `Bearer ${key}` } });
+    const ended = once(child, 'close');
+    // A terminal tells the whole group, and an older Node.js passes it on once more.
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    assert.deepEqual(await ended, [0, null], output.stderr);
+    assert.match(output.stdout, /^FAILED +deprecated\.not-called +recommended /m);
+    assert.match(output.stdout, /Verdict: incomplete\n$/);
+  });
+
+  await t.test('the account tells how the key stands', async () => {
+    const { stdout } = petstore(['lab', 'account'], env);
+    assert.match(stdout, /^plan +free$/m);
+    assert.match(stdout, /^workspace +demo$/m);
+  });
 });
 
-test('a command that fails says why: the service is away, has no lab, or does not know the key', async (t) => {
+test('a command says that a service has no lab', async (t) => {
   const { service, env } = await startBeside(t, { PETSTORE_LAB: 'off' });
-  const { env: withLab } = await startBeside(t);
-  const away = `http://127.0.0.1:${await freePort()}/v1`;
-  const other = `pet_${'x'.repeat(36)}`;
-  const failing: [string[], Record<string, string>, RegExp][] = [
-    [['account', '--url', away], env, /cannot be reached \(ECONNREFUSED\)\. Is the service running\?/],
-    [['rehearse', 'reset'], env, new RegExp(`no lab at ${service.origin}/lab.* PETSTORE_LAB=on`)],
-    [['record', '--', 'true'], env, /no lab at/],
-    [['rehearse', '--show', '--key', other], withLab, /API key.* has other keys/],
-    [['rehearse', '--show'], withLab, /This key has no rehearsal/],
-    [['rehearse', 'rate-limited:delayMs=1'], withLab, /delayMs is not a parameter of rate-limited/],
-    [['record', '--', './no-such-program'], withLab, /\.\/no-such-program does not start \(ENOENT\)/],
-  ];
-  for (const [args, its, message] of failing) {
-    const [{ status, stderr, stdout } = assert.fail()] = petstoreInTurn([['lab', ...args]], its);
+  const message = new RegExp(`no lab at ${service.origin}/lab.* PETSTORE_LAB=on`);
+  assertFails(
+    [
+      [['rehearse', 'sunset'], message],
+      [['record', '--', 'true'], message],
+    ],
+    env,
+  );
+});
+
+/** Commands of the lab end with 1 after one line. */
+function assertFails(failing: [string[], RegExp][], env: Record<string, string>): void {
+  const calls = failing.map(([args]) => ['lab', ...args]);
+  for (const [i, { status, stderr, stdout }] of petstoreInTurn(calls, env).entries()) {
     assert.equal(status, 1, stderr);
-    assert.match(stderr, message);
+    assert.match(stderr, failing[i]?.[1] as RegExp);
     assert.match(stderr, /^petstore: .+\n$/);
     assert.equal(stdout, '');
   }
-});
+}
 
 test('a wrong call of a command of the lab exits with 2, and each tells its use', () => {
   const wrong = [
@@ -125,65 +197,4 @@ test('a wrong call of a command of the lab exits with 2, and each tells its use'
     assert.ok(stdout.startsWith(`Usage: petstore ${args.slice(0, -1).join(' ')}`), stdout);
     assert.ok(stdout.split('\n').every((line) => line.length <= 120));
   }
-});
-
-describe('record', { concurrency: true }, () => {
-  test('a client that does not wait is told so, with exit status 1, and as JUnit', async (t) => {
-    const { env } = await startBeside(t);
-    petstore(['lab', 'rehearse', 'rate-limited:retryAfterSeconds=2'], env);
-    const junit = join(env.PETSTORE_DATA_DIR, 'report.xml');
-    const { status, stdout, stderr } = petstore(['lab', 'record', '--junit', junit, '--', ...careless], env);
-    assert.equal(status, 1);
-    assert.match(stdout, /^429\n429\n429\n\nFAILED +retry-after\.obeyed +required /);
-    assert.match(stdout, /\nVerdict: failed\n$/);
-    assert.match(stderr, / ended with 0\.\n$/);
-    assert.match(readFileSync(junit, 'utf8'), /<testsuites?[\s\S]*<failure/);
-    const key = readFileSync(join(env.PETSTORE_DATA_DIR, 'demo.key'), 'utf8').trim();
-    assert.ok(!(stdout + stderr).includes(key));
-  });
-
-  test('a client that waits passes, and standard output is the report alone if it is asked for as data', async (t) => {
-    const { env } = await startBeside(t);
-    petstore(['lab', 'rehearse', 'rate-limited'], env);
-    const { status, stdout, stderr } = petstore(['lab', 'record', '--json', '--', ...careful], env);
-    assert.equal(status, 0, stderr);
-    const { verdict, checks } = JSON.parse(stdout);
-    const result = (name: string) => checks.find((check: { name: string }) => check.name === name).result;
-    assert.deepEqual(
-      [verdict, result('retry-after.obeyed'), result('ban.stops')],
-      ['passed', 'passed', 'not_observed'],
-    );
-    assert.match(stderr, /^429 200\n/);
-    const failing = petstore(['lab', 'record', '--markdown', '--', 'sh', '-c', 'exit 3'], env);
-    assert.equal(failing.status, 3, 'the status of a client that nothing is held against');
-    assert.match(failing.stdout, /^# Report card: incomplete\n/);
-  });
-
-  test('without a command the key is recorded until Ctrl-C', async (t) => {
-    const { service, env } = await startBeside(t);
-    const child = spawn(process.execPath, [bin, 'lab', 'record', '--name', 'by hand'], {
-      env: environment(env),
-    });
-    t.after(() => child.kill('SIGKILL'));
-    const output = { stdout: '', stderr: '' };
-    for (const stream of ['stdout', 'stderr'] as const)
-      child[stream].on('data', (chunk) => (output[stream] += chunk));
-    await until(() => /Ctrl-C ends it/.test(output.stderr));
-    const key = readFileSync(join(env.PETSTORE_DATA_DIR, 'demo.key'), 'utf8').trim();
-    await fetch(`${service.origin}/v1/pets/1`, { headers: { authorization: `Bearer ${key}` } });
-    const ended = once(child, 'close');
-    // A terminal tells the whole group, and an older Node.js passes it on once more.
-    child.kill('SIGINT');
-    child.kill('SIGINT');
-    assert.deepEqual(await ended, [0, null], output.stderr);
-    assert.match(output.stdout, /^FAILED +deprecated\.not-called +recommended /m);
-    assert.match(output.stdout, /Verdict: incomplete\n$/);
-  });
-
-  test('the account tells how the key stands', async (t) => {
-    const { env } = await startBeside(t);
-    const { stdout } = petstore(['lab', 'account'], env);
-    assert.match(stdout, /^plan +free$/m);
-    assert.match(stdout, /^workspace +demo$/m);
-  });
 });
