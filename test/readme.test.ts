@@ -26,7 +26,7 @@ async function startBesideTerminal(t: TestContext, serviceEnv: Record<string, st
   const exported: string[] = [];
   const paste = (code: string, shell = 'bash') => {
     const here = code.replaceAll('http://localhost:8080', service.origin);
-    const env = environment({ PETSTORE_DATA_DIR: dataDir });
+    const env = environment({ PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${service.origin}/v1` });
     const script = [...exported, here].join('\n');
     const { stdout, stderr } = spawnSync(shell, ['-c', script], { cwd: folder, env, encoding: 'utf8' });
     exported.push(...(here.match(/^export .*/gm) ?? []));
@@ -118,11 +118,11 @@ test('the report card of the README is what a client that waits gets, and one th
   const blocks = blocksOf(below('## Put your client to the test', readme));
   for (const [i, { language, code }] of blocks.entries()) {
     if (language !== 'sh') continue;
-    const { stdout } = paste(code);
+    const { stdout, stderr } = paste(code);
     const shown = (blocks[i + 1] as Block).code.trim().split('\n');
     // The card is as wide as its terminal.
     const printed = stdout.replaceAll(/\s+/g, ' ');
-    for (const line of shown) assert.ok(printed.includes(line.replaceAll(/\s+/g, ' ')), stdout);
+    for (const line of shown) assert.ok(printed.includes(line.replaceAll(/\s+/g, ' ')), stdout + stderr);
   }
   assert.equal(blocks.length, 4);
 });
