@@ -202,6 +202,15 @@ describe('examples', { concurrency: true, skip }, () => {
     }
   });
 
+  test('the retries of the guide wait until a date, too', async (t) => {
+    const date = new Date(Date.now() + 3_000).toUTCString();
+    for (const { status, askedAtMs } of await retries(t, [429, 200], { 'retry-after': date })) {
+      const [, second = 0] = askedAtMs;
+      assert.equal(status, 200);
+      assert.ok(performance.timeOrigin + second >= Date.parse(date) - 10, `asked at ${askedAtMs}`);
+    }
+  });
+
   test('the retries of the guide give up after five attempts', async (t) => {
     for (const { status, askedAtMs } of await retries(t, [503], {})) {
       assert.deepEqual([status, askedAtMs.length], [503, 5]);
