@@ -9,7 +9,7 @@ export function openapiCommand(): Command {
     .action(async (options) => {
       const { describe } = await import('../openapi/document.ts');
       const { asJson, asYaml } = await import('../openapi/serve.ts');
-      const { describeLab } = await import('../lab/description.ts');
+      const { describeLab } = await import('../openapi/lab.ts');
       const { operations } = await import('../operations.ts');
       const { baseUrl } = readConfig(process.env);
       const document = options.lab ? describeLab(baseUrl) : describe(operations, baseUrl);

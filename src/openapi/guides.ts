@@ -4,7 +4,7 @@ import { settings } from '../config.ts';
 import { eventMeanings } from '../events/schema.ts';
 import { lifetimeMs } from '../events/stream.ts';
 import { rememberHours } from '../http/idempotency.ts';
-import { requestsPerMinute } from '../lab/bounds.ts';
+import { labQuota } from '../lab/bounds.ts';
 import type { Fault } from '../lab/fault.ts';
 import { faults } from '../lab/faults.ts';
 import { dayMs, defaultBanRules, minStrikes } from '../limits/decision.ts';
@@ -85,7 +85,7 @@ const facts = () => ({
   webhook_failing_days: grouped(disableAfterMs / dayMs),
   faults: faultTable(),
   conditions: inWords(faults.filter(({ isCondition }) => isCondition).map(({ name }) => `\`${name}\``)),
-  lab_requests: grouped(requestsPerMinute),
+  lab_requests: grouped(labQuota.perMinute),
   rotation_hours: grouped(previousSecretMs / 3_600_000),
 });
 

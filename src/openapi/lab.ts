@@ -1,9 +1,9 @@
 import { labPrefix } from '../http/target.ts';
-import { type About, describe } from '../openapi/document.ts';
-import type { JsonObject } from '../openapi/schemas.ts';
+import { labQuota } from '../lab/bounds.ts';
+import { labOperations } from '../lab/operations.ts';
 import { referenceUrl } from '../reference-url.ts';
-import { labQuota } from './bounds.ts';
-import { labOperations } from './operations.ts';
+import { type About, describe } from './document.ts';
+import type { JsonObject } from './schemas.ts';
 
 /** Where callers find the lab of an API. */
 export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix);
