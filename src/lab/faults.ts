@@ -23,19 +23,19 @@ export const faults: readonly Fault[] = [
   banned,
   unavailable,
   internalError,
-  sunset,
   reset,
   lostAnswer,
   truncated,
-  staleConnection,
   slow,
   delay,
+  staleConnection,
   conflict,
   smallPages,
   emptyPage,
   largeIds,
   newFields,
   newStatus,
+  sunset,
 ];
 
 export const faultNames = faults.map(({ name }) => name);
