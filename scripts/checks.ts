@@ -1,6 +1,6 @@
 /** Writes `docs/checks.md` from the checks themselves: `npm run -s checks`. */
-import { checks, checksVersion } from '../src/lab/checks/all.ts';
-import type { Check } from '../src/lab/checks/check.ts';
+import { checks, checksVersion } from '../src/lab/report/checks/all.ts';
+import type { Check } from '../src/lab/report/checks/check.ts';
 import { fileOf } from '../src/openapi/guides.ts';
 
 /** The page about all checks. */

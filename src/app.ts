@@ -33,7 +33,7 @@ import { identifier, trustMs } from './keys/identify.ts';
 import { maxRecorded, maxUnwritten } from './lab/bounds.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
-import type { RecorderBounds } from './lab/recorder.ts';
+import type { RecorderBounds } from './lab/recordings/recorder.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Log } from './log/logger.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checks } from '../src/lab/checks/all.ts';
+import { checks } from '../src/lab/report/checks/all.ts';
 import { recorded, type Sketch, startMs } from './support/recorded.ts';
 
 /** Holds what a check finds in requests: its result, and the numbers of the requests that show it. */

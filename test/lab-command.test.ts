@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { toCatalogue } from '../src/lab/catalogue.ts';
+import { toCatalogue } from '../src/lab/rehearsals/catalogue.ts';
 import { operations } from '../src/operations.ts';
 import { freePort } from './support/port.ts';
 import { bin, environment, petstore, petstoreInTurn, startService } from './support/service.ts';

@@ -5,7 +5,7 @@ import type { Cause } from '../src/db/database.ts';
 import { identifier } from '../src/db/sql.ts';
 import { tables } from '../src/db/tables.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
-import { forgetOldRecordings } from '../src/lab/recordings-store.ts';
+import { forgetOldRecordings } from '../src/lab/recordings/store.ts';
 import { deleteWorkspace } from '../src/workspaces/store.ts';
 import { filledTables } from './support/content.ts';
 import { Petstore, startPetstore } from './support/petstore.ts';

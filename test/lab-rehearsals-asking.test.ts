@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forgetOldRehearsals } from '../src/lab/rehearsals-store.ts';
+import { forgetOldRehearsals } from '../src/lab/rehearsals/store.ts';
 import { assertTouched, rehearse } from './support/lab.ts';
 import { times } from './support/limits.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';

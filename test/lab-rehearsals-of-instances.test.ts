@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { forgetOldRehearsals } from '../src/lab/rehearsals-store.ts';
+import { forgetOldRehearsals } from '../src/lab/rehearsals/store.ts';
 import { deleteWorkspace } from '../src/workspaces/store.ts';
 import { emptyDatabase, load, startInstances, withStatus } from './support/instances.ts';
 import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from './support/lab.ts';

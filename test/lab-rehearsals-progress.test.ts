@@ -8,7 +8,7 @@ import {
   type Progress,
   type Step,
   totalOf,
-} from '../src/lab/progress.ts';
+} from '../src/lab/rehearsals/progress.ts';
 
 const startMs = Date.parse('2026-06-01T12:00:00Z');
 const minuteMs = 60_000;

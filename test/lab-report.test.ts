@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { checks, checksVersion } from '../src/lab/checks/all.ts';
-import { maxEvidence, type Report, reportOn, verdictOf } from '../src/lab/report.ts';
-import { asJunit } from '../src/lab/report-junit.ts';
-import { asMarkdown } from '../src/lab/report-markdown.ts';
+import { checks, checksVersion } from '../src/lab/report/checks/all.ts';
+import { asJunit } from '../src/lab/report/junit.ts';
+import { asMarkdown } from '../src/lab/report/markdown.ts';
+import { maxEvidence, type Report, reportOn, verdictOf } from '../src/lab/report/report.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { whyNo } from './support/programs.ts';
 import { recorded } from './support/recorded.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import Type from 'typebox';
-import { meantId, shownId } from '../src/lab/faults/large-ids.ts';
-import { renamed } from '../src/lab/faults/other-writer.ts';
-import { rewriteJson } from '../src/lab/rewrite-json.ts';
+import { meantId, shownId } from '../src/lab/rehearsals/faults/large-ids.ts';
+import { renamed } from '../src/lab/rehearsals/faults/other-writer.ts';
+import { rewriteJson } from '../src/lab/rehearsals/rewrite-json.ts';
 
 const runs = { numRuns: 300 };
 const maxShown = (2n ** 54n - 10n ** 16n) / 2n - 1n;

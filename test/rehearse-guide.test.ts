@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { faultNames } from '../src/lab/faults.ts';
+import { faultNames } from '../src/lab/rehearsals/faults.ts';
 import { guides } from '../src/openapi/guides.ts';
 import { type Block, below, blocksOf } from './support/pasted.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';

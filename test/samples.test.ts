@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { PlannedFault } from '../src/lab/rehearsals-schema.ts';
+import type { PlannedFault } from '../src/lab/rehearsals/schema.ts';
 import type { Quota } from '../src/limits/plans.ts';
 import type { CodeSample } from '../src/openapi/samples.ts';
 import { apis } from './support/description.ts';

@@ -6,7 +6,7 @@ export const faultsCommand = () =>
     .description('List the faults that can be rehearsed: their parameters, and what the service does.')
     .option('--json', 'print all that is known of them as JSON')
     .action(async (options) => {
-      const { toCatalogue } = await import('../lab/catalogue.ts');
+      const { toCatalogue } = await import('../lab/rehearsals/catalogue.ts');
       const { operations } = await import('../operations.ts');
       const catalogue = toCatalogue(operations);
       const rows = catalogue.map(({ name, parameters, does }) => [

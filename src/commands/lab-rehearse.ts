@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { PlannedFault, Rehearsal } from '../lab/rehearsals-schema.ts';
+import type { PlannedFault, Rehearsal } from '../lab/rehearsals/schema.ts';
 import { readClient, withClientOptions } from './client.ts';
 import { LabService } from './lab-service.ts';
 import { printLines, printRows, toJson } from './output.ts';

@@ -3,10 +3,10 @@ import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
 import { isForLab } from '../http/target.ts';
 import { labQuota } from './bounds.ts';
-import type { Tools } from './fault.ts';
-import { HeldBack } from './held-back.ts';
-import { Recorder, type RecorderParts } from './recorder.ts';
-import { Rehearsals } from './rehearsals.ts';
+import { Recorder, type RecorderParts } from './recordings/recorder.ts';
+import type { Tools } from './rehearsals/fault.ts';
+import { HeldBack } from './rehearsals/held-back.ts';
+import { Rehearsals } from './rehearsals/rehearsals.ts';
 
 type CutOff = ConstructorParameters<typeof Rehearsals>[1];
 

@@ -1,8 +1,8 @@
 import type { Operation } from '../operation.ts';
-import { accountOperations } from './account-operations.ts';
-import { recordingOperations } from './recordings-operations.ts';
-import { rehearsalOperations } from './rehearsals-operations.ts';
-import { reportOperations } from './report-operations.ts';
+import { accountOperations } from './account/operations.ts';
+import { recordingOperations } from './recordings/operations.ts';
+import { rehearsalOperations } from './rehearsals/operations.ts';
+import { reportOperations } from './report/operations.ts';
 
 /** All operations of the lab, in the order of its description. */
 export const labOperations: readonly Operation[] = [

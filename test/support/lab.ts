@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { PlannedFault, Rehearsal } from '../../src/lab/rehearsals-schema.ts';
+import type { PlannedFault, Rehearsal } from '../../src/lab/rehearsals/schema.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 interface Options {

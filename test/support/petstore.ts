@@ -9,7 +9,7 @@ import { Changes } from '../../src/history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
 import { createKey } from '../../src/keys/store.ts';
 import { maxRecorded, maxUnwritten } from '../../src/lab/bounds.ts';
-import type { RecorderBounds } from '../../src/lab/recorder.ts';
+import type { RecorderBounds } from '../../src/lab/recordings/recorder.ts';
 import { defaultBanRules } from '../../src/limits/decision.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';

@@ -1,4 +1,4 @@
-import type { Recorded } from '../../src/lab/recorded.ts';
+import type { Recorded } from '../../src/lab/recordings/recorded.ts';
 
 /** When the recordings of tests begin. */
 export const startMs = Date.parse('2026-06-01T12:00:00Z');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { faults } from '../../../src/lab/faults.ts';
+import { faults } from '../../../src/lab/rehearsals/faults.ts';
 import { apis, assertAsDescribed, decoded } from '../description.ts';
 import { assertUntouched } from '../lab.ts';
 import type { Petstore } from '../petstore.ts';

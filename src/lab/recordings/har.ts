@@ -1,0 +1,124 @@
+import Type, { type Static } from 'typebox';
+import { reasonPhrase } from '../../http/reason-phrase.ts';
+import { DateTime } from '../../schema.ts';
+import { version } from '../../version.ts';
+import type { Recorded } from './recorded.ts';
+
+const unknown = -1;
+const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
+const names = (description: string) =>
+  Type.Array(
+    Type.Object({ name: text('Its name.', 'accept'), value: text('Its value.', 'application/json') }),
+    { description },
+  );
+
+const Message = {
+  httpVersion: text('The version of HTTP, or `unknown`.', 'HTTP/1.1'),
+  cookies: names('Always empty: cookies are not kept.'),
+  headers: names('Header fields.'),
+  headersSize: number('Not known: −1.', unknown),
+  bodySize: number('The size of the body in bytes; −1 if it is not known.', 24),
+};
+
+const Entry = Type.Object(
+  {
+    startedDateTime: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
+    time: number('Milliseconds that it took.', 3.2),
+    request: Type.Object({
+      method: text('The method.', 'POST'),
+      url: text('The URL.', 'http://localhost:8080/v1/store/orders'),
+      ...Message,
+      queryString: names('The parameters of the query.'),
+      postData: Type.Optional(
+        Type.Object({
+          mimeType: text('The media type of the body.', 'application/json'),
+          text: text('The beginning of the body.', '{"petId":1}'),
+        }),
+      ),
+    }),
+    response: Type.Object({
+      status: number('The status code; 0 if the connection was cut off.', 201),
+      statusText: text('What the status is called.', 'Created'),
+      ...Message,
+      content: Type.Object({
+        size: number('The size of the body in bytes; −1 if it is not known.', 120),
+        mimeType: text('The media type of the body.', 'application/json'),
+      }),
+      redirectURL: text('Always empty.', ''),
+    }),
+    cache: Type.Object({}, { description: 'Always empty.' }),
+    timings: Type.Object({
+      send: number('Always 0: it is not told apart from `wait`.', 0),
+      wait: number('Milliseconds that it took.', 3.2),
+      receive: number('Always 0: it is not told apart from `wait`.', 0),
+    }),
+    connection: text('Which connection carried it.', 'pX31aZ09-7'),
+    comment: text('Its number, and the faults that touched it.', '7 rate-limited'),
+  },
+  { title: 'HarEntry', description: 'A request and what came of it.' },
+);
+
+/** HTTP Archive 1.2, as browsers' developer tools write and read it. */
+export const Har = Type.Object(
+  {
+    log: Type.Object({
+      version: text('The version of the format.', '1.2'),
+      creator: Type.Object({
+        name: text('What made it.', 'petstore'),
+        version: text('Its version.', version),
+      }),
+      entries: Type.Array(Entry, { description: 'Requests in the order of time.' }),
+    }),
+  },
+  { title: 'Har', description: 'An HTTP Archive (HAR 1.2), which the developer tools of browsers open.' },
+);
+type Har = Static<typeof Har>;
+
+/** Recorded requests to `origin` as an HTTP Archive. */
+export const toHar = (recorded: readonly Recorded[], origin: string): Har => ({
+  log: {
+    version: '1.2',
+    creator: { name: 'petstore', version },
+    entries: recorded.map((request) => toEntry(request, origin)),
+  },
+});
+
+function toEntry(recorded: Recorded, origin: string): Static<typeof Entry> {
+  const { number, atMs, tookMs, method, target, headers, answer, body, bodyBytes, status = 0 } = recorded;
+  const query = new URLSearchParams(/\?([^#]*)/.exec(target)?.[1]);
+  const size = Number(answer['content-length'] ?? unknown);
+  return {
+    startedDateTime: new Date(atMs).toISOString(),
+    time: tookMs,
+    request: {
+      method,
+      url: target.startsWith('/') ? origin + target : target,
+      httpVersion: 'unknown',
+      cookies: [],
+      headers: toList(headers),
+      queryString: [...query].map(([name, value]) => ({ name, value })),
+      ...(body !== undefined && { postData: { mimeType: headers['content-type'] ?? '', text: body } }),
+      headersSize: unknown,
+      bodySize: bodyBytes ?? unknown,
+    },
+    response: {
+      status,
+      statusText: status > 0 ? reasonPhrase(status) : '',
+      httpVersion: 'HTTP/1.1',
+      cookies: [],
+      headers: toList(answer),
+      content: { size, mimeType: answer['content-type'] ?? '' },
+      redirectURL: '',
+      headersSize: unknown,
+      bodySize: method === 'HEAD' ? 0 : size,
+    },
+    cache: {},
+    timings: { send: 0, wait: tookMs, receive: 0 },
+    connection: recorded.connection,
+    comment: [number, ...(recorded.fault ? [recorded.fault] : [])].join(' '),
+  };
+}
+
+const toList = (fields: Readonly<Record<string, string>>) =>
+  Object.entries(fields).map(([name, value]) => ({ name, value }));

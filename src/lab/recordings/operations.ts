@@ -1,0 +1,137 @@
+import { created, empty, operation, page, resource } from '../../operation.ts';
+import { Har, toHar } from './har.ts';
+import {
+  defaultExpirySeconds,
+  NewRecording,
+  RecordedRequests,
+  Recording,
+  Recordings,
+  recordingId,
+  toRecordedRequest,
+} from './schema.ts';
+import {
+  deleteRecording,
+  endRecording,
+  getRecording,
+  listRecorded,
+  listRecordings,
+  readRecorded,
+  startRecording,
+} from './store.ts';
+
+export const recordingOperations = [
+  operation({
+    method: 'GET',
+    path: '/recordings',
+    id: 'listRecordings',
+    tag: 'Recordings',
+    summary: 'List recordings',
+    description: 'Returns the recordings of the key, the newest first.',
+    success: resource(Recordings, 'The recordings of the key.'),
+    handle: async (sql, input) => {
+      await input.instance.recorded();
+      return listRecordings(sql, input);
+    },
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/recordings',
+    id: 'startRecording',
+    tag: 'Recordings',
+    summary: 'Begin a recording',
+    description:
+      'Begins to keep what is sent with the key that asks, and with no other, and what comes of it. The recording before ends, and can still be read. Once this is answered, every instance keeps. Credentials are never kept, nor the values of header fields that are not known to be harmless.',
+    bindsKey: true,
+    body: NewRecording,
+    success: created(Recording, 'The recording.', ({ id }) => `/recordings/${id}`),
+    handle: async (sql, input) => {
+      const { name = '', expiresInSeconds = defaultExpirySeconds } = input.body;
+      const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;
+      const id = await startRecording(sql, input, name, input.nowMs, expiresAtMs);
+      return getRecording(sql, input, id);
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/recordings/{recordingId}',
+    id: 'getRecording',
+    tag: 'Recordings',
+    summary: 'Get a recording',
+    description: 'Returns a recording of the key: how long it lasts, and how many requests it has kept.',
+    params: { recordingId },
+    success: resource(Recording, 'The recording.'),
+    handle: async (sql, input) => {
+      await input.instance.recorded();
+      return getRecording(sql, input, input.params.recordingId);
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/recordings/{recordingId}/requests',
+    id: 'listRecordedRequests',
+    tag: 'Recordings',
+    summary: 'List recorded requests',
+    description:
+      'Returns what a recording has kept, in the order in which it was kept. What other instances answered within the last second may still be missing.',
+    params: { recordingId },
+    success: page(RecordedRequests, 'A page of requests.'),
+    handle: async (sql, input) => {
+      await input.instance.recorded();
+      const { items, ...rest } = await listRecorded(sql, input, input.params.recordingId, input.page);
+      return { items: items.map(toRecordedRequest), ...rest };
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/recordings/{recordingId}/har',
+    id: 'getHar',
+    tag: 'Recordings',
+    summary: 'Get a recording as an HTTP Archive',
+    description:
+      'Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept.',
+    params: { recordingId },
+    success: resource(Har, 'The HTTP Archive.'),
+    handle: async (sql, input) => {
+      await input.instance.recorded();
+      const recorded = await readRecorded(sql, input, input.params.recordingId);
+      return toHar(recorded, new URL(input.baseUrl).origin);
+    },
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/recordings/{recordingId}/end',
+    id: 'endRecording',
+    tag: 'Recordings',
+    summary: 'End a recording',
+    description:
+      'Ends a recording. What it has kept can be read until a day after the time at which it would have ended by itself.',
+    bindsKey: true,
+    params: { recordingId },
+    success: resource(Recording, 'The recording as it ended.'),
+    handle: async (sql, input) => {
+      await endRecording(sql, input, input.params.recordingId, input.nowMs);
+      return getRecording(sql, input, input.params.recordingId);
+    },
+  }),
+
+  operation({
+    method: 'DELETE',
+    path: '/recordings/{recordingId}',
+    id: 'deleteRecording',
+    tag: 'Recordings',
+    summary: 'Remove a recording',
+    description: 'Ends a recording, and removes it with all that it has kept.',
+    bindsKey: true,
+    params: { recordingId },
+    success: empty('The recording was removed.'),
+    handle: async (sql, input) => {
+      input.assertMayChange(await getRecording(sql, input, input.params.recordingId));
+      await deleteRecording(sql, input, input.params.recordingId);
+    },
+  }),
+];

@@ -1,0 +1,123 @@
+import Type, { type Static } from 'typebox';
+import { DateTime, Text } from '../../schema.ts';
+import { dayInSeconds, maxRecorded, maxRecordedBody } from '../bounds.ts';
+import type { Recorded } from './recorded.ts';
+
+export const recordingId = Type.String({
+  maxLength: 64,
+  description: 'The id of the recording.',
+  examples: ['rec_602845719936'],
+});
+
+export const defaultExpirySeconds = 3_600;
+const maxName = 100;
+
+export const NewRecording = Type.Object(
+  {
+    name: Type.Optional(Text(maxName, 'What is recorded, for people.', 'my client')),
+    expiresInSeconds: Type.Optional(
+      Type.Integer({
+        format: 'int32',
+        minimum: 1,
+        maximum: dayInSeconds,
+        description: `How long the recording lasts; ${defaultExpirySeconds} if absent.`,
+        examples: [600],
+      }),
+    ),
+  },
+  { title: 'NewRecording', description: 'A recording to begin.' },
+);
+
+const count = (description: string, example: number) =>
+  Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
+
+export const Recording = Type.Object(
+  {
+    id: recordingId,
+    name: Type.Optional(Text(maxName, 'What is recorded, for people.', 'my client')),
+    createdAt: DateTime('When it began.', '2026-11-21T09:30:00.000Z'),
+    expiresAt: DateTime('When it ends by itself.', '2026-11-21T10:30:00.000Z'),
+    endedAt: Type.Optional(
+      DateTime('When it was ended, by a request or by the next recording.', '2026-11-21T09:35:00.000Z'),
+    ),
+    requests: count('How many requests were kept.', 42),
+    leftOut: count(
+      `How many requests there was no room for: it keeps ${maxRecorded} at most, and fewer if they come faster than they can be written.`,
+      0,
+    ),
+  },
+  { title: 'Recording', description: 'What the client of one key sends and gets.' },
+);
+export type Recording = Static<typeof Recording>;
+
+export const Recordings = Type.Array(Recording, {
+  title: 'RecordingList',
+  description: 'Recordings, the newest first.',
+});
+
+const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+const milliseconds = (description: string, example: number) =>
+  Type.Number({ format: 'double', minimum: 0, description, examples: [example] });
+
+const RecordedRequest = Type.Object(
+  {
+    id: text('Its number in the recording.', '7'),
+    requestId: text('`X-Request-Id` of the answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
+    at: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
+    method: text('The method.', 'POST'),
+    target: text('Path and query as they were sent.', '/v1/store/orders'),
+    operation: Type.Optional(text('The operationId, if there is such an operation.', 'placeOrder')),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description:
+        'Header fields, with names in lower case. Values that are not known to be harmless are `(not kept)`.',
+      examples: [{ 'user-agent': 'my-client/1.0', authorization: '(not kept)' }],
+    }),
+    body: Type.Optional(text(`The first ${maxRecordedBody} bytes of the body.`, '{"petId":1,"quantity":1}')),
+    bodyBytes: Type.Optional(count('How large the body was. Absent if it was not read.', 24)),
+    status: Type.Optional(
+      Type.Integer({
+        format: 'int32',
+        description: 'The status code. Absent if the connection was cut off instead.',
+        examples: [429],
+      }),
+    ),
+    code: Type.Optional(text('The code of an error.', 'rate_limited')),
+    durationMs: milliseconds('Milliseconds to the end of the answer.', 3.2),
+    gapMs: Type.Optional(
+      milliseconds(
+        'Milliseconds from the end of the attempt before at the same thing: the same method, target and body. Absent for the first.',
+        2004.7,
+      ),
+    ),
+    fault: Type.Optional(text('The faults of a rehearsal that touched it.', 'rate-limited')),
+  },
+  { title: 'RecordedRequest', description: 'A request and what came of it.' },
+);
+type RecordedRequest = Static<typeof RecordedRequest>;
+
+export const RecordedRequests = Type.Array(RecordedRequest, {
+  title: 'RecordedRequestList',
+  description: 'Requests in the order in which they were kept, which is nearly that of time.',
+}) as Type.TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
+
+/** A recorded request as readers see it. */
+export function toRecordedRequest({ number, atMs, tookMs, ...recorded }: Recorded): RecordedRequest {
+  const { requestId, method, target, operation, headers, body, bodyBytes, status, code, gapMs, fault } =
+    recorded;
+  return {
+    id: String(number),
+    requestId,
+    at: new Date(atMs).toISOString(),
+    method,
+    target,
+    ...(operation !== undefined && { operation }),
+    headers: { ...headers },
+    ...(body !== undefined && { body }),
+    ...(bodyBytes !== undefined && { bodyBytes }),
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    durationMs: tookMs,
+    ...(gapMs !== undefined && { gapMs }),
+    ...(fault !== undefined && { fault }),
+  };
+}

@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answered } from '../../answered.ts';
+import { commonHeaders, hasContent } from '../../http/headers.ts';
+import type { NamedResponse } from '../../http/named-response.ts';
+import { withoutSecrets } from '../../redact.ts';
+import { maxRecordedBody } from '../bounds.ts';
+import { fingerprintOf } from './attempts.ts';
+import { notKept, type Recorded } from './recorded.ts';
+
+/** What is kept of a request besides its times, its body and its fingerprint. */
+export type Facts = Omit<Recorded, 'number' | 'atMs' | 'tookMs' | 'body' | 'fingerprint' | 'gapMs'>;
+
+/** A request as it is kept. */
+export interface Taken {
+  atUs: number;
+  tookUs: number;
+  /** When it was answered, by the clock of the instance. */
+  answeredAtMs: number;
+  fingerprint: string;
+  facts: string;
+  body: string | null;
+}
+
+/** Header fields of requests whose values are kept: none says who someone is, or opens something. */
+const harmless = new Set(
+  `accept accept-charset accept-encoding accept-language cache-control connection content-encoding content-language content-length
+  content-type date expect host idempotency-key if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive
+  last-event-id max-forwards origin pragma prefer priority range sec-fetch-dest sec-fetch-mode sec-fetch-site te trailer
+  transfer-encoding upgrade user-agent via x-request-id`.split(/\s+/),
+);
+
+/** Fields that are the same in every answer. */
+const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCase()));
+
+/** What only something between client and service adds. */
+const ofProxies = ['via', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+/** How a request is told apart from others, and which of what is known about it is kept. */
+interface Place {
+  /** Microseconds since 1970, at the end of the answer. */
+  endUs: number;
+  answeredAtMs: number;
+  connection: string;
+  /** Whether proxies are configured. */
+  isBehindProxy: boolean;
+}
+
+/** What is kept of an answered request, without secrets; undefined if nothing of it could be read. */
+export function take(facts: Answered, place: Place): Taken | undefined {
+  const { exchange, status, operation, code, faults, requestId, durationMs = 0 } = facts;
+  const raw = exchange?.request.raw ?? facts.unread;
+  if (!raw) return undefined;
+  const { method = '', url = '' } = raw;
+  const bytes = exchange ? bodyOf(exchange.request.body, hasContent(exchange.request)) : undefined;
+  const head = hash('sha256', `${method} ${url} ${raw.headers['content-length'] ?? ''}`, 'base64url');
+  const tookUs = Math.round(durationMs * 1_000);
+  const kept: Facts = {
+    requestId: withoutSecrets(requestId),
+    method,
+    target: withoutSecrets(url),
+    ...(operation && { operation: operation.id }),
+    headers: requestFields(raw),
+    ...(bytes && { bodyBytes: bytes.length }),
+    ...(status > 0 && { status }),
+    ...(code !== undefined && { code }),
+    ...(faults?.length && { fault: faults.join(' ') }),
+    answer: exchange ? answerFields(exchange.reply.raw) : {},
+    connection: place.connection,
+    isProxied: place.isBehindProxy || ofProxies.some((name) => raw.headers[name] !== undefined),
+  };
+  return {
+    atUs: place.endUs - tookUs,
+    tookUs,
+    answeredAtMs: place.answeredAtMs,
+    fingerprint: fingerprintOf(head, bytes && hash('sha256', bytes, 'base64url')),
+    facts: JSON.stringify(kept),
+    body: bytes?.length ? textOf(bytes) : null,
+  };
+}
+
+/** The bytes of a body; undefined if there was one that was not read. */
+function bodyOf(body: unknown, hasOne: boolean): Buffer | undefined {
+  if (body instanceof Buffer) return body;
+  return hasOne ? undefined : Buffer.alloc(0);
+}
+
+/** The beginning of a body as text, without secrets. */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes) || bytes.includes(0)) return `(${bytes.length} bytes that are not text)`;
+  // A secret that is cut in two would not be recognized any more.
+  const clean = Buffer.from(withoutSecrets(bytes.toString()));
+  // Leaves out the character that is cut in two.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(clean.subarray(0, maxRecordedBody), {
+    stream: true,
+  });
+}
+
+/** The names of all fields, with the values of those that are harmless. */
+function requestFields({ rawHeaders }: IncomingMessage): Record<string, string> {
+  const fields: Record<string, string> = Object.create(null);
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = harmless.has(name) ? withoutSecrets(rawHeaders[i + 1] as string) : notKept;
+    addTo(fields, withoutSecrets(name), value);
+  }
+  return fields;
+}
+
+function answerFields(response: ServerResponse): Record<string, string> {
+  const { head } = response as Partial<NamedResponse>;
+  const given = typeof head === 'object' ? head : response.getHeaders();
+  const list = Array.isArray(given) ? given : Object.entries(given).flat();
+  const fields: Record<string, string> = Object.create(null);
+  for (let i = 0; i < list.length; i += 2) {
+    const name = String(list[i]).toLowerCase();
+    if (!constant.has(name)) addTo(fields, name, withoutSecrets(String(list[i + 1])));
+  }
+  return fields;
+}
+
+function addTo(fields: Record<string, string>, name: string, value: string): void {
+  const before = fields[name];
+  fields[name] = before === undefined || value === notKept ? value : `${before}, ${value}`;
+}

@@ -1,0 +1,63 @@
+import Type, { type Static } from 'typebox';
+import type { Operation } from '../../operation.ts';
+import { faults } from './faults.ts';
+
+const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+const number = (description: string, example: number) =>
+  Type.Integer({ format: 'int32', description, examples: [example] });
+
+const FaultParameter = Type.Object(
+  {
+    name: text('Its name.', 'retryAfterSeconds'),
+    description: text('What it means.', 'What `Retry-After` says, in seconds.'),
+    minimum: number('The least value.', 1),
+    maximum: number('The greatest value.', 86_400),
+    default: number('The value if it is absent.', 1),
+  },
+  { title: 'FaultParameter', description: 'A parameter of a fault; each is an integer.' },
+);
+
+const Fault = Type.Object(
+  {
+    name: text('Its name.', 'rate-limited'),
+    kind: Type.Enum(['step', 'condition'], {
+      type: 'string',
+      description:
+        'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`.',
+      examples: ['step'],
+    }),
+    takesOperation: Type.Boolean({
+      description: 'Whether it can be for one operation alone, which `operation` names.',
+      examples: [true],
+    }),
+    parameters: Type.Array(FaultParameter, { description: 'What it takes besides.' }),
+    operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
+      description: 'The operations that it can touch.',
+    }),
+    does: text('What the service does.', 'Answers 500. Nothing was done.'),
+    goodClient: text('What a good client does.', 'Waits as long as it is told, and then succeeds.'),
+    bites: text(
+      'Where users were bitten by it.',
+      'Clients that retry at once turn a short limit into a ban.',
+    ),
+  },
+  { title: 'Fault', description: 'A hard case that the service performs on demand.' },
+);
+
+export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'Faults.' });
+
+/** Every fault, for the operations that it can touch. */
+export const toCatalogue = (operations: readonly Operation[]): Static<typeof FaultList> =>
+  faults.map(({ name, isCondition, isForAll, parameters, fits, does, goodClient, bites }) => ({
+    name,
+    kind: isCondition ? ('condition' as const) : ('step' as const),
+    takesOperation: !isForAll,
+    parameters: Object.entries(parameters).map(([parameter, schema]) => {
+      const { description, minimum, maximum, default: usual } = schema as Static<typeof FaultParameter>;
+      return { name: parameter, description, minimum, maximum, default: usual };
+    }),
+    operations: operations.filter(fits).map(({ id }) => id),
+    does,
+    goodClient,
+    bites,
+  }));

@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TObject, TProperties } from 'typebox';
+import type { Database } from '../../db/database.ts';
+import type { Rehearsed } from '../../http/rehearsed.ts';
+import type { Decision } from '../../limits/decision.ts';
+import type { Operation } from '../../operation.ts';
+import type { HeldBack } from './held-back.ts';
+
+/** A hard case that the lab performs on demand. */
+export interface Fault {
+  name: string;
+  /** What it takes besides `operation`, `after` and `times`. Each has a default. */
+  parameters: TProperties;
+  /** Lasts as long as its rehearsal and takes no `times`. Otherwise it is a step, performed a number of times. */
+  isCondition?: boolean;
+  /** Takes no `operation`: what one operation shows, every other must understand. */
+  isForAll?: boolean;
+  /** Of a condition that answers all that it fits instead of the operation, so that nothing comes to steps. */
+  refusesAll?: boolean;
+  /** Of a condition on limits: how many requests it leaves of each minute. */
+  perMinute?(parameters: Parameters): number;
+  /** Whether it can touch answers to an operation. */
+  fits(operation: Operation): boolean;
+  /** Whether it can be performed on this request; of a step, which waits for one that fits. */
+  takes?(request: FastifyRequest): boolean;
+  /** For whom it goes on once it was performed, and how long: whoever comes sooner gets it again. */
+  holds?: { scope: 'operation' | 'key'; ms(parameters: Parameters): number };
+  /** What the service does. */
+  does: string;
+  /** What a good client does. */
+  goodClient: string;
+  /** Where users were bitten by it. */
+  bites: string;
+  perform(performance: Performance): Effect | Promise<Effect>;
+}
+
+export type Parameters = Readonly<Record<string, number>>;
+
+/** What a fault does on the way of a request through `mount.ts`. */
+export type Effect = Omit<Rehearsed, 'faults' | 'fields'>;
+
+/** One performance of a fault. */
+export interface Performance {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  operation: Operation;
+  parameters: Parameters;
+  /** The id of the rehearsal. */
+  rehearsalId: string;
+  nowMs: number;
+  /** When what the fault holds back may be tried again, if it holds something back. Of a condition on limits, when the minute ends. */
+  untilMs: number;
+  /** Of a condition on limits: how many requests are left in the minute, this one taken off; −1 if there was none for it. */
+  left: number;
+  /** What the real limits decided on the request. */
+  decision: Decision;
+  tools: Tools;
+  /** Is called by a condition once it touches the answer. */
+  touch(): void;
+  /** Is called by a fault before it cuts the connection off, or when the client does: nobody else will answer. Once is enough. */
+  cutOff(): void;
+}
+
+/** What faults need of the service. */
+export interface Tools {
+  db: Database;
+  operations: readonly Operation[];
+  /** Where callers find the API. */
+  baseUrl: string;
+  clock: () => number;
+  /** Holds answers back. */
+  heldBack: HeldBack;
+}
+
+/** A fault as its file declares it, with types that follow from its parameters. */
+export function fault<const P extends TProperties>(
+  definition: Omit<Fault, 'parameters' | 'perform' | 'perMinute' | 'holds'> & {
+    parameters: P;
+    perMinute?(parameters: Static<TObject<P>>): number;
+    holds?: { scope: 'operation' | 'key'; ms(parameters: Static<TObject<P>>): number };
+    perform(
+      performance: Omit<Performance, 'parameters'> & { parameters: Static<TObject<P>> },
+    ): Effect | Promise<Effect>;
+  },
+): Fault {
+  return definition as unknown as Fault;
+}

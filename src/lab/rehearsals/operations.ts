@@ -1,0 +1,81 @@
+import { created, operation, resource } from '../../operation.ts';
+import { operations } from '../../operations.ts';
+import { FaultList, toCatalogue } from './catalogue.ts';
+import { readFaults } from './planned-faults.ts';
+import { defaultExpirySeconds, NewRehearsal, Rehearsal, Rehearsals, rehearsalId } from './schema.ts';
+import { endRehearsal, getRehearsal, listRehearsals, startRehearsal } from './store.ts';
+
+export const rehearsalOperations = [
+  operation({
+    method: 'GET',
+    path: '/faults',
+    id: 'listFaults',
+    tag: 'Rehearsals',
+    summary: 'List faults',
+    description:
+      'Returns every fault that a rehearsal can perform: what it does, and what a good client does then.',
+    success: resource(FaultList, 'All faults.'),
+    handle: async () => toCatalogue(operations),
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/rehearsals',
+    id: 'listRehearsals',
+    tag: 'Rehearsals',
+    summary: 'List rehearsals',
+    description: 'Returns the rehearsals of the key, the newest first.',
+    success: resource(Rehearsals, 'The rehearsals of the key.'),
+    handle: (sql, input) => listRehearsals(sql, input, operations),
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/rehearsals',
+    id: 'startRehearsal',
+    tag: 'Rehearsals',
+    summary: 'Begin a rehearsal',
+    description:
+      'Makes the service perform faults for the key that asks, and for no other. The rehearsal before ends. Once this is answered, every instance acts on it; with several instances that takes half a second. Answers that a fault has touched say so in `Petstore-Rehearsal`.',
+    bindsKey: true,
+    body: NewRehearsal,
+    success: created(Rehearsal, 'The rehearsal.', ({ id }) => `/rehearsals/${id}`),
+    handle: async (sql, input) => {
+      const faults = readFaults(input.body.faults);
+      const { expiresInSeconds = defaultExpirySeconds } = input.body;
+      const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;
+      const id = await startRehearsal(sql, input, faults, input.nowMs, expiresAtMs);
+      return getRehearsal(sql, input, operations, id);
+    },
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/rehearsals/{rehearsalId}',
+    id: 'getRehearsal',
+    tag: 'Rehearsals',
+    summary: 'Get a rehearsal',
+    description:
+      'Returns a rehearsal of the key: how often each fault was performed, and how often it still will be.',
+    params: { rehearsalId },
+    success: resource(Rehearsal, 'The rehearsal.'),
+    handle: (sql, input) => getRehearsal(sql, input, operations, input.params.rehearsalId),
+  }),
+
+  operation({
+    method: 'DELETE',
+    path: '/rehearsals/{rehearsalId}',
+    id: 'endRehearsal',
+    tag: 'Rehearsals',
+    summary: 'End a rehearsal',
+    description: 'Ends a rehearsal. What was performed can still be read for a day.',
+    bindsKey: true,
+    params: { rehearsalId },
+    success: resource(Rehearsal, 'The rehearsal as it ended.'),
+    handle: async (sql, input) => {
+      input.assertMayChange(await getRehearsal(sql, input, operations, input.params.rehearsalId));
+      await endRehearsal(sql, input, input.params.rehearsalId, input.nowMs);
+      return getRehearsal(sql, input, operations, input.params.rehearsalId);
+    },
+  }),
+];

@@ -1,0 +1,82 @@
+import type { Sql } from '../../db/sql.ts';
+import { operation, resource, text } from '../../operation.ts';
+import { recordingId } from '../recordings/schema.ts';
+import { readRecorded } from '../recordings/store.ts';
+import { checks, checksVersion } from './checks/all.ts';
+import { asJunit } from './junit.ts';
+import { asMarkdown } from './markdown.ts';
+import { type Report as ReportCard, reportOn } from './report.ts';
+import { CheckList, Report } from './schema.ts';
+
+type Asked = Parameters<typeof readRecorded>[1] & {
+  params: { recordingId: string };
+  instance: { recorded(): Promise<void> };
+};
+
+async function report(sql: Sql, input: Asked): Promise<ReportCard> {
+  await input.instance.recorded();
+  const { recordingId } = input.params;
+  return reportOn(recordingId, await readRecorded(sql, input, recordingId));
+}
+
+const shared = { method: 'GET', tag: 'Recordings' } as const;
+
+/** A small report card, for the examples of its other forms. */
+const sample: ReportCard = {
+  recording: 'rec_602845719936',
+  version: checksVersion,
+  verdict: 'incomplete',
+  checks: [],
+};
+
+export const reportOperations = [
+  operation({
+    ...shared,
+    path: '/checks',
+    id: 'listChecks',
+    summary: 'List checks',
+    description:
+      'Returns every check of a report card: what it asks of a client, how it is judged, and what to do.',
+    success: resource(CheckList, 'All checks, and their version.'),
+    handle: async () => ({
+      version: checksVersion,
+      checks: checks.map(({ judge: _, faults, ...check }) => ({ ...check, faults: [...faults] })),
+    }),
+  }),
+
+  operation({
+    ...shared,
+    path: '/recordings/{recordingId}/report',
+    id: 'getReport',
+    summary: 'Get a report card',
+    description:
+      'Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up.',
+    params: { recordingId },
+    success: resource(Report, 'The report card.'),
+    handle: report,
+  }),
+
+  operation({
+    ...shared,
+    path: '/recordings/{recordingId}/report/markdown',
+    id: 'getReportAsMarkdown',
+    summary: 'Get a report card as Markdown',
+    description:
+      'Returns the report card as a text for people: the failures first, then a table of all checks.',
+    params: { recordingId },
+    success: text('text/markdown; charset=utf-8', 'The report card as Markdown.', asMarkdown(sample)),
+    handle: async (sql, input) => asMarkdown(await report(sql, input)),
+  }),
+
+  operation({
+    ...shared,
+    path: '/recordings/{recordingId}/report/junit',
+    id: 'getReportAsJunit',
+    summary: 'Get a report card as JUnit XML',
+    description:
+      'Returns the report card as JUnit XML, which CI systems read. It has a failure exactly if the verdict is `failed`: recommended checks that failed are skipped with their reason, as is what was not observed.',
+    params: { recordingId },
+    success: text('application/xml; charset=utf-8', 'The report card as JUnit XML.', asJunit(sample)),
+    handle: async (sql, input) => asJunit(await report(sql, input)),
+  }),
+];
