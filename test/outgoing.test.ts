@@ -14,6 +14,7 @@ const root = new URL('..', import.meta.url);
 /** Modules that open no connection. Every other one shows up, but for the program's own. */
 const silentModules = [
   ...[
+    'node:buffer',
     'node:crypto',
     'node:events',
     'node:fs',
@@ -84,9 +85,15 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/http/named-response.ts': ['getBuiltinModule'],
     // For the names of statuses.
     'src/http/reason-phrase.ts': ['getBuiltinModule'],
+    // In the names of header fields.
+    'src/lab/recordings/taken.ts': ['fetch'],
     // In the text of samples.
     'src/openapi/samples.ts': ['fetch'],
-    // A command, not the service: to the API, and to an address that its user gives.
+    // In a comment.
+    'src/commands/client.ts': ['fetch'],
+    // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded.
+    'src/commands/lab-record.ts': ['node:child_process'],
+    'src/commands/lab-service.ts': ['fetch'],
     'src/commands/listen.ts': ['eventsource-parser', 'fetch'],
     // To the receivers of webhooks.
     'src/webhooks/resolve.ts': ['node:dns', 'node:dns/promises'],

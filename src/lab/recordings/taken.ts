@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answered } from '../../answered.ts';
-import { commonHeaders, hasContent } from '../../http/headers.ts';
+import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/named-response.ts';
 import { withoutSecrets } from '../../redact.ts';
 import { maxRecordedBody } from '../bounds.ts';
@@ -33,9 +33,6 @@ const harmless = new Set(
 
 /** Fields that are the same in every answer. */
 const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCase()));
-
-/** What only something between client and service adds. */
-const ofProxies = ['via', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 /** How a request is told apart from others, and which of what is known about it is kept. */
 interface Place {
@@ -68,7 +65,7 @@ export function take(facts: Answered, place: Place): Taken | undefined {
     ...(faults?.length && { fault: faults.join(' ') }),
     answer: exchange ? answerFields(exchange.reply.raw) : {},
     connection: place.connection,
-    isProxied: place.isBehindProxy || ofProxies.some((name) => raw.headers[name] !== undefined),
+    isProxied: place.isBehindProxy || isPassedOn(raw),
   };
   return {
     atUs: place.endUs - tookUs,

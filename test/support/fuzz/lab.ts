@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { faults } from '../../../src/lab/rehearsals/faults.ts';
 import { apis, assertAsDescribed, decoded } from '../description.ts';
 import { assertUntouched } from '../lab.ts';
-import type { Petstore } from '../petstore.ts';
+import { ample, type Petstore } from '../petstore.ts';
 import { curlOf } from './curl.ts';
 import { mayExceedHead, type Wire } from './interpret.ts';
 import { Model } from './model.ts';
@@ -50,7 +50,7 @@ export async function fuzzLab(store: Petstore, requests: number, seed: number): 
 async function runSequence(store: Petstore, steps: Fresh[], report: Report): Promise<void> {
   // The limit of an address is for a minute.
   store.nowMs += 60_000;
-  const { key } = await store.addKey('enterprise');
+  const { key } = await store.addKey('enterprise', ample);
   const model = await Model.of(store.db.read, 1);
   const send = inProcess(store);
   const before = await shown(store);
