@@ -87,7 +87,7 @@ export async function serve(config: Config, { tellsPrograms = false } = {}): Pro
     repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, Date.now()), failed);
     repeat(sweepEveryMs, () => forgetOldKeys(db, Date.now()), failed);
     repeat(sweepEveryMs, () => forgetOldRehearsals(db, Date.now()), failed);
-    repeat(sweepEveryMs, () => forgetOldRecordings(db, Date.now()), failed);
+    repeat(forgetEventsEveryMs, () => forgetOldRecordings(db, Date.now()), failed);
     repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), failed);
   } catch (error) {
     await db.close();

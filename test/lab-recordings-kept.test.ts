@@ -118,13 +118,13 @@ test('a key has its newest 20 recordings, and what was kept of others is removed
   assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
 });
 
-test('a recording is removed a day after it has expired, and with its workspace', async (t) => {
+test('a recording is removed a day after it began, and with its workspace', async (t) => {
   const petstore = await startPetstore(t);
   const old = await startRecording(petstore, petstore.key, { expiresInSeconds: 60 });
   await petstore.call('GET', '/pets/1');
   assert.equal((await recordedIn(petstore, old)).length, 1);
   const other = await petstore.addWorkspace('other', true);
-  petstore.nowMs += 60_000 + dayMs - 1;
+  petstore.nowMs += dayMs - 1;
   const young = await startRecording(petstore, other.key);
   await petstore.call('GET', '/pets/1', { key: other.key });
   await forgetOldRecordings(petstore.db, petstore.nowMs);

@@ -33,7 +33,7 @@ create table recordings (
 );
 
 create index recordings_by_key on recordings (workspace_id, key_id, created_at_ms);
-create index recordings_by_expiry on recordings (expires_at_ms);
+create index recordings_by_age on recordings (created_at_ms);
 
 -- fingerprint is equal for attempts at the same request. facts is JSON. at_us and took_us are microseconds.
 create table recorded_requests (

@@ -109,7 +109,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'End a recording',
     description:
-      'Ends a recording. What it has kept can be read until a day after the time at which it would have ended by itself.',
+      'Ends a recording. What it has kept can be read until a day after it began.',
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The recording as it ended.'),

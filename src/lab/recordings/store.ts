@@ -182,9 +182,9 @@ async function readLinks(sql: Sql, owner: Owner, recordingId: string): Promise<M
   );
 }
 
-/** Removes recordings that expired a day ago, with what was kept. */
+/** Removes recordings that began a day ago, with what was kept. */
 export async function forgetOldRecordings(db: Database, nowMs: number): Promise<void> {
-  const old = fragment`select workspace_id, id from recordings where expires_at_ms <= ${nowMs - keptMs}`;
+  const old = fragment`select workspace_id, id from recordings where created_at_ms <= ${nowMs - keptMs}`;
   await inBatches(
     db,
     (sql) => sql`
