@@ -167,7 +167,7 @@ describe('examples', { concurrency: true, skip }, () => {
     const { origin } = await startService(t, dataDir);
     const env = { PETSTORE_API_KEY: ampleKey(dataDir) };
     for (const { name, description } of guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`)) {
-      // A test of its own runs these: test/rehearse-guide.test.ts.
+      // A test of its own runs these: test/rehearse-guide.examples.ts.
       if (name === 'Rehearse failures') continue;
       let curls: string[] = [];
       let isShown = true;

@@ -17,7 +17,10 @@ import { ampleKey, petstore, startService } from './support/service.ts';
 import { run } from './support/storage.ts';
 
 /** The files of tests that use the storage most, and those of several instances, whose events and webhooks are kept the same way. */
-const files = 'pets orders stock idempotency instances history-of-instances';
+const files = [
+  ...['pets', 'orders', 'stock', 'idempotency'].map((name) => `${name}.test.ts`),
+  ...['instances', 'history-of-instances'].map((name) => `${name}.postgres.ts`),
+];
 /** A frozen instance keeps a workspace for ten seconds, and a busy machine needs some more. */
 const resumedMs = 15_000;
 
@@ -34,7 +37,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
   });
 
   test('the tests of stores and of instances hold', async () => {
-    const paths = files.split(' ').map((name) => fileURLToPath(new URL(`${name}.test.ts`, import.meta.url)));
+    const paths = files.map((file) => fileURLToPath(new URL(file, import.meta.url)));
     const withPostgres = fileURLToPath(new URL('support/with-postgres.ts', import.meta.url));
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const args = [withPostgres, process.execPath, '--test', '--test-concurrency=4', ...paths];

@@ -9,9 +9,11 @@ const page = readFileSync(new URL('docs/security.md', root), 'utf8');
 type Citation = [file: string, name: string | undefined];
 
 function citations(text: string): Citation[] {
-  return [...text.matchAll(/`(test\/[\w-]+\.test\.ts)`(?:[:,]\s+"((?:\\.|[^"\\])*)")?/g)].map(
-    ([, file, name]) => [file as string, name?.replace(/\\(.)/g, '$1').replace(/\s+/g, ' ')],
-  );
+  return [
+    ...text.matchAll(
+      /`(test\/[\w-]+\.(?:test|postgres|browser|examples)\.ts)`(?:[:,]\s+"((?:\\.|[^"\\])*)")?/g,
+    ),
+  ].map(([, file, name]) => [file as string, name?.replace(/\\(.)/g, '$1').replace(/\s+/g, ' ')]);
 }
 
 /** The names of the tests of a file. What a name is filled in with may be anything. */

@@ -1,0 +1,35 @@
+/**
+ * Runs on the database of PETSTORE_TEST_DATABASE_URL the tests of several instances, and once more those that `npm test` runs on SQLite,
+ * but for those to which the storage makes no difference: `node test/support/with-postgres.ts node test/support/again-on-postgres.ts`.
+ */
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The files of tests to which the storage makes no difference, by the reason. One that is not named here runs again. */
+const apart: Record<string, string> = {
+  'they read code and pages, and store nothing':
+    'deploy generated-clients layers links packages security-page told-numbers',
+  'what is served or shown is the same text on any storage': 'guides openapi reference texts',
+  'they call functions that know no storage':
+    'key lab-check-rules lab-rehearsals-progress limit-decision log-line webhook-addresses webhook-schedule webhook-signature',
+  'they are about a process and its output': 'hand-over log-output log-pretty log-reader',
+  'they bring a storage or a server of their own': 'odd-postgres shared-decision valkey-answers',
+  'what they send is answered before anything is stored':
+    'bad-json bad-values early-refusals request-target slow-clients time-limits',
+};
+const namesApart = new Set(Object.values(apart).flatMap((names) => names.split(' ')));
+
+const files = globSync('test/*.test.ts', { cwd: root });
+const nameOf = (file: string) => /([\w-]+)\.test\.ts$/.exec(file)?.[1] as string;
+const gone = namesApart.difference(new Set(files.map(nameOf)));
+if (gone.size > 0) throw new Error(`No such tests: ${[...gone].join(', ')}.`);
+
+const again = files.filter((file) => !namesApart.has(nameOf(file)));
+const { status } = spawnSync('npm', ['run', 'test:files', '--', 'test/*.postgres.ts', ...again], {
+  cwd: root,
+  stdio: 'inherit',
+});
+process.exitCode = status ?? 1;
