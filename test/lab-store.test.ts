@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSameUnderFaults, assertSoundUnderFaults } from './support/lab-store.ts';
 
-const seed = Date.now() % 1_000_000_000;
+/** The same each time. `npm run proof:lab` takes others. */
+const seed = 347_318_055;
 
 test('under any faults a careful client leaves the same behind as without', async (t) => {
   const met = await assertSameUnderFaults(t, { runs: 4, seed });

@@ -60,8 +60,7 @@ export class CarefulClient {
       const { status, headers, body } = await this.#send('GET', next);
       assert.equal(status, 200);
       items.push(...body);
-      const target: string | undefined = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-      next = target?.replace(/^.*\/v1/, '');
+      next = nextOf(headers);
     }
     return items;
   }
@@ -79,7 +78,7 @@ export class CarefulClient {
     let decision: ReturnType<typeof decide> | undefined;
     let mayBeDone = false;
     for (let attempts = 0; attempts < maxAttempts; attempts++) {
-      const found = await this.#send('GET', read.path);
+      const found = await this.#read(read);
       const current = read.isList ? found.body[0] : found.status === 200 ? found.body : undefined;
       if (current === undefined) return mayBeDone && target.method === 'DELETE' ? 204 : 404;
       if (decision && mayBeDone && decision.isDone(current)) return 200;
@@ -92,6 +91,13 @@ export class CarefulClient {
       if (reply.status !== 412 && !isUnclear) return reply.status;
     }
     throw new Error(`${target.method} ${target.path} never came to an end`);
+  }
+
+  /** A resource, or the page of a list of one that holds it. */
+  async #read({ path, isList }: { path: string; isList?: boolean }): Promise<Reply> {
+    const reply = await this.#send('GET', path);
+    const next = isList && reply.body.length === 0 ? nextOf(reply.headers) : undefined;
+    return next ? this.#read({ path: next, isList: true }) : reply;
   }
 
   async #send(
@@ -132,6 +138,10 @@ export class CarefulClient {
     return status === 409 && text.includes('is being answered');
   }
 }
+
+/** Where the next page is, below the base URL. */
+const nextOf = (headers: Headers): string | undefined =>
+  /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]?.replace(/^.*\/v1/, '');
 
 /** What `Retry-After` says: seconds, or a date (RFC 9110, section 10.2.3). */
 const waitMs = (field: string, nowMs: number) =>
