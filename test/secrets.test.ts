@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { withoutSecrets } from '../src/redact.ts';
 import { startPetstore } from './support/petstore.ts';
+import { recordedIn, startRecording } from './support/recordings.ts';
 
 test('no key is written anywhere: not to the log, not to an error, not to the database', async (t) => {
   const store = await startPetstore(t);
@@ -32,6 +34,8 @@ test('no key is written anywhere: not to the log, not to an error, not to the da
     ['POST', '/pets', { body: { name: 5, [key]: 1 } }],
     ['POST', '/pets', { body: `{"a":"${key}"` }],
     ['POST', '/pets', { body: `{"${key}":1,"${key}":2}` }],
+    ['POST', '/pets', { body: `{"${escapeEach(key)}":1,"${escapeEach(key)}":2}` }],
+    ['GET', `/pets?key=${encodeURIComponent(escapeEach(key))}`, {}],
     ['POST', '/pets', { body: key, headers: asJson }],
     ['POST', '/pets', { body: '{}', headers: { 'content-type': key } }],
     ['PATCH', `/pets/1?${key}`, { body: { status: key } }],
@@ -54,6 +58,65 @@ test('no key is written anywhere: not to the log, not to an error, not to the da
   for (const file of readdirSync(store.folder)) {
     assert.ok(!readFileSync(join(store.folder, file)).includes(secret), file);
   }
+});
+
+const escapeOf = (character: string) => `\\u00${character.charCodeAt(0).toString(16)}`;
+const escapeEach = (text: string) => text.replaceAll(/./g, escapeOf);
+
+const password = 'hunter2';
+const address = `https://me:${password}%40%2F@a.example/p`;
+/** As some encode it: slashes stay, or colons and at signs do. */
+const encoded = encodeURIComponent(address);
+const spellings = (key: string) => ({
+  'a letter of a key': key.replace('p', escapeOf),
+  'the underscore of a key': key.replace('_', '\\u005F'),
+  'a whole key': escapeEach(key),
+  'slashes of JSON': address.replaceAll('/', '\\/'),
+  'escapes of JSON': address.replaceAll(/[:/@]/g, escapeOf),
+  'percent signs': encoded,
+  'percent signs in lower case': encoded.toLowerCase(),
+  'percent signs twice': encodeURIComponent(encoded),
+  'slashes as they are': encoded.replaceAll('%2F', '/'),
+  'slashes alone': encoded.replaceAll('%3A', ':').replaceAll('%40', '@'),
+  'a password of Sentinels': `redis://a.example?sentinel\\u005fpassword\\u003d${password}`,
+  'a password of Sentinels with an at sign': `redis:\\/\\/a.example:1?sentinel_password=x\\u0040${password}`,
+});
+
+test('keys and passwords are taken out of what is recorded, however JSON or a URL spells them', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = store;
+  const recording = await startRecording(store);
+  const spelled = Object.entries(spellings(key));
+  for (const [, text] of spelled) await store.call('POST', '/pets', { body: `{"a":"${text}"}` });
+  const recorded = await recordedIn(store, recording);
+  assert.equal(recorded.length, spelled.length);
+  for (const [i, [name]] of spelled.entries()) {
+    const { body } = recorded[i] as { body: string };
+    assert.match(body, /^{"a":".*\*\*\*.*"}$/, name);
+    for (const secret of [password, key.slice(4), escapeEach(key.slice(4))]) {
+      assert.ok(!body.includes(secret), `${name}: ${body}`);
+    }
+  }
+});
+
+test('JSON that holds JSON is still JSON without the secrets in it', () => {
+  for (const [name, text] of Object.entries(spellings(`pet_${'a1'.repeat(18)}`))) {
+    const line = JSON.stringify({ body: JSON.stringify({ text }), next: 'x' });
+    const clean = withoutSecrets(line);
+    assert.ok(clean.includes('***') && !clean.includes(password), `${name}: ${clean}`);
+    const { body, next } = JSON.parse(clean);
+    assert.equal(next, 'x');
+    assert.ok(JSON.parse(body).text, name);
+  }
+});
+
+test('an address without a password stays as it is', () => {
+  for (const text of [
+    'https://a.example:8080/b?c=d@e',
+    'x=https%3A%2F%2Fa.example%3A80%2Fb&mail=a%40b',
+    'a\\/b:c@d',
+  ])
+    assert.equal(withoutSecrets(text), text);
 });
 
 const encodeEach = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
@@ -116,6 +179,19 @@ test('no pattern takes long on text that was made for it', async (t) => {
     await store.call('GET', `/pets?${value.replaceAll(/\s/g, '')}`);
     await store.call('POST', '/pets', { body: {}, headers: { 'idempotency-key': value } });
   }
+  for (const unit of [
+    '\\',
+    'pet_\\',
+    '\\u0070',
+    ':\\/\\/',
+    ':\\u002f\\u002f:',
+    '://a:\\',
+    '%3A%2F%2F',
+    '%3A//a%3A%2540',
+    ':%2F%2Fa:',
+    '%3A//%253A//%25253A//',
+  ])
+    withoutSecrets(`://a:${unit.repeat(1_000_000 / unit.length)}`);
   // A pattern that backtracks without bound would take minutes.
   assert.ok(performance.now() - startMs < 10_000);
 });
