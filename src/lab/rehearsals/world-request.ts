@@ -122,12 +122,15 @@ function integerText(token: string): string {
   return Number.isInteger(value) && Math.abs(value) <= 2 ** 63 ? (integerOf(token) ?? token) : token;
 }
 
+/** Begins where marks do: from each of them anew it would look at all that follow. */
+const marksAtEnd = /(?<!~[A-Z])(?:~[A-Z])+"$/;
+
 /** Header fields whose entity tags are those of what is kept, whatever a rehearsal has marked in them. */
 function withoutMarks(headers: FastifyRequest['raw']['headers']): FastifyRequest['raw']['headers'] {
   const unmarked = { ...headers };
   for (const name of ['if-match', 'if-none-match'] as const) {
     const tags = tagsIn(name, headers[name]);
-    if (tags) unmarked[name] = tags.map((tag) => tag.replace(/(?:~[A-Z])+"$/, '"')).join(', ');
+    if (tags) unmarked[name] = tags.map((tag) => tag.replace(marksAtEnd, '"')).join(', ');
   }
   return unmarked;
 }
