@@ -2,18 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../keys/store.ts';
 import { maxHeldBack } from '../bounds.ts';
 
-interface Held {
-  keyId: string;
-  release: AbortController;
-}
-
 /**
  * Answers that faults hold back. One is let go before its time when its client leaves, when the instance stops, and, the oldest first,
  * when there are too many of its key.
  */
 export class HeldBack {
-  /** In the order in which they came. */
-  readonly #all = new Set<Held>();
+  /** What releases those of each key, in the order in which they came. */
+  readonly #ofKeys = new Map<string, Set<AbortController>>();
   #isStopped = false;
 
   /** Runs `hold`, which ends soon once its signal is aborted. */
@@ -23,30 +18,38 @@ export class HeldBack {
     hold: (released: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const { keyId } = request.caller as Caller;
-    const held = { keyId, release: new AbortController() };
-    const release = () => held.release.abort();
+    const held = new AbortController();
+    const release = () => held.abort();
     if (this.#isStopped || request.raw.socket.destroyed) release();
-    this.#all.add(held);
-    this.#bound(keyId);
+    this.#add(keyId, held);
     response.once('close', release);
     try {
-      await hold(held.release.signal);
+      await hold(held.signal);
     } finally {
       response.off('close', release);
-      this.#all.delete(held);
+      this.#remove(keyId, held);
     }
   }
 
-  #bound(keyId: string): void {
-    const [oldest, ...others] = [...this.#all].filter((held) => held.keyId === keyId);
-    if (!oldest || others.length < maxHeldBack) return;
-    this.#all.delete(oldest);
-    oldest.release.abort();
+  /** Lets the oldest of the key go if that makes one too many. */
+  #add(keyId: string, held: AbortController): void {
+    const ofKey = this.#ofKeys.get(keyId) ?? new Set();
+    this.#ofKeys.set(keyId, ofKey.add(held));
+    const [oldest] = ofKey;
+    if (!oldest || ofKey.size <= maxHeldBack) return;
+    ofKey.delete(oldest);
+    oldest.abort();
+  }
+
+  #remove(keyId: string, held: AbortController): void {
+    const ofKey = this.#ofKeys.get(keyId);
+    ofKey?.delete(held);
+    if (ofKey?.size === 0) this.#ofKeys.delete(keyId);
   }
 
   /** Lets all go, and whatever comes later at once. */
   stop(): void {
     this.#isStopped = true;
-    for (const { release } of this.#all) release.abort();
+    for (const ofKey of this.#ofKeys.values()) for (const held of ofKey) held.abort();
   }
 }
