@@ -25,6 +25,17 @@ const runs = 9;
 const suspectMs = 1;
 const shown = 10;
 
+/** Conditions that translate requests. */
+const faults = ['large-ids', 'new-fields', 'new-status'].map((fault) => ({ fault }));
+
+/** Begins a rehearsal anew: by the clock of this run it would soon be over. */
+async function rehearse(app: FastifyInstance, key: string): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const request = { method: 'POST', url: '/lab/rehearsals', headers, payload: { faults } } as const;
+  const { statusCode, body } = await app.inject(request);
+  if (statusCode !== 201) throw new Error(body);
+}
+
 /** Milliseconds of one request, all that is done for it. */
 async function timeOf(
   app: FastifyInstance,
@@ -49,11 +60,14 @@ async function extraOf(
   return median(times.odd) - median(times.plain);
 }
 
-async function measure(time: (request: InjectOptions) => Promise<number>): Promise<void> {
+async function measure(
+  timeIf: (isRehearsed: boolean, request: InjectOptions) => Promise<number>,
+): Promise<void> {
   const extras: { name: string; extraMs: number }[] = [];
   let count = 0;
-  for (const { name, make } of oddRequests()) {
+  for (const { name, make, isRehearsed = false } of oddRequests()) {
     count++;
+    const time = (request: InjectOptions) => timeIf(isRehearsed, request);
     const pair = make();
     const firstMs = Math.min(await time(pair.odd), await time(pair.odd));
     if (firstMs < suspectMs) continue;
@@ -86,16 +100,21 @@ const config = {
 };
 const app = buildApp({ config, db, limiter, log, installation, clock });
 try {
-  const key = await db.write(
+  const [key, rehearsing] = await db.write(
     async (sql) => {
       const { id: workspaceId } = await createWorkspace(sql, 'bench', Date.now());
       await seedWorkspace(sql, workspaceId);
       const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-      return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
+      const newKey = async () =>
+        (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
+      return [await newKey(), await newKey()] as const;
     },
     { atMs: Date.now(), workspaceId: undefined },
   );
-  await measure((request) => timeOf(app, key, request));
+  await measure(async (isRehearsed, request) => {
+    if (isRehearsed) await rehearse(app, rehearsing);
+    return timeOf(app, isRehearsed ? rehearsing : key, request);
+  });
 } finally {
   await app.close();
   await limiter.close();

@@ -247,10 +247,11 @@ const fields: Shape[] = [
     'k',
     '%25',
     'pet_',
+    '~A',
   ]),
   ...repeated(['gzip', 'gzip;q=0.0000', 'gzip ;', 'gzip;q=0 ', 'Bearer ', 'bearer\t', 'é']),
 ].flatMap(({ name, text }) =>
-  ['', '"', 'x', ' x', '\u00ff'].flatMap((end) =>
+  ['', '"', 'x', 'x"', ' x', '\u00ff'].flatMap((end) =>
     ['', '"', 'application/json;', 'Bearer '].map((start) => ({
       name: `${start}${name}…${end}`,
       text: start + text + end,
@@ -267,8 +268,12 @@ export interface Pair {
 /** An odd request by its name. There are too many to be kept at once. */
 export interface Odd {
   name: string;
+  /** Whether it is sent while its key rehearses the conditions that translate requests. */
+  isRehearsed?: boolean;
   make: () => Pair;
 }
+
+const rehearsed = (odd: Odd): Odd => ({ ...odd, name: `rehearsed: ${odd.name}`, isRehearsed: true });
 
 const plainText = (length: number) => 'x'.repeat(length);
 
@@ -305,7 +310,8 @@ export function* oddRequests(): Generator<Odd> {
   for (const { name, text } of queries) {
     for (const path of ['/v1/pets', '/v1/store/orders']) {
       const plain = { url: `${path}?cursor=${plainText(text.length)}` };
-      yield { name: `${path}?${name}`, make: () => ({ odd: { url: `${path}?${text}` }, plain }) };
+      const asked = { name: `${path}?${name}`, make: () => ({ odd: { url: `${path}?${text}` }, plain }) };
+      yield* [asked, rehearsed(asked)];
     }
   }
   for (const unit of ['/%ff', '/%', '/a', '/%2525', '/%6d', '//', '/pets', '/%F0%9F%90%95']) {
@@ -338,7 +344,9 @@ export function* oddRequests(): Generator<Odd> {
         headers: { ...type, [field]: value },
       });
       const pair = { odd: withField(text), plain: withField(plainText(text.length)) };
-      yield { name: `${field}: ${name}`, make: () => pair };
+      const asked = { name: `${field}: ${name}`, make: () => pair };
+      yield asked;
+      if (field === 'if-match') yield rehearsed(asked);
     }
   }
 }
