@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { performedOf, rehearse } from './support/lab.ts';
 import { needsNginx, startNginx } from './support/nginx.ts';
-import { type Petstore, startPetstore } from './support/petstore.ts';
+import { type Options, type Petstore, startPetstore } from './support/petstore.ts';
 import { toldOf } from './support/wire.ts';
 
 const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection'];
@@ -10,8 +10,12 @@ const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection'];
 const tells = 'proxy_set_header X-Forwarded-For $remote_addr;';
 
 /** nginx before a service, and how to ask through it: the status, or why there is no answer. */
-async function start(t: TestContext, changes: Record<string, string> = {}) {
-  const store = await startPetstore(t, { trustProxy: ['loopback'] });
+async function start(
+  t: TestContext,
+  changes: Record<string, string> = {},
+  trustProxy: Options['trustProxy'] = ['loopback'],
+) {
+  const store = await startPetstore(t, { trustProxy });
   const instance = Number(new URL(await store.listen()).port);
   const port = await startNginx(t, [instance, instance, instance], changes);
   const ask = async (method: string) => {
@@ -63,8 +67,14 @@ describe('behind a load balancer', { ...needsNginx, concurrency: true }, () => {
     }
   });
 
-  test('that does not tell so, clients see what it makes of a cut, and the next request is served', async (t) => {
+  test('that does not tell so, no connection is cut off either where proxies are configured', async (t) => {
     const { store, ask } = await start(t, { [tells]: '' });
+    for (const fault of cuts.slice(0, 3)) assert.deepEqual(await outcomes(store, ask, fault), [200, 201]);
+    for (const fault of cuts) assert.deepEqual(toldOf(store, fault), []);
+  });
+
+  test('that does not tell so and is not configured, clients see what it makes of a cut, and the next request is served', async (t) => {
+    const { store, ask } = await start(t, { [tells]: '' }, false);
     // It sends a GET again, to the next instance, and says 503 for a POST.
     assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);
     assert.deepEqual(await outcomes(store, ask, 'lost-answer'), [200, 503]);

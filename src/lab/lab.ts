@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
+import { isPassedOn } from '../http/headers.ts';
 import { isForLab } from '../http/target.ts';
 import { labQuota } from './bounds.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
@@ -16,8 +17,12 @@ export class Lab {
   readonly #heldBack = new HeldBack();
   readonly #recorder: Recorder;
 
-  constructor(tools: Omit<Tools, 'heldBack'>, parts: RecorderParts, cutOff: CutOff) {
-    this.#rehearsals = new Rehearsals({ ...tools, heldBack: this.#heldBack }, cutOff);
+  constructor(tools: Omit<Tools, 'heldBack' | 'isPassedOn'>, parts: RecorderParts, cutOff: CutOff) {
+    const its: Pick<Tools, 'heldBack' | 'isPassedOn'> = {
+      heldBack: this.#heldBack,
+      isPassedOn: (request) => parts.isBehindProxy || isPassedOn(request),
+    };
+    this.#rehearsals = new Rehearsals({ ...tools, ...its }, cutOff);
     this.#recorder = new Recorder(parts);
   }
 

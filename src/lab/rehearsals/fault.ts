@@ -22,7 +22,7 @@ export interface Fault {
   /** Whether it can touch answers to an operation. */
   fits(operation: Operation): boolean;
   /** Whether it can be performed on this request; of a step, which waits for one that fits. */
-  takes?(request: FastifyRequest): boolean;
+  takes?(request: FastifyRequest, tools: Tools): boolean;
   /** For whom it goes on once it was performed, and how long: whoever comes sooner gets it again. */
   holds?: { scope: 'operation' | 'key'; ms(parameters: Parameters): number };
   /** What the service does. */
@@ -68,6 +68,8 @@ export interface Tools {
   /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;
+  /** Whether a proxy stands between a client and this instance: it says so, or one is configured. */
+  isPassedOn(request: FastifyRequest): boolean;
   /** Holds answers back. */
   heldBack: HeldBack;
 }

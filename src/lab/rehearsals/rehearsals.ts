@@ -37,7 +37,7 @@ export class Rehearsals {
     const operation = request.operation as Operation;
     const script = await this.#scriptOf(request.caller as Caller);
     const nowMs = this.#tools.clock();
-    const plan = script && nowMs < script.expiresAtMs && planFor(script, operation, request);
+    const plan = script && nowMs < script.expiresAtMs && planFor(script, operation, request, this.#tools);
     if (!plan) return true;
     const verdict = await this.#decide(script, plan, operation.id, nowMs);
     if (!verdict) return true;

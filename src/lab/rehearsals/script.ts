@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Operation } from '../../operation.ts';
-import type { Fault, Parameters } from './fault.ts';
+import type { Fault, Parameters, Tools } from './fault.ts';
 import { faultNamed } from './faults.ts';
 import type { Step } from './progress.ts';
 import type { PlannedFault } from './schema.ts';
@@ -68,6 +68,7 @@ export function planFor(
   { faults, steps }: Script,
   operation: Operation,
   request: FastifyRequest,
+  tools: Tools,
 ): Plan | undefined {
   const concerning = [...faults.keys()].filter((index) => {
     const { fault, operation: only } = faults[index] as ScriptedFault;
@@ -79,7 +80,7 @@ export function planFor(
   const isRefused = concerning.some((index) => named(index).refusesAll);
   // What is refused by a condition comes to no step.
   const takes = concerning.filter(
-    (index) => (named(index).isCondition || !isRefused) && (named(index).takes?.(request) ?? true),
+    (index) => (named(index).isCondition || !isRefused) && (named(index).takes?.(request, tools) ?? true),
   );
   return {
     takes: new Set(takes),

@@ -6,17 +6,17 @@ import {
   endConnection,
   resetConnection,
 } from '../../../http/connections.ts';
-import { isPassedOn } from '../../../http/headers.ts';
-import { fault } from '../fault.ts';
+import { fault, type Tools } from '../fault.ts';
 import { hasBody, insteadOfEnd, surelyHasBody, watchLeaving } from './answers.ts';
 
 /**
  * Whether a cut would be seen by the client itself. A load balancer hides it, and would take the instance for broken, so that
  * others would pay for it.
  */
-const isDirect = (request: FastifyRequest) => cameOverConnection(request.raw) && !isPassedOn(request);
+const isDirect = (request: FastifyRequest, tools: Tools) =>
+  cameOverConnection(request.raw) && !tools.isPassedOn(request);
 
-const directly = 'Requests that a proxy has passed on are let through.';
+const directly = 'Requests that a proxy has passed on are let through: where proxies are configured, all.';
 
 export const reset = fault({
   name: 'reset',
@@ -58,7 +58,7 @@ export const truncated = fault({
   name: 'truncated',
   parameters: {},
   fits: hasBody,
-  takes: (request) => isDirect(request) && surelyHasBody(request),
+  takes: (request, tools) => isDirect(request, tools) && surelyHasBody(request),
   does: `Announces the whole body by \`Content-Length\`, sends half of it, and closes the connection. What was asked is done. ${directly}`,
   goodClient: 'Notices, takes no part for the whole, and retries what may be retried.',
   bites: 'Clients that do not count show half a list, or report a parser that failed as a wrong answer.',
@@ -76,7 +76,7 @@ export const staleConnection = fault({
   name: 'stale-connection',
   parameters: {},
   fits: () => true,
-  takes: (request) => isDirect(request) && cameAfterIdling(request.raw),
+  takes: (request, tools) => isDirect(request, tools) && cameAfterIdling(request.raw),
   does: `Closes a connection (FIN) that carried a request before, just as the next one comes on it. Nothing is done. A client's first request on a connection is let through. ${directly}`,
   goodClient: 'Retries on a new connection. This is not a failure of the service.',
   bites:

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
-import { isPassedOn } from '../../../http/headers.ts';
 import { maxDelayMs, maxDelayPassedOnMs, maxHeldBack } from '../../bounds.ts';
 import { fault } from '../fault.ts';
 import { hasBody, insteadOfEnd, surelyHasBody, watchLeaving } from './answers.ts';
@@ -61,7 +60,7 @@ export const delay = fault({
   bites:
     'A client gives up and sends its POST again without an `Idempotency-Key`: both are done. One without a time limit hangs with the service.',
   perform: ({ request, reply, operation, parameters, tools, cutOff }) => {
-    const ms = isPassedOn(request) ? Math.min(parameters.delayMs, maxDelayPassedOnMs) : parameters.delayMs;
+    const ms = Math.min(parameters.delayMs, tools.isPassedOn(request) ? maxDelayPassedOnMs : maxDelayMs);
     const stopWatching = watchLeaving(reply, cutOff);
     return {
       prepare: async () => {
