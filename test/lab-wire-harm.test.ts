@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { revokeKey } from '../src/keys/store.ts';
 import { maxHeldBack } from '../src/lab/bounds.ts';
 import { pick, randomFrom } from './support/crash/random.ts';
 import { performedOf, rehearse } from './support/lab.ts';
@@ -28,6 +29,34 @@ test('what a client asked for before it left is done at once, and told once', as
   client.socket.resetAndDestroy();
   await until(async () => (await countDragons(store)) === 1);
   assert.deepEqual(toldOf(store, 'delay'), [0]);
+});
+
+test('what is held back is not done once its key was revoked, whether its client waits or leaves', async (t) => {
+  const store = await startListening(t);
+  for (const leaves of [false, true]) {
+    const { id: keyId, key } = await store.addKey('pro');
+    const delayMs = leaves ? longMs : 300;
+    const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs }], { key });
+    const client = openRaw(t, store);
+    client.send(rawRequest({ key }, 'POST', '/categories', dragons));
+    await until(async () => (await performedOf(store, id, key))[0] === 1);
+    await store.db.write((sql) => revokeKey(sql, keyId, store.nowMs));
+    if (leaves) client.socket.resetAndDestroy();
+    else await until(() => /^HTTP\/1.1 401 [\s\S]*"unauthorized"/.test(client.text));
+    await until(() => toldOf(store, 'delay').length === (leaves ? 2 : 1));
+    await sleep(50);
+    assert.equal(await countDragons(store), 0);
+  }
+});
+
+test('what a new rehearsal of the key finds held back is done', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }]);
+  const client = openRaw(t, store);
+  const asked = client.ask(rawRequest(store, 'POST', '/categories', dragons));
+  await until(async () => (await performedOf(store, id))[0] === 1);
+  await rehearse(store, ['reset']);
+  assert.match(await asked, /^HTTP\/1.1 201 /);
 });
 
 test('a body that breaks off during a delay is told once', async (t) => {
@@ -59,6 +88,10 @@ test(`a key has ${maxHeldBack} requests held back at once, and one more lets the
   const { id } = await rehearse(store, [
     { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
   ]);
+  const { key } = await store.addKey('enterprise', ample);
+  await rehearse(store, [{ fault: 'delay', operation: 'getPet', delayMs: longMs }], { key });
+  const other = openRaw(t, store);
+  other.send(rawRequest({ key }, 'GET', '/pets/1'));
   const clients = Array.from({ length: maxHeldBack + 50 }, () => openRaw(t, store));
   for (const client of clients) client.send(rawRequest(store, 'GET', '/pets/1'));
   await until(async () => (await performedOf(store, id))[0] === clients.length);
@@ -66,9 +99,10 @@ test(`a key has ${maxHeldBack} requests held back at once, and one more lets the
   await until(() => answered() === 50);
   await sleep(50);
   assert.equal(answered(), 50);
+  assert.equal(other.text, '');
   const closed = store.app.close();
   await until(() => answered() === clients.length);
-  for (const { socket } of clients) socket.destroy();
+  for (const { socket } of [other, ...clients]) socket.destroy();
   await closed;
 });
 

@@ -7,7 +7,7 @@ import { addressOf, byAddress } from '../limits/address.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { isWellFormedKey } from './key.ts';
 import { LookUps } from './look-ups.ts';
-import { type Caller, findCaller } from './store.ts';
+import { type Caller, findCaller, unknownKey } from './store.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -121,8 +121,6 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
 
   return Object.assign(identify, { forget });
 }
-
-const unknownKey = () => unauthorized('The API key is unknown or revoked.', 'invalid_token');
 
 /** The key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
 function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {

@@ -1,4 +1,5 @@
 import type { Row, Sql } from '../db/sql.ts';
+import { unauthorized } from '../errors.ts';
 import { type Plan, plans, type Quota } from '../limits/plans.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';
 
@@ -64,6 +65,19 @@ export async function findCaller(sql: Sql, key: string): Promise<Caller | undefi
     ...(rehearsalId !== null && { rehearsalId: String(rehearsalId) }),
     ...(recordingId !== null && { recordingId: String(recordingId) }),
   };
+}
+
+/** The refusal of a key that nobody has. */
+export const unknownKey = () => unauthorized('The API key is unknown or revoked.', 'invalid_token');
+
+/** Throws `unauthorized` if the key of a caller was revoked meanwhile. */
+export async function assertNotRevoked(
+  sql: Sql,
+  { workspaceId, keyId }: Pick<Caller, 'workspaceId' | 'keyId'>,
+): Promise<void> {
+  const [row] = await sql`
+    select 1 from api_keys where workspace_id = ${workspaceId} and id = ${keyId} and revoked_at_ms is null`;
+  if (!row) throw unknownKey();
 }
 
 /** Every key, revoked ones too, in the order of creation. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
+import { assertNotRevoked, type Caller } from '../../../keys/store.ts';
 import { maxDelayMs, maxDelayPassedOnMs, maxHeldBack } from '../../bounds.ts';
 import { fault } from '../fault.ts';
 import { hasBody, insteadOfEnd, surelyHasBody, watchLeaving } from './answers.ts';
@@ -55,7 +56,7 @@ export const delay = fault({
     }),
   },
   fits: () => true,
-  does: `Waits before it does what was asked, which is done even if the client leaves meanwhile. What is invalid is refused at once. ${inNumbers}`,
+  does: `Waits before it does what was asked, which is done even if the client leaves meanwhile, but not if its key is revoked. What is invalid is refused at once. ${inNumbers}`,
   goodClient: 'Waits longer than answers usually take, and no longer than its user would.',
   bites:
     'A client gives up and sends its POST again without an `Idempotency-Key`: both are done. One without a time limit hangs with the service.',
@@ -65,6 +66,7 @@ export const delay = fault({
     return {
       prepare: async () => {
         await tools.heldBack.during(request, reply, (released) => pause(ms, released));
+        await assertNotRevoked(tools.db.read, request.caller as Caller);
         // A stream tells by itself that its reader has left.
         if (operation.success.kind === 'stream') stopWatching();
       },
