@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { forgetOldRehearsals } from '../src/lab/rehearsals/store.ts';
-import { assertTouched, rehearse } from './support/lab.ts';
+import { operations } from '../src/operations.ts';
+import { assertTouched, endRehearsal, rehearsalOf, rehearse } from './support/lab.ts';
 import { times } from './support/limits.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 
@@ -103,7 +104,8 @@ test('the catalogue tells every fault, which a rehearsal takes with the defaults
     const usual = parameters.map((one: { name: string; default: number }) => [one.name, one.default]);
     const [fault] = (await rehearse(store, [name])).faults;
     const given = { fault: name, ...Object.fromEntries(usual), performed: 0 };
-    const ofStep = { times: 1, remaining: its.length };
+    // A ban is the key's, whatever it is performed on.
+    const ofStep = { times: 1, remaining: name === 'banned' ? 1 : its.length };
     assert.deepEqual(fault, { ...given, ...(kind === 'step' && ofStep) });
     const least = parameters.map((one: { name: string; minimum: number }) => [one.name, one.minimum]);
     const most = parameters.map((one: { name: string; maximum: number }) => [one.name, one.maximum]);
@@ -112,6 +114,37 @@ test('the catalogue tells every fault, which a rehearsal takes with the defaults
       for (const operation of only)
         await rehearse(store, [{ fault: name, operation, ...Object.fromEntries(values) }]);
   }
+});
+
+test('what says how often is told of each operation, or of the key, and is over with the rehearsal', async (t) => {
+  const store = await startPetstore(t);
+  const faults = [
+    { fault: 'internal-error', times: 2 },
+    { fault: 'near-limit', remaining: 7 },
+  ];
+  const { id } = await rehearse(store, faults, { expiresInSeconds: 60 });
+  await getPets(store);
+  const told = async () =>
+    (await rehearsalOf(store, id)).faults.map(({ performed, remaining }) => [performed, remaining]);
+  assert.deepEqual(await told(), [
+    [1, 2 * operations.length - 1],
+    [1, 7],
+  ]);
+  store.nowMs += 60_000;
+  const over = await rehearsalOf(store, id);
+  assert.deepEqual(await told(), [
+    [1, 0],
+    [1, 7],
+  ]);
+  store.nowMs += 1_000;
+  assert.deepEqual(await endRehearsal(store, id), over, 'it ended before');
+
+  const next = await rehearse(store, faults);
+  const ended = await endRehearsal(store, next.id);
+  assert.deepEqual(
+    ended.faults.map(({ remaining }) => remaining),
+    [0, 7],
+  );
 });
 
 test('of a key the newest 20 rehearsals are kept, and each for a day after it would have ended', async (t) => {

@@ -52,7 +52,7 @@ async function betweenClaim(
   Object.assign(store.db, {
     read: async (...statement: Parameters<typeof read>) => {
       const rows = await asIs(...statement);
-      if (isFirst && statement[0].join('?').includes('select state')) {
+      if (isFirst && statement[0].join('?').includes('rehearsal_progress')) {
         isFirst = false;
         await act(store, id, key);
       }

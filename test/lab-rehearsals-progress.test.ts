@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import {
   type Advanced,
   advance,
-  noProgress,
+  claim,
+  noPart,
+  type Part,
   type Progress,
   type Step,
   totalOf,
@@ -17,13 +19,13 @@ const aStep = fc.record<Step>({
   after: fc.nat(3),
   times: fc.integer({ min: 1, max: 3 }),
   holdMs: fc.constantFrom(0, 0, 1_000, 5_000, 100_000),
-  holds: fc.constantFrom('operation', 'key'),
+  scope: fc.constantFrom('operation', 'key'),
 });
 const aNearLimit = fc.record<Step>({
   after: fc.constant(0),
   times: fc.constant(undefined),
   holdMs: fc.constant(0),
-  holds: fc.constant('operation'),
+  scope: fc.constant('key'),
   perMinute: fc.nat(4),
 });
 const someSteps = fc.array(aStep, { minLength: 1, maxLength: 4 });
@@ -32,14 +34,14 @@ interface Arrival {
   operationId: string;
   /** Since the one before; less than 0 if the clock goes back. */
   passedMs: number;
-  takes: readonly boolean[];
+  eligible: readonly boolean[];
 }
 
 const anArrival = (minPassedMs: number) =>
   fc.record<Arrival>({
     operationId: fc.constantFrom('getPet', 'placeOrder', 'deletePet'),
     passedMs: fc.oneof(fc.nat(2_000), fc.integer({ min: minPassedMs, max: 200_000 })),
-    takes: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+    eligible: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
   });
 const someArrivals = (minPassedMs = 0) => fc.array(anArrival(minPassedMs), { maxLength: 60, size: 'max' });
 
@@ -49,33 +51,36 @@ interface Seen extends Arrival {
   advanced: Advanced;
 }
 
-/** Sends requests one after another. */
-function run(steps: readonly Step[], arrivals: readonly Arrival[]): { seen: Seen[]; progress: Progress } {
-  let [progress, nowMs] = [noProgress, startMs];
+/** Sends requests one after another. `parts` are those of the progress at last: of each operation, and of the key. */
+function run(steps: readonly Step[], arrivals: readonly Arrival[]) {
+  let [key, nowMs] = [noPart, startMs];
+  const operations: Record<string, Part> = {};
   const seen = arrivals.map((arrival): Seen => {
     nowMs += arrival.passedMs;
-    const before = progress;
-    const advanced = advance(steps, before, { ...arrival, nowMs, takes: (i) => arrival.takes[i] ?? true });
-    progress = advanced.progress;
+    const before = { operation: operations[arrival.operationId] ?? noPart, key };
+    const isEligible = (index: number) => arrival.eligible[index] ?? true;
+    const advanced = advance(steps, before, { nowMs, isEligible });
+    key = advanced.progress.key;
+    operations[arrival.operationId] = advanced.progress.operation;
     return { ...arrival, nowMs, before, advanced };
   });
-  return { seen, progress };
+  return { seen, parts: [key, ...Object.values(operations)] };
 }
 
-const all = { takes: [true, true, true, true, true] };
-const counted = (progress: Progress, steps: readonly Step[]) =>
+const partsOf = ({ key, operation }: Progress) => [key, operation];
+const all = { eligible: [true, true, true, true, true] };
+const counted = (parts: readonly Part[], steps: readonly Step[]) =>
   steps.reduce((sum, _, index) => {
-    const { performed, repeated } = totalOf(progress, index);
+    const { performed, repeated } = totalOf(parts, index);
     return sum + performed + repeated;
   }, 0);
 
 test('no step is performed more often on an operation than it says', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
-      const { progress } = run(steps, arrivals);
+      const { parts } = run(steps, arrivals);
       for (const [index, { times }] of steps.entries())
-        for (const { performed } of Object.values(progress.counts[index] ?? {}))
-          assert.ok(performed <= (times ?? 0));
+        for (const { counts } of parts) assert.ok((counts[index]?.performed ?? 0) <= (times ?? 0));
     }),
   );
 });
@@ -83,21 +88,22 @@ test('no step is performed more often on an operation than it says', () => {
 test('each request on which a step is performed is counted once, and no other', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
-      const { seen, progress } = run(steps, arrivals);
+      const { seen, parts } = run(steps, arrivals);
       const told = seen.filter(({ advanced }) => advanced.verdict.performed).length;
-      assert.equal(counted(progress, steps), told);
+      assert.equal(counted(parts, steps), told);
     }),
   );
 });
 
-test('a step is performed on no request that it does not take, unless it holds the request back', () => {
+test('a step is performed on no request that is not eligible, unless it holds the request back', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
-      for (const { takes, advanced, before } of run(steps, arrivals).seen) {
+      for (const { eligible, advanced, before } of run(steps, arrivals).seen) {
         const { performed } = advanced.verdict;
-        if (!performed || takes[performed.index]) continue;
+        if (!performed || eligible[performed.index]) continue;
         const { index } = performed;
-        assert.equal(totalOf(advanced.progress, index).repeated, totalOf(before, index).repeated + 1);
+        const [now, then] = [advanced.progress, before].map((one) => totalOf(partsOf(one), index).repeated);
+        assert.equal(now, (then ?? 0) + 1);
       }
     }),
   );
@@ -106,12 +112,12 @@ test('a step is performed on no request that it does not take, unless it holds t
 test('whoever waits as long as told is not held back by what held it', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
-      for (const { operationId, advanced } of run(steps, arrivals).seen) {
+      for (const { advanced } of run(steps, arrivals).seen) {
         const { performed } = advanced.verdict;
         if (!performed || steps[performed.index]?.holdMs === 0) continue;
-        const later = { operationId, nowMs: performed.untilMs, takes: () => false };
+        const later = { nowMs: performed.untilMs, isEligible: () => false };
         assert.deepEqual(advance(steps, advanced.progress, later).verdict, {});
-        const sooner = { operationId, nowMs: performed.untilMs - 1, takes: () => false };
+        const sooner = { nowMs: performed.untilMs - 1, isEligible: () => false };
         assert.ok(advance(steps, advanced.progress, sooner).verdict.performed);
       }
     }),
@@ -137,16 +143,16 @@ test('every step is performed as often as it says, once requests enough have com
         passedMs: 100_000,
         ...all,
       }));
-      const { progress, seen } = run(steps, arrivals);
+      const { parts, seen } = run(steps, arrivals);
       for (const [index, { times }] of steps.entries())
-        assert.deepEqual(totalOf(progress, index), { performed: times, repeated: 0 });
-      assert.equal(seen.at(-1)?.advanced.progress, progress, 'then nothing is left to count');
+        assert.deepEqual(totalOf(parts, index), { performed: times, repeated: 0 });
+      assert.equal(seen.at(-1)?.advanced.progress, seen.at(-1)?.before, 'then nothing is left to count');
     }),
   );
 });
 
 test('steps are performed in their order: each lets its own first requests pass to those behind it', () => {
-  const step: Step = { after: 0, times: 1, holdMs: 0, holds: 'operation' };
+  const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
   const steps = [
     { ...step, after: 1 },
     { ...step, times: 2 },
@@ -165,14 +171,14 @@ test('steps are performed in their order: each lets its own first requests pass 
 
 test('of holds that overlap the longest answers', () => {
   const steps: Step[] = [
-    { after: 0, times: 1, holdMs: 60_000, holds: 'operation' },
-    { after: 0, times: 1, holdMs: 10_000, holds: 'key' },
+    { after: 0, times: 1, holdMs: 60_000, scope: 'operation' },
+    { after: 0, times: 1, holdMs: 10_000, scope: 'key' },
   ];
   const arrivals = [
-    { operationId: 'getPet', passedMs: 0, takes: [true, false] },
-    { operationId: 'placeOrder', passedMs: 1_000, takes: [false, true] },
+    { operationId: 'getPet', passedMs: 0, eligible: [true, false] },
+    { operationId: 'placeOrder', passedMs: 1_000, eligible: [false, true] },
     { operationId: 'getPet', passedMs: 1_000, ...all },
-    { operationId: 'deletePet', passedMs: 1_000, takes: [false, false] },
+    { operationId: 'deletePet', passedMs: 1_000, eligible: [false, false] },
   ];
   const indexes = run(steps, arrivals).seen.map(({ advanced }) => advanced.verdict.performed?.index);
   assert.deepEqual(indexes, [0, 1, 0, 1]);
@@ -205,9 +211,30 @@ test('a condition on limits lets no more through in a minute than it says, and n
 });
 
 test('what a limit or a ban refuses takes nothing from a condition on limits', () => {
-  const near: Step = { after: 0, times: undefined, holdMs: 0, holds: 'operation', perMinute: 3 };
-  const steps = [near, { after: 1, times: 1, holdMs: 2_000, holds: 'operation' } as Step];
+  const near: Step = { after: 0, times: undefined, holdMs: 0, scope: 'operation', perMinute: 3 };
+  const steps = [near, { after: 1, times: 1, holdMs: 2_000, scope: 'operation' } as Step];
   const arrivals = [0, 1, 1, 2_000].map((passedMs) => ({ operationId: 'getPet', passedMs, ...all }));
   const left = run(steps, arrivals).seen.map(({ advanced }) => advanced.verdict.nearLimit?.left);
   assert.deepEqual(left, [2, undefined, undefined, 1]);
+});
+
+test('a late step ends the walk without a count, and is performed by the claims that still find it', () => {
+  const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
+  const steps = [{ ...step, after: 1, times: 2, isLate: true }, step];
+  const arrival = { operationId: 'getPet', passedMs: 1, ...all };
+  const { seen } = run(steps, Array(4).fill(arrival));
+  assert.deepEqual(
+    seen.map(({ advanced: { verdict } }) => verdict.planned ?? verdict.performed?.index),
+    [1, 0, 0, 0],
+    'requests that are refused before it acts use nothing up',
+  );
+  let progress = (seen.at(-1) as Seen).advanced.progress;
+  const told = Array.from({ length: 3 }, () => {
+    const before = progress;
+    progress = claim(steps, progress, 0);
+    return progress !== before;
+  });
+  assert.deepEqual(told, [true, true, false]);
+  const isEligible = () => true;
+  assert.deepEqual(advance(steps, progress, { nowMs: startMs, isEligible }).verdict, {});
 });

@@ -166,6 +166,20 @@ test('a limit holds back its operation, and a ban the whole key', async (t) => {
   assert.deepEqual([(await getPets(store)).status, (await getOrders(store)).status], [200, 200]);
 });
 
+test('a ban is performed once on the key, however many operations it uses', async (t) => {
+  const store = await startPetstore(t);
+  const ban = { fault: 'banned', after: 1, times: 2, retryAfterSeconds: 10 };
+  const { id } = await rehearse(store, [ban]);
+  assert.deepEqual([(await getOrders(store)).status, (await getPets(store)).status], [200, 403]);
+  for (const path of ['/categories', '/store/orders', '/inventory', '/store/events']) {
+    store.nowMs += 10_000;
+    const { status } = await store.call('GET', path);
+    assert.equal(status, path === '/categories' ? 403 : 200, path);
+  }
+  const [fault] = (await rehearsalOf(store, id)).faults;
+  assert.deepEqual([fault?.performed, fault?.remaining, fault?.repeated], [2, 0, undefined]);
+});
+
 test('a clock that goes back holds nobody longer than told', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 2 }]);

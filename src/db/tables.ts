@@ -27,6 +27,7 @@ export const tables = [
   { name: 'recordings', holds: 'access' },
   { name: 'recorded_requests', holds: 'access' },
   { name: 'rehearsals', holds: 'access' },
+  { name: 'rehearsal_progress', holds: 'access' },
   { name: 'api_keys', holds: 'access', countedAs: 'keys' },
   { name: 'streams', holds: 'access' },
   { name: 'events', holds: 'history', givesIds: true },

@@ -17,8 +17,9 @@ export class Lab {
   readonly #heldBack = new HeldBack();
   readonly #recorder: Recorder;
 
-  constructor(tools: Omit<Tools, 'heldBack' | 'isPassedOn'>, parts: RecorderParts, cutOff: CutOff) {
-    const its: Pick<Tools, 'heldBack' | 'isPassedOn'> = {
+  constructor(tools: Omit<Tools, 'heldBack' | 'isPassedOn' | 'log'>, parts: RecorderParts, cutOff: CutOff) {
+    const its: Pick<Tools, 'heldBack' | 'isPassedOn' | 'log'> = {
+      log: parts.log,
       heldBack: this.#heldBack,
       isPassedOn: (request) => parts.isBehindProxy || isPassedOn(request),
     };

@@ -2,13 +2,12 @@
 alter table api_keys add column rehearsal_id text;
 alter table api_keys add column recording_id text;
 
--- Faults that a key has asked for. faults is a JSON array, as it was asked for; state is JSON: how often each was performed.
+-- Faults that a key has asked for. faults is a JSON array, as it was asked for.
 create table rehearsals (
   workspace_id bigint not null,
   id text not null,
   key_id text not null,
   faults text not null,
-  state text not null,
   created_at_ms bigint not null,
   expires_at_ms bigint not null,
   ended_at_ms bigint,
@@ -17,6 +16,15 @@ create table rehearsals (
 
 create index rehearsals_by_key on rehearsals (workspace_id, key_id, created_at_ms);
 create index rehearsals_by_expiry on rehearsals (expires_at_ms);
+
+-- state is JSON: how often each fault was performed, on requests of an operation, or of the whole key where operation is ''.
+create table rehearsal_progress (
+  workspace_id bigint not null,
+  rehearsal_id text not null,
+  operation text not null,
+  state text not null,
+  primary key (workspace_id, rehearsal_id, operation)
+);
 
 -- What a key's client sent and got while it was recorded. left_out counts what came after the last that was kept.
 create table recordings (

@@ -108,8 +108,7 @@ export const recordingOperations = [
     id: 'endRecording',
     tag: 'Recordings',
     summary: 'End a recording',
-    description:
-      'Ends a recording. What it has kept can be read until a day after it began.',
+    description: 'Ends a recording. What it has kept can be read until a day after it began.',
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The recording as it ended.'),

@@ -1,10 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TProperties } from 'typebox';
-import type { Database } from '../../db/database.ts';
+import type { Database, Transaction } from '../../db/database.ts';
 import type { Rehearsed } from '../../http/rehearsed.ts';
 import type { Decision } from '../../limits/decision.ts';
 import type { Operation } from '../../operation.ts';
 import type { HeldBack } from './held-back.ts';
+import type { Scope } from './progress.ts';
 
 /** A hard case that the lab performs on demand. */
 export interface Fault {
@@ -21,10 +22,14 @@ export interface Fault {
   perMinute?(parameters: Parameters): number;
   /** Whether it can touch answers to an operation. */
   fits(operation: Operation): boolean;
-  /** Whether it can be performed on this request; of a step, which waits for one that fits. */
-  takes?(request: FastifyRequest, tools: Tools): boolean;
-  /** For whom it goes on once it was performed, and how long: whoever comes sooner gets it again. */
-  holds?: { scope: 'operation' | 'key'; ms(parameters: Parameters): number };
+  /** Whether it can be performed on this request; of a step, which waits for one that it can touch. */
+  canTouch?(request: FastifyRequest, tools: Tools): boolean;
+  /** For whom it counts requests: for each operation, unless this says for the whole key. */
+  scope?: Scope;
+  /** How long it goes on once it was performed: whoever comes sooner, within its scope, gets it again. */
+  holdMs?(parameters: Parameters): number;
+  /** Of a step that does nothing to a request that is refused before it acts: it is counted by its `claim`. */
+  isLate?: boolean;
   /** What the service does. */
   does: string;
   /** What a good client does. */
@@ -57,6 +62,11 @@ export interface Performance {
   tools: Tools;
   /** Is called by a condition once it touches the answer. */
   touch(): void;
+  /**
+   * Is called by a late step when it acts: counts it, in one transaction with what `change` writes, which may run several times.
+   * Resolves to false if it is no longer to be performed; then nothing is written.
+   */
+  claim(change?: (sql: Transaction) => Promise<unknown>): Promise<boolean>;
   /** Is called by a fault before it cuts the connection off, or when the client does: nobody else will answer. Once is enough. */
   cutOff(): void;
 }
@@ -72,14 +82,15 @@ export interface Tools {
   isPassedOn(request: FastifyRequest): boolean;
   /** Holds answers back. */
   heldBack: HeldBack;
+  log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
 }
 
 /** A fault as its file declares it, with types that follow from its parameters. */
 export function fault<const P extends TProperties>(
-  definition: Omit<Fault, 'parameters' | 'perform' | 'perMinute' | 'holds'> & {
+  definition: Omit<Fault, 'parameters' | 'perform' | 'perMinute' | 'holdMs'> & {
     parameters: P;
     perMinute?(parameters: Static<TObject<P>>): number;
-    holds?: { scope: 'operation' | 'key'; ms(parameters: Static<TObject<P>>): number };
+    holdMs?(parameters: Static<TObject<P>>): number;
     perform(
       performance: Omit<Performance, 'parameters'> & { parameters: Static<TObject<P>> },
     ): Effect | Promise<Effect>;

@@ -25,7 +25,7 @@ export interface ScriptedFault {
 /** What a script has for a request: numbers of its faults. */
 export interface Plan {
   /** Those that can be performed on the request. */
-  takes: ReadonlySet<number>;
+  eligible: ReadonlySet<number>;
   /** The conditions among them, but for that on limits. */
   conditions: readonly number[];
   /** Whether its progress has to be looked at. */
@@ -46,8 +46,9 @@ export function toScript(
     return {
       after,
       times: fault?.isCondition ? undefined : times,
-      holdMs: fault?.holds?.ms(parameters) ?? 0,
-      holds: fault?.holds?.scope ?? 'operation',
+      scope: fault?.scope ?? 'operation',
+      holdMs: fault?.holdMs?.(parameters) ?? 0,
+      ...(fault?.isLate && { isLate: true }),
       ...(fault?.perMinute && { perMinute: fault.perMinute(parameters) }),
     };
   });
@@ -74,17 +75,17 @@ export function planFor(
     const { fault, operation: only } = faults[index] as ScriptedFault;
     return (only === undefined || only === operation.id) && fault?.fits(operation);
   });
-  const mayBeHeld = steps.some(({ holds, holdMs }) => holds === 'key' && holdMs > 0);
+  const mayBeHeld = steps.some(({ scope, holdMs }) => scope === 'key' && holdMs > 0);
   if (concerning.length === 0 && !mayBeHeld) return undefined;
   const named = (index: number) => faults[index]?.fault as Fault;
   const isRefused = concerning.some((index) => named(index).refusesAll);
   // What is refused by a condition comes to no step.
-  const takes = concerning.filter(
-    (index) => (named(index).isCondition || !isRefused) && (named(index).takes?.(request, tools) ?? true),
+  const eligible = concerning.filter(
+    (index) => (named(index).isCondition || !isRefused) && (named(index).canTouch?.(request, tools) ?? true),
   );
   return {
-    takes: new Set(takes),
-    conditions: takes.filter((index) => named(index).isCondition && !named(index).perMinute),
+    eligible: new Set(eligible),
+    conditions: eligible.filter((index) => named(index).isCondition && !named(index).perMinute),
     isCounted: mayBeHeld || concerning.some((index) => !named(index).isCondition || named(index).perMinute),
   };
 }

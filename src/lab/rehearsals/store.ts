@@ -1,12 +1,13 @@
 import { batchSize, inBatches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
-import { type Fragment, fragment, type Row, type Sql } from '../../db/sql.ts';
+import { fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../errors.ts';
 import { randomDigits } from '../../keys/key.ts';
 import type { Operation } from '../../operation.ts';
 import { dayInSeconds, maxKept } from '../bounds.ts';
 import { faultNamed } from './faults.ts';
-import { type Advanced, noProgress, type Progress, totalOf, touched, type Verdict } from './progress.ts';
+import { type Part, totalOf } from './progress.ts';
+import { toPart } from './progress-store.ts';
 import type { PlannedFault, Rehearsal } from './schema.ts';
 import { type Script, toScript } from './script.ts';
 
@@ -15,6 +16,9 @@ export interface Owner {
   workspaceId: number;
   keyId: string;
 }
+
+/** Who reads it, and when: what is over is not performed any more. */
+type Reader = Owner & { nowMs: number };
 
 /** Begins a rehearsal of a key, and ends the one before. */
 export async function startRehearsal(
@@ -27,13 +31,16 @@ export async function startRehearsal(
   const id = `rhs_${randomDigits(12)}`;
   await endOthers(sql, { workspaceId, keyId }, nowMs);
   await sql`
-    insert into rehearsals (workspace_id, id, key_id, faults, state, created_at_ms, expires_at_ms)
-    values (${workspaceId}, ${id}, ${keyId}, ${JSON.stringify(faults)}, ${JSON.stringify(noProgress)},
-      ${nowMs}, ${expiresAtMs})`;
-  await sql`
+    insert into rehearsals (workspace_id, id, key_id, faults, created_at_ms, expires_at_ms)
+    values (${workspaceId}, ${id}, ${keyId}, ${JSON.stringify(faults)}, ${nowMs}, ${expiresAtMs})`;
+  const removed = await sql`
     delete from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id} and id not in (
       select id from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id}
-      order by created_at_ms desc, id desc limit ${maxKept - 1})`;
+      order by created_at_ms desc, id desc limit ${maxKept - 1})
+    returning id`;
+  for (const [old] of removed)
+    await sql`
+      delete from rehearsal_progress where workspace_id = ${workspaceId} and rehearsal_id = ${String(old)}`;
   await sql`
     update api_keys set rehearsal_id = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
   return id;
@@ -51,7 +58,8 @@ export async function endRehearsal(
   nowMs: number,
 ): Promise<void> {
   const rows = await sql`
-    update rehearsals set ended_at_ms = coalesce(ended_at_ms, ${nowMs})
+    update rehearsals set ended_at_ms = case
+      when ended_at_ms is null and expires_at_ms > ${nowMs} then ${nowMs} else ended_at_ms end
     where workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id} returning id`;
   if (rows.length === 0) noSuchRehearsal();
   await sql`
@@ -62,27 +70,39 @@ export async function endRehearsal(
 /** The rehearsals of a key that are kept, the newest first. */
 export async function listRehearsals(
   sql: Sql,
-  owner: Owner,
+  { workspaceId, keyId, nowMs }: Reader,
   operations: readonly Operation[],
   id?: string,
 ): Promise<Rehearsal[]> {
-  const { workspaceId, keyId } = owner;
-  const only = id === undefined ? fragment`` : fragment`and id = ${id}`;
+  const only = id === undefined ? fragment`` : fragment`and r.id = ${id}`;
   const rows = await sql`
-    select id, faults, state, created_at_ms, expires_at_ms, ended_at_ms from rehearsals
-    where workspace_id = ${workspaceId} and key_id = ${keyId} ${only}
-    order by created_at_ms desc, id desc`;
-  return rows.map((row) => toRehearsal(row, operations));
+    select r.id, r.faults, r.created_at_ms, r.expires_at_ms, r.ended_at_ms from rehearsals r
+    where r.workspace_id = ${workspaceId} and r.key_id = ${keyId} ${only}
+    order by r.created_at_ms desc, r.id desc`;
+  const parts = await sql`
+    select p.rehearsal_id, p.state from rehearsals r
+    join rehearsal_progress p on p.workspace_id = r.workspace_id and p.rehearsal_id = r.id
+    where r.workspace_id = ${workspaceId} and r.key_id = ${keyId} ${only}`;
+  const byRehearsal = Map.groupBy(parts, ([rehearsalId]) => String(rehearsalId));
+  return rows.map((row) => {
+    const own = byRehearsal.get(String(row[0])) ?? [];
+    return toRehearsal(
+      row,
+      own.map(([, state]) => toPart(state)),
+      operations,
+      nowMs,
+    );
+  });
 }
 
 /** A rehearsal of a key. Throws `not_found` if the key has none with this id. */
 export async function getRehearsal(
   sql: Sql,
-  owner: Owner,
+  reader: Reader,
   operations: readonly Operation[],
   id: string,
 ): Promise<Rehearsal> {
-  const [rehearsal] = await listRehearsals(sql, owner, operations, id);
+  const [rehearsal] = await listRehearsals(sql, reader, operations, id);
   return rehearsal ?? noSuchRehearsal();
 }
 
@@ -98,102 +118,45 @@ export async function findScript(sql: Sql, workspaceId: number, id: string): Pro
   return toScript({ id, workspaceId, expiresAtMs: Number(row[1]) }, JSON.parse(String(row[0])));
 }
 
-/** Says which of the rows of rehearsals is meant. */
-type Named = Pick<Script, 'workspaceId' | 'id'>;
-
-/**
- * Decides what happens to a request of a rehearsal by its progress, and moves that on, so that all instances count as one. Returns
- * undefined if the rehearsal is over. While there is nothing to count, nothing is written.
- */
-export async function moveOn(
-  db: Database,
-  rehearsal: Named,
-  nowMs: number,
-  advance: (progress: Progress) => Advanced,
-): Promise<Verdict | undefined> {
-  const { workspaceId, id } = rehearsal;
-  const goesOn = fragment`ended_at_ms is null and expires_at_ms > ${nowMs}`;
-  const [row] = await db.read`
-    select state from rehearsals where workspace_id = ${workspaceId} and id = ${id} and ${goesOn}`;
-  if (!row) return undefined;
-  const seen = toProgress(row);
-  const foreseen = advance(seen);
-  if (foreseen.progress === seen) return foreseen.verdict;
-  return (await updateProgress(db, rehearsal, goesOn, nowMs, advance))?.verdict;
-}
-
-/** Counts conditions that have touched an answer, also if the rehearsal has been ended meanwhile. */
-export async function countTouched(
-  db: Database,
-  rehearsal: Named,
-  nowMs: number,
-  operationId: string,
-  indexes: readonly number[],
-): Promise<void> {
-  await updateProgress(db, rehearsal, fragment`true`, nowMs, (before) => ({
-    progress: indexes.reduce((progress, index) => touched(progress, index, operationId), before),
-  }));
-}
-
-/**
- * Changes the progress in a transaction that holds its row, and returns what `change` does, which may run several times. Returns
- * undefined if there is no such row.
- */
-function updateProgress<Change extends Pick<Advanced, 'progress'>>(
-  db: Database,
-  { workspaceId, id }: Named,
-  condition: Fragment,
-  atMs: number,
-  change: (progress: Progress) => Change,
-): Promise<Change | undefined> {
-  return db.write(
-    async (sql) => {
-      const [row] = await sql`
-        update rehearsals set state = state
-        where workspace_id = ${workspaceId} and id = ${id} and ${condition} returning state`;
-      if (!row) return undefined;
-      const before = toProgress(row);
-      const changed = change(before);
-      if (changed.progress !== before)
-        await sql`
-          update rehearsals set state = ${JSON.stringify(changed.progress)}
-          where workspace_id = ${workspaceId} and id = ${id}`;
-      return changed;
-    },
-    { atMs, workspaceId },
-  );
-}
-
-const toProgress = ([state]: Row): Progress => JSON.parse(String(state));
-
 /** Forgets rehearsals that ended by themselves a day ago or earlier, in all workspaces. */
-export function forgetOldRehearsals(db: Database, nowMs: number): Promise<void> {
-  return inBatches(
+export async function forgetOldRehearsals(db: Database, nowMs: number): Promise<void> {
+  const old = fragment`
+    select workspace_id, id from rehearsals where expires_at_ms <= ${nowMs - dayInSeconds * 1_000}`;
+  await inBatches(
     db,
     (sql) => sql`
-      delete from rehearsals where (workspace_id, id) in (
-        select workspace_id, id from rehearsals
-        where expires_at_ms <= ${nowMs - dayInSeconds * 1_000} limit ${batchSize})
-      returning id`,
+      delete from rehearsal_progress where (workspace_id, rehearsal_id, operation) in (
+        select p.workspace_id, p.rehearsal_id, p.operation from rehearsal_progress p
+        join (${old}) gone on gone.workspace_id = p.workspace_id and gone.id = p.rehearsal_id limit ${batchSize})
+      returning operation`,
+  );
+  await inBatches(
+    db,
+    (sql) => sql`delete from rehearsals where (workspace_id, id) in (${old} limit ${batchSize}) returning id`,
   );
 }
 
-function toRehearsal(row: Row, operations: readonly Operation[]): Rehearsal {
-  const [id, faults, state, createdAtMs, expiresAtMs, endedAtMs] = row;
+function toRehearsal(
+  row: Row,
+  parts: readonly Part[],
+  operations: readonly Operation[],
+  nowMs: number,
+): Rehearsal {
+  const [id, faults, createdAtMs, expiresAtMs, endedAtMs] = row;
+  const isOver = endedAtMs !== null || Number(expiresAtMs) <= nowMs;
   const planned: PlannedFault[] = JSON.parse(String(faults));
-  const progress: Progress = JSON.parse(String(state));
   return {
     id: String(id),
     createdAt: timeOf(createdAtMs),
     expiresAt: timeOf(expiresAtMs),
     ...(endedAtMs !== null && { endedAt: timeOf(endedAtMs) }),
     faults: planned.map((plan, index) => {
-      const { performed, repeated } = totalOf(progress, index);
+      const { performed, repeated } = totalOf(parts, index);
       return {
         ...plan,
         performed,
         ...(plan.times !== undefined && {
-          remaining: Math.max(0, plan.times * operationsOf(plan, operations) - performed),
+          remaining: isOver ? 0 : Math.max(0, plan.times * placesOf(plan, operations) - performed),
         }),
         ...(repeated > 0 && { repeated }),
       };
@@ -201,7 +164,12 @@ function toRehearsal(row: Row, operations: readonly Operation[]): Rehearsal {
   };
 }
 
-const operationsOf = ({ fault, operation }: PlannedFault, operations: readonly Operation[]) =>
-  operation === undefined ? operations.filter((one) => faultNamed(fault)?.fits(one)).length : 1;
+/** Where a fault is counted apart: each operation that it fits, or the whole key. */
+const placesOf = ({ fault: name, operation }: PlannedFault, operations: readonly Operation[]) => {
+  const fault = faultNamed(name);
+  return operation !== undefined || fault?.scope === 'key'
+    ? 1
+    : operations.filter((one) => fault?.fits(one)).length;
+};
 
 const timeOf = (ms: unknown) => new Date(Number(ms)).toISOString();

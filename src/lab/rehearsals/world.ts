@@ -26,6 +26,8 @@ export interface World {
   shown: Translate;
   /** What a client means by a value. Also what it knows from before the rehearsal is understood. */
   meant: Translate;
+  /** Whether a value is what a client makes of one that was shown: it stays as it is, and its answer counts as touched. */
+  isSpoiled?(text: string, schema: TSchema): boolean;
   /** JSON members that an object of an answer has besides; empty for none. */
   added(schema: TSchema): string;
 }
@@ -47,7 +49,7 @@ export function concerns({ params, query, body, path }: Operation, isSuch: IsSuc
 
 /** What a world does to a request and its answer. Whatever it really changes counts as touched. */
 export function effectOf(
-  { mark, shown, meant, added }: World,
+  { mark, shown, meant, isSpoiled, added }: World,
   performance: Omit<Performance, 'parameters'>,
 ): Effect {
   const { request, operation, tools, touch } = performance;
@@ -60,7 +62,11 @@ export function effectOf(
 
   return {
     view: (request) => {
-      const seen = translatedRequest(request, operation, meant);
+      const understood: Translate = (text, schema) => {
+        if (isSpoiled?.(text, schema)) touch();
+        return meant(text, schema);
+      };
+      const seen = translatedRequest(request, operation, understood);
       const before = translatable(request);
       if (translatable(seen).some((part, index) => part !== before[index])) touch();
       return seen;

@@ -22,7 +22,7 @@ export const reset = fault({
   name: 'reset',
   parameters: {},
   fits: () => true,
-  takes: isDirect,
+  canTouch: isDirect,
   does: `Resets the connection (RST) before anything is done. ${directly}`,
   goodClient: 'Retries what may be retried, later each time.',
   bites:
@@ -39,7 +39,7 @@ export const lostAnswer = fault({
   name: 'lost-answer',
   parameters: {},
   fits: ({ success }) => success.kind !== 'stream',
-  takes: isDirect,
+  canTouch: isDirect,
   does: `Does what was asked, commits it, and resets the connection (RST) instead of an answer. ${directly}`,
   goodClient:
     'Retries with the same `Idempotency-Key`, and gets the first answer: one thing is created. Retries PUT and DELETE as they are.',
@@ -58,7 +58,7 @@ export const truncated = fault({
   name: 'truncated',
   parameters: {},
   fits: hasBody,
-  takes: (request, tools) => isDirect(request, tools) && surelyHasBody(request),
+  canTouch: (request, tools) => isDirect(request, tools) && surelyHasBody(request),
   does: `Announces the whole body by \`Content-Length\`, sends half of it, and closes the connection. What was asked is done. ${directly}`,
   goodClient: 'Notices, takes no part for the whole, and retries what may be retried.',
   bites: 'Clients that do not count show half a list, or report a parser that failed as a wrong answer.',
@@ -76,7 +76,7 @@ export const staleConnection = fault({
   name: 'stale-connection',
   parameters: {},
   fits: () => true,
-  takes: (request, tools) => isDirect(request, tools) && cameAfterIdling(request.raw),
+  canTouch: (request, tools) => isDirect(request, tools) && cameAfterIdling(request.raw),
   does: `Closes a connection (FIN) that carried a request before, just as the next one comes on it. Nothing is done. A client's first request on a connection is let through. ${directly}`,
   goodClient: 'Retries on a new connection. This is not a failure of the service.',
   bites:

@@ -23,10 +23,15 @@ export function meantId(id: string): string {
   return shown % 2n === 1n && shown < end ? String((shown - base - 1n) / 2n) : id;
 }
 
+/** Whether an id is one that was shown, and then rounded: the even ones among them are nobody's. */
+export const isRoundedId = (id: string): boolean =>
+  /^1\d{16}$/.test(id) && BigInt(id) % 2n === 0n && BigInt(id) <= end;
+
 const world: World = {
   mark: 'L',
   shown: (text, schema) => (isId(schema) ? shownId(text) : text),
   meant: (text, schema) => (isId(schema) ? meantId(text) : text),
+  isSpoiled: (text, schema) => isId(schema) && isRoundedId(text),
   added: () => '',
 };
 
@@ -36,7 +41,7 @@ export const largeIds = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isId),
-  does: 'Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is. Holds for all operations alike.',
+  does: "Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is. An id that was rounded is nobody's, and its answer is marked: 404 in a path, 400 in a body, nothing in a filter. Holds for all operations alike.",
   goodClient: 'Keeps ids exact: as 64-bit integers, as text, or by a parser that does not round.',
   bites:
     'Parsers that read numbers as doubles round such ids: a client then asks for another row, or for none.',

@@ -38,15 +38,16 @@ const isChange = ({ method }: Operation) => method === 'PUT' || method === 'PATC
 export const conflict = fault({
   name: 'conflict',
   parameters: {},
+  isLate: true,
   fits: (operation) => isChange(operation) && operation.path in writers,
   does: 'Right before the change, another writer changes the same row: the name of a pet or category, the ship date of an open order, one unit of stock more. Its change stays. What is not there, or is closed, it leaves alone.',
   goodClient: 'Sends `If-Match`, gets 412, reads again and decides again.',
   bites: 'Clients that read, change and write back without `If-Match` undo what others wrote meanwhile.',
-  perform: ({ operation, tools, rehearsalId }) => ({
+  perform: ({ operation, claim }) => ({
     prepare: async ({ workspaceId, params }) => {
-      const write = writers[operation.path];
-      const cause = { atMs: tools.clock(), requestId: rehearsalId, workspaceId };
-      await tools.db.write(async (sql) => write?.(sql, workspaceId, params as Params), cause).catch(forgive);
+      await claim(async (sql) => writers[operation.path]?.(sql, workspaceId, params as Params)).catch(
+        forgive,
+      );
     },
   }),
 });

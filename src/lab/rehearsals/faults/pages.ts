@@ -32,17 +32,19 @@ export const smallPages = fault({
 export const emptyPage = fault({
   name: 'empty-page',
   parameters: {},
+  isLate: true,
   fits: isList,
   does: 'A page is empty, and its link with `rel="next"` leads to what it would have held.',
   goodClient: 'Goes on while there is such a link, whatever a page holds.',
   bites:
     'Clients stop at the first page without items, and miss what follows: a filter can leave a page empty.',
-  perform: () => ({
+  perform: ({ claim }) => ({
     handle: (handle) => async (sql, input) => {
       const { query, page } = input;
       const none = { query: { ...query, limit: 0 }, page: { ...page, limit: 0 } };
       // Refuses what the page would, and tells in the header fields how far it has looked.
       const { headers } = (await handle(sql, { ...input, ...none })) as Page<unknown>;
+      if (!(await claim())) return handle(sql, input);
       return { items: [], next: page.after, ...(headers && { headers }) };
     },
   }),

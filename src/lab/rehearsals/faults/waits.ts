@@ -24,7 +24,7 @@ export const slow = fault({
     }),
   },
   fits: hasBody,
-  takes: surelyHasBody,
+  canTouch: surelyHasBody,
   does: `Sends the head of the answer at once, and its body in small pieces. ${inNumbers}`,
   goodClient: 'Reads on while something comes, and gives up after a time of its own.',
   bites:
@@ -55,16 +55,18 @@ export const delay = fault({
       examples: [1_000],
     }),
   },
+  isLate: true,
   fits: () => true,
   does: `Waits before it does what was asked, which is done even if the client leaves meanwhile, but not if its key is revoked. What is invalid is refused at once. ${inNumbers}`,
   goodClient: 'Waits longer than answers usually take, and no longer than its user would.',
   bites:
     'A client gives up and sends its POST again without an `Idempotency-Key`: both are done. One without a time limit hangs with the service.',
-  perform: ({ request, reply, operation, parameters, tools, cutOff }) => {
+  perform: ({ request, reply, operation, parameters, tools, claim, cutOff }) => {
     const ms = Math.min(parameters.delayMs, tools.isPassedOn(request) ? maxDelayPassedOnMs : maxDelayMs);
-    const stopWatching = watchLeaving(reply, cutOff);
     return {
       prepare: async () => {
+        if (!(await claim())) return;
+        const stopWatching = watchLeaving(reply, cutOff);
         await tools.heldBack.during(request, reply, (released) => pause(ms, released));
         await assertNotRevoked(tools.db.read, request.caller as Caller);
         // A stream tells by itself that its reader has left.

@@ -8,7 +8,6 @@ import type { Operation } from '../../operation.ts';
 import type { Effect, Fault, Performance, Tools } from './fault.ts';
 import type { Verdict } from './progress.ts';
 import type { Script, ScriptedFault } from './script.ts';
-import { countTouched } from './store.ts';
 
 type AnyInput = Parameters<Operation['handle']>[1];
 
@@ -20,12 +19,16 @@ export interface Meeting {
   operation: Operation;
   nowMs: number;
   tools: Tools;
+  /** Counts the late step with this number; see `Performance`. */
+  claim(index: number, change: Parameters<Performance['claim']>[0]): Promise<boolean>;
+  /** Counts the conditions with these numbers, which have touched the answer. Does not fail. */
+  count(indexes: readonly number[]): Promise<void>;
   /** Is called when a fault has cut off the connection. */
   cutOff(): void;
 }
 
 /** What the faults of a rehearsal do to one request, one after another. */
-export class Performing implements Rehearsed {
+export class FaultChain implements Rehearsed {
   readonly #meeting: Meeting;
   /** The faults that have touched the answer. */
   readonly #names = new Set<string>();
@@ -42,7 +45,7 @@ export class Performing implements Rehearsed {
    * Performs conditions, and then the step, which so sees what they have made of the answer. Returns whether the request goes on.
    * Throws what is answered instead of the operation.
    */
-  async run({ nearLimit, performed }: Verdict, conditions: readonly number[]): Promise<boolean> {
+  async run({ nearLimit, performed, planned }: Verdict, conditions: readonly number[]): Promise<boolean> {
     try {
       if (nearLimit) await this.#perform(nearLimit.index, nearLimit);
       for (const index of conditions) await this.#perform(index);
@@ -50,6 +53,7 @@ export class Performing implements Rehearsed {
         this.#names.add(this.#fault(performed.index).name);
         await this.#perform(performed.index, performed);
       }
+      if (planned !== undefined) await this.#perform(planned);
     } finally {
       await this.#count();
     }
@@ -57,7 +61,7 @@ export class Performing implements Rehearsed {
   }
 
   async #perform(index: number, told: Partial<Pick<Performance, 'untilMs' | 'left'>> = {}): Promise<void> {
-    const { script, request, reply, operation, nowMs, tools, cutOff } = this.#meeting;
+    const { script, request, reply, operation, nowMs, tools, claim, cutOff } = this.#meeting;
     const { parameters } = script.faults[index] as ScriptedFault;
     const fault = this.#fault(index);
     const effect = await fault.perform({
@@ -68,6 +72,11 @@ export class Performing implements Rehearsed {
       touch: () => {
         if (fault.isCondition && !this.#names.has(fault.name)) this.#uncounted.push(index);
         this.#names.add(fault.name);
+      },
+      claim: async (change) => {
+        const isClaimed = await claim(index, change);
+        if (isClaimed) this.#names.add(fault.name);
+        return isClaimed;
       },
       cutOff: () => {
         if (!this.#isCutOff) cutOff();
@@ -86,8 +95,7 @@ export class Performing implements Rehearsed {
     const indexes = this.#uncounted;
     if (indexes.length === 0) return;
     this.#uncounted = [];
-    const { script, operation, nowMs, tools } = this.#meeting;
-    await countTouched(tools.db, script, nowMs, operation.id, indexes).catch(() => {});
+    await this.#meeting.count(indexes);
   }
 
   get faults(): readonly string[] {
