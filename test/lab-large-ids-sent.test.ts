@@ -115,3 +115,26 @@ test('under large-ids what is malformed gets the refusal that it gets without', 
     assert.equal(exactly(answer.text).categoryId, BigInt(id));
   }
 });
+
+test('under large-ids what a client has rounded is nobody, and the answer is marked wherever it was sent', async (t) => {
+  const store = await startPetstore(t);
+  const large = 10_000_000_000_000_003n;
+  const rounded = BigInt(Number(large));
+  assert.notEqual(rounded, large);
+  const rehearsal = await rehearse(store, ['large-ids']);
+  for (const [method, path, status, body] of [
+    ['GET', `/pets/${rounded}`, 404],
+    ['GET', `/pets?id=${rounded}`, 200],
+    ['GET', `/pets?id=${2n ** 54n}`, 200],
+    ['POST', '/store/orders', 400, `{"petId": ${rounded}}`],
+    ['POST', '/store/orders', 400, `{"petId": ${Number(large).toExponential()}}`],
+    ['PUT', '/pets/1', 400, `{"name": "Rex", "categoryId": ${rounded}}`],
+  ] as const) {
+    const answer = await store.call(method, path, body === undefined ? {} : { body });
+    assert.equal(answer.status, status, `${method} ${path} ${body}: ${answer.text}`);
+    if (status === 200) assert.deepEqual(answer.body, []);
+    assertTouched(answer, rehearsal, 'large-ids');
+  }
+  for (const id of [999n, 2n ** 54n + 2n, 10n ** 15n])
+    assertUntouched(await store.call('GET', `/pets?id=${id}`));
+});

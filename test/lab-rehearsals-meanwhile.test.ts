@@ -32,10 +32,20 @@ test('a fault that cannot be counted is not performed: the storage is told to be
 test('what a condition shows is answered also if it cannot be counted', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['sunset']);
-  const answer = await withoutWrites(store, () => store.call('GET', '/pets/1'));
-  assert.equal(answer.status, 410);
-  assertTouched(answer, rehearsal, 'sunset');
-  assert.deepEqual(await performedOf(store, rehearsal.id), [0]);
+  const logged = (text: string) => store.log.filter((line) => line.includes(text)).length;
+  for (const turn of [1, 2]) {
+    await withoutWrites(store, async () => {
+      for (let i = 0; i < 2; i++) {
+        const answer = await store.call('GET', '/pets/1');
+        assert.equal(answer.status, 410);
+        assertTouched(answer, rehearsal, 'sunset');
+      }
+    });
+    assert.equal(logged('cannot be counted'), turn, 'the log tells once');
+    assert.deepEqual(await performedOf(store, rehearsal.id), [turn - 1]);
+    await store.call('GET', '/pets/1');
+    assert.equal(logged('counted again'), turn);
+  }
 });
 
 /** Lets `act` happen between the moment when a request finds its rehearsal and the moment when it is counted. */

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Operation } from '../../operation.ts';
+import { rateLimited } from './faults/refusals.ts';
 import { faults } from './faults.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
@@ -19,13 +20,11 @@ const FaultParameter = Type.Object(
 
 const Fault = Type.Object(
   {
-    name: text('Its name.', 'rate-limited'),
-    kind: Type.Enum(['step', 'condition'], {
-      type: 'string',
-      description:
-        'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`.',
-      examples: ['step'],
-    }),
+    name: text('Its name.', rateLimited.name),
+    kind: text(
+      'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds.',
+      'step',
+    ),
     takesOperation: Type.Boolean({
       description: 'Whether it can be for one operation alone, which `operation` names.',
       examples: [true],
@@ -34,12 +33,9 @@ const Fault = Type.Object(
     operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
       description: 'The operations that it can touch.',
     }),
-    does: text('What the service does.', 'Answers 500. Nothing was done.'),
-    goodClient: text('What a good client does.', 'Waits as long as it is told, and then succeeds.'),
-    bites: text(
-      'Where users were bitten by it.',
-      'Clients that retry at once turn a short limit into a ban.',
-    ),
+    does: text('What the service does.', rateLimited.does),
+    goodClient: text('What a good client does.', rateLimited.goodClient),
+    bites: text('Where users were bitten by it.', rateLimited.bites),
   },
   { title: 'Fault', description: 'A hard case that the service performs on demand.' },
 );
@@ -50,7 +46,7 @@ export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'F
 export const toCatalogue = (operations: readonly Operation[]): Static<typeof FaultList> =>
   faults.map(({ name, isCondition, isForAll, parameters, fits, does, goodClient, bites }) => ({
     name,
-    kind: isCondition ? ('condition' as const) : ('step' as const),
+    kind: isCondition ? 'condition' : 'step',
     takesOperation: !isForAll,
     parameters: Object.entries(parameters).map(([parameter, schema]) => {
       const { description, minimum, maximum, default: usual } = schema as Static<typeof FaultParameter>;

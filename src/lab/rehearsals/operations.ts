@@ -1,5 +1,6 @@
 import { created, operation, resource } from '../../operation.ts';
 import { operations } from '../../operations.ts';
+import { maxKept } from '../bounds.ts';
 import { FaultList, toCatalogue } from './catalogue.ts';
 import { readFaults } from './planned-faults.ts';
 import { defaultExpirySeconds, NewRehearsal, Rehearsal, Rehearsals, rehearsalId } from './schema.ts';
@@ -24,7 +25,7 @@ export const rehearsalOperations = [
     id: 'listRehearsals',
     tag: 'Rehearsals',
     summary: 'List rehearsals',
-    description: 'Returns the rehearsals of the key, the newest first.',
+    description: `Returns the rehearsals of the key, the newest first; ${maxKept} at most are kept.`,
     success: resource(Rehearsals, 'The rehearsals of the key.'),
     handle: (sql, input) => listRehearsals(sql, input, operations),
   }),
@@ -34,7 +35,7 @@ export const rehearsalOperations = [
     path: '/rehearsals',
     id: 'startRehearsal',
     tag: 'Rehearsals',
-    summary: 'Begin a rehearsal',
+    summary: 'Start a rehearsal',
     description:
       'Makes the service perform faults for the key that asks, and for no other. The rehearsal before ends. Once this is answered, every instance acts on it; with several instances that takes half a second. Answers that a fault has touched say so in `Petstore-Rehearsal`.',
     bindsKey: true,
@@ -68,7 +69,8 @@ export const rehearsalOperations = [
     id: 'endRehearsal',
     tag: 'Rehearsals',
     summary: 'End a rehearsal',
-    description: 'Ends a rehearsal. What was performed can still be read for a day.',
+    description:
+      'Ends a rehearsal, which is still listed. What was performed can be read until a day after it would have ended by itself.',
     bindsKey: true,
     params: { rehearsalId },
     success: resource(Rehearsal, 'The rehearsal as it ended.'),

@@ -1,8 +1,14 @@
 import Type, { type Static, type TProperties } from 'typebox';
 import { operations } from '../../operations.ts';
 import { DateTime } from '../../schema.ts';
-import { dayInSeconds, maxFaults } from '../bounds.ts';
+import { dayInSeconds, maxFaults, maxKept } from '../bounds.ts';
 import { faultNames, faults } from './faults.ts';
+
+const forKey = faults
+  .filter(({ scope, isCondition }) => scope === 'key' && !isCondition)
+  .map(({ name }) => `\`${name}\``);
+/** What counts apart. */
+const apart = `of each operation, or, of ${forKey.join(', ')}, of the key`;
 
 export const rehearsalId = Type.String({
   maxLength: 64,
@@ -54,7 +60,7 @@ const plan = {
       format: 'int32',
       minimum: 0,
       maximum: 10_000,
-      description: 'How many requests pass first, of each operation. A condition takes none.',
+      description: `How many requests pass first, ${apart}. A condition takes none.`,
       examples: [0],
     }),
   ),
@@ -63,7 +69,7 @@ const plan = {
       format: 'int32',
       minimum: 1,
       maximum: 10_000,
-      description: 'How often it is performed, on each operation; 1 if absent. A condition takes none.',
+      description: `How often it is performed on requests ${apart}; 1 if absent. A condition takes none.`,
       examples: [1],
     }),
   ),
@@ -79,13 +85,15 @@ export interface PlannedFault {
   [parameter: string]: number | string | undefined;
 }
 
+const examplePlan = { fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 };
+
 /** As a type the parameters have no names, since the faults declare them. */
 const PlannedFault = Type.Unsafe<PlannedFault>(
   Type.Object(plan, {
     title: 'PlannedFault',
     additionalProperties: false,
     description: 'A fault to perform, with its parameters.',
-    examples: [{ fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 }],
+    examples: [examplePlan],
   }),
 );
 
@@ -115,14 +123,32 @@ export interface RehearsedFault extends PlannedFault {
   repeated?: number;
 }
 
+const exampleFault = { ...examplePlan, performed: 0, remaining: 1 };
+
+/** In answers, names that a later version may add to are plain strings, so that readers of today bear them. */
+const told = {
+  fault: Type.String({
+    description: 'The name of a fault. `GET /faults` lists those of this version; a later one may have more.',
+    examples: ['rate-limited'],
+  }),
+  operation: Type.Optional(
+    Type.String({
+      description:
+        'The operationId of the only operation that it is for. A later version may have more of them. Absent: every one that it fits.',
+      examples: ['placeOrder'],
+    }),
+  ),
+};
+
 const RehearsedFault = Type.Unsafe<RehearsedFault>(
   Type.Object(
     {
       ...plan,
+      ...told,
       performed: Type.Integer({
         format: 'int32',
         minimum: 0,
-        description: 'How often it was performed.',
+        description: 'How often it was performed. Of a condition, how many answers it has touched.',
         examples: [0],
       }),
       remaining: Type.Optional(
@@ -130,7 +156,7 @@ const RehearsedFault = Type.Unsafe<RehearsedFault>(
           format: 'int32',
           minimum: 0,
           description:
-            'How often it will still be performed, on all its operations together. Of the condition `near-limit`, its parameter; other conditions have none.',
+            'Of a step, how often it will still be performed, on all its operations together: 0 once the rehearsal is over. Of the condition `near-limit`, its parameter as it was asked for, which stays. Other conditions have none.',
           examples: [1],
         }),
       ),
@@ -146,16 +172,7 @@ const RehearsedFault = Type.Unsafe<RehearsedFault>(
     {
       title: 'RehearsedFault',
       description: 'A fault of a rehearsal, and how often it was performed.',
-      examples: [
-        {
-          fault: 'rate-limited',
-          operation: 'placeOrder',
-          times: 1,
-          retryAfterSeconds: 2,
-          performed: 0,
-          remaining: 1,
-        },
-      ],
+      examples: [exampleFault],
     },
   ),
 );
@@ -170,11 +187,23 @@ export const Rehearsal = Type.Object(
     ),
     faults: Type.Array(RehearsedFault, { description: 'Its faults, in their order.' }),
   },
-  { title: 'Rehearsal', description: 'Faults that the service performs for one key.' },
+  {
+    title: 'Rehearsal',
+    description: 'Faults that the service performs for one key.',
+    // As it is when it was just begun.
+    examples: [
+      {
+        id: 'rhs_318204975513',
+        createdAt: '2026-11-21T09:30:00.000Z',
+        expiresAt: '2026-11-21T09:40:00.000Z',
+        faults: [exampleFault],
+      },
+    ],
+  },
 );
 export type Rehearsal = Static<typeof Rehearsal>;
 
 export const Rehearsals = Type.Array(Rehearsal, {
   title: 'RehearsalList',
-  description: 'Rehearsals, the newest first.',
+  description: `Rehearsals, the newest first; ${maxKept} at most.`,
 });
