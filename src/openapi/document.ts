@@ -10,6 +10,7 @@ import { type Guide, guides } from './guides.ts';
 import {
   answerHeaders,
   isConditionalRead,
+  type RequestHeader,
   refs,
   requestHeaders,
   requestHeadersOf,
@@ -79,7 +80,8 @@ export function describe(
   const errorResponses = new ErrorResponses(schemas);
   const parameters: JsonObject = {};
   const paths: Record<string, JsonObject> = {};
-  const context = { operations, schemas, errorResponses, parameters, baseUrl };
+  const fields = requestHeaders(operations);
+  const context = { operations, schemas, errorResponses, parameters, fields, baseUrl };
   for (const operation of operations) {
     paths[operation.path] ??= {};
     (paths[operation.path] as JsonObject)[operation.method.toLowerCase()] = describeOperation(
@@ -133,6 +135,8 @@ interface Context {
   errorResponses: ErrorResponses;
   /** Components that are filled as operations use them. */
   parameters: JsonObject;
+  /** The header fields that operations take. */
+  fields: Record<RequestHeader, JsonObject>;
   baseUrl: string;
 }
 
@@ -221,12 +225,8 @@ function describeParameters(
  * A header field is the same for all operations. Only the schema of an Idempotency-Key says for which it is: Postman makes up one
  * value for all parameters with equal schemas, and a key that two operations share is refused.
  */
-function useRequestHeader(
-  name: keyof typeof requestHeaders,
-  { id }: Operation,
-  { parameters }: Context,
-): Json {
-  const parameter: JsonObject = { name, in: 'header', required: false, ...requestHeaders[name] };
+function useRequestHeader(name: RequestHeader, { id }: Operation, { parameters, fields }: Context): Json {
+  const parameter: JsonObject = { name, in: 'header', required: false, ...fields[name] };
   if (name === 'Idempotency-Key') {
     return {
       ...parameter,

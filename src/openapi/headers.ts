@@ -9,8 +9,7 @@ import { lifecycleHeaders } from '../lifecycle.ts';
 import type { Quota } from '../limits/plans.ts';
 import type { Operation } from '../operation.ts';
 import { writeCursor } from '../page.ts';
-import { Pet } from '../pets/schema.ts';
-import { exampleParams } from './samples.ts';
+import { exampleParams, examplePath } from './samples.ts';
 import { exampleOf, type JsonObject } from './schemas.ts';
 
 const text = (description: string, example: string): JsonObject => ({
@@ -19,8 +18,6 @@ const text = (description: string, example: string): JsonObject => ({
   example,
 });
 
-const examplePet = exampleOf(Pet) as JsonObject;
-
 /** Text of a form, with or without an example. */
 const formed = (description: string, pattern: string, example?: string): JsonObject => ({
   description,
@@ -28,11 +25,28 @@ const formed = (description: string, pattern: string, example?: string): JsonObj
   ...(example !== undefined && { example }),
 });
 
+/** The example of what the first operation that creates something answers. */
+const exampleResource = (operations: readonly Operation[]) =>
+  exampleOf(firstCreation(operations).schema as TSchema) as JsonObject;
+
+const firstCreation = (operations: readonly Operation[]): Operation['success'] => {
+  const { success } = operations.find((operation) => operation.success.kind === 'created') ?? {};
+  if (!success) throw new Error('No operation creates anything.');
+  return success;
+};
+
+export type RequestHeader =
+  | 'If-Match'
+  | 'If-None-Match'
+  | 'Idempotency-Key'
+  | 'Last-Event-ID'
+  | 'X-Request-Id';
+
 /**
  * Header fields that operations take, by their names. Many tools send the example of each, so it must do no harm: `*`
- * is every state, the tag is none that the example pet is in, and a key that all use would be refused.
+ * is every state, the tag is none that the example resource is in, and a key that all use would be refused.
  */
-export const requestHeaders = {
+export const requestHeaders = (operations: readonly Operation[]): Record<RequestHeader, JsonObject> => ({
   'If-Match': formed(
     'Change the resource only if its ETag is among these, or `*`; otherwise 412.',
     entityTagsPattern,
@@ -41,7 +55,7 @@ export const requestHeaders = {
   'If-None-Match': formed(
     'When reading, answer 304 if the ETag is among these, or `*`; when changing, refuse with 412.',
     entityTagsPattern,
-    etagOf(jsonText({ ...examplePet, status: 'pending' })),
+    etagOf(jsonText({ ...exampleResource(operations), status: 'pending' })),
   ),
   'Idempotency-Key': formed(
     `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. Take a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused.`,
@@ -57,7 +71,7 @@ export const requestHeaders = {
     requestIdPattern,
     'walk-1',
   ),
-};
+});
 
 /** Header fields of answers, for an API at `baseUrl` and a caller with these limits. */
 export function answerHeaders(
@@ -65,9 +79,13 @@ export function answerHeaders(
   baseUrl: string,
   { perMinute, perDay }: Quota,
 ): JsonObject {
+  const hasBans = operations.some(({ errors }) => errors.includes('key_banned'));
   return {
     ...lifecycleComponents(operations, baseUrl),
-    ETag: required('A strong entity tag of the representation.', etagOf(jsonText(examplePet))),
+    ETag: required(
+      'A strong entity tag of the representation.',
+      etagOf(jsonText(exampleResource(operations))),
+    ),
     IdempotencyReplayed: text(
       '`true` when this repeats the first answer to the same Idempotency-Key.',
       'true',
@@ -82,7 +100,7 @@ export function answerHeaders(
     ),
     Link: text(
       'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
-      `<${baseUrl}/pets?cursor=${writeCursor('listPets', 20)}>; rel="next"`,
+      linkExample(operations, baseUrl),
     ),
     Location: required('Where the new resource is.', locationExample(operations, baseUrl)),
     RateLimit: required(
@@ -98,7 +116,7 @@ export function answerHeaders(
     XRateLimitLimit: requiredCount('The limit of the window with the fewest requests left.', perMinute),
     XRateLimitRemaining: requiredCount('Requests remaining in that window.', perMinute - 1),
     XRateLimitReset: requiredCount(
-      'Unix timestamp, in seconds, at which that limit resets; the end of a ban during one.',
+      `Unix timestamp, in seconds, at which that limit resets${hasBans ? '; the end of a ban during one' : ''}.`,
       1_764_892_860,
     ),
     XRequestId: required(
@@ -135,8 +153,13 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
 
 /** Where the example of the first operation that creates something would be. */
 function locationExample(operations: readonly Operation[], baseUrl: string): string {
-  const success = operations.find((operation) => operation.success.locationOf)?.success;
-  return baseUrl + (success?.locationOf?.(exampleOf(success.schema as TSchema)) ?? '');
+  return baseUrl + firstCreation(operations).locationOf?.(exampleResource(operations));
+}
+
+/** How the example of the first list goes on. */
+function linkExample(operations: readonly Operation[], baseUrl: string): string {
+  const list = operations.find(({ success }) => success.kind === 'page') as Operation;
+  return `<${baseUrl}${examplePath(list)}?cursor=${writeCursor(list.id, 20)}>; rel="next"`;
 }
 
 function required(description: string, example: string): JsonObject {
@@ -209,7 +232,7 @@ export const refs = (headers: Fields): JsonObject =>
   );
 
 /** The header fields that an operation takes. */
-export function requestHeadersOf(operation: Operation): (keyof typeof requestHeaders)[] {
+export function requestHeadersOf(operation: Operation): RequestHeader[] {
   const { method, success } = operation;
   const isChange = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
   return [

@@ -36,11 +36,9 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
 /** The example request of an operation, which succeeds on the demonstration data. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
   const { method, body, success } = operation;
-  const params = exampleParams(operation);
-  const path = operation.path.replace(/{(\w+)}/g, (_, name) => params[name] as string);
   return {
     method,
-    url: baseUrl + path,
+    url: baseUrl + examplePath(operation),
     body: body && (exampleOf(body, true) as Record<string, Json>),
     mediaType: mediaTypesOf(operation)[0] as string,
     isCreation: method === 'POST',
@@ -48,6 +46,12 @@ export function sampleRequest(operation: Operation, baseUrl: string): SampleRequ
     isText: success.kind === 'text',
     isStream: success.kind === 'stream',
   };
+}
+
+/** The path of an example request. */
+export function examplePath(operation: Operation): string {
+  const params = exampleParams(operation);
+  return operation.path.replace(/{(\w+)}/g, (_, name) => params[name] as string);
 }
 
 /** Path parameters as an example request has them. */
