@@ -147,6 +147,18 @@ test('what says how often is told of each operation, or of the key, and is over 
   );
 });
 
+test('a request moves on the progress of its operation alone, however much there is of others', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, Array(100).fill({ fault: 'unavailable', after: 10_000 }));
+  const paths = ['/pets', '/store/orders', '/categories', '/inventory', '/store/events'];
+  for (const path of paths) await store.call('GET', path);
+  const rows = await store.db
+    .read`select operation, state from rehearsal_progress where rehearsal_id = ${id}`;
+  assert.equal(rows.length, paths.length);
+  for (const [operation, state] of rows)
+    assert.ok(String(state).length < 8_192, `${operation}: ${String(state).length}`);
+});
+
 test('of a key the newest 20 rehearsals are kept, and each for a day after it would have ended', async (t) => {
   const store = await startPetstore(t);
   const list = async () =>

@@ -124,6 +124,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
       values (${workspaceId}, 'one', 'key', 'other', 0, 0)`,
   );
   await rehearse(store, ['internal-error'], { key });
+  assert.equal((await store.call('GET', '/pets', { key })).status, 500);
   await store.db.write(async (sql) => {
     await sql`
       insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, left_out)

@@ -146,3 +146,9 @@ const nextOf = (headers: Headers): string | undefined =>
 /** What `Retry-After` says: seconds, or a date (RFC 9110, section 10.2.3). */
 const waitMs = (field: string, nowMs: number) =>
   /^\d+$/.test(field) ? Number(field) * 1_000 : Math.max(0, Date.parse(field) - nowMs);
+
+/** Where a list goes on. */
+function nextOf(headers: Headers): string | undefined {
+  const target = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  return target?.replace(/^.*\/v1/, '');
+}
