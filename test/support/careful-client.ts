@@ -139,10 +139,6 @@ export class CarefulClient {
   }
 }
 
-/** Where the next page is, below the base URL. */
-const nextOf = (headers: Headers): string | undefined =>
-  /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]?.replace(/^.*\/v1/, '');
-
 /** What `Retry-After` says: seconds, or a date (RFC 9110, section 10.2.3). */
 const waitMs = (field: string, nowMs: number) =>
   /^\d+$/.test(field) ? Number(field) * 1_000 : Math.max(0, Date.parse(field) - nowMs);
