@@ -35,6 +35,27 @@ export interface Answered {
 /** Is called for every answer. Must not throw. */
 export type Observer = (facts: Answered) => void;
 
+/** What is known of a request that could be read. `isCutOff`: its connection was cut off before or within its answer. */
+export const factsOf = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  address: string | undefined,
+  isCutOff = false,
+): Answered => ({
+  requestId: request.id,
+  method: request.method,
+  url: request.url,
+  operation: request.operation,
+  caller: request.caller,
+  sender: request.sender,
+  address,
+  status: isCutOff ? 0 : reply.statusCode,
+  durationMs: reply.elapsedTime,
+  faults: request.rehearsed?.faults,
+  code: isCutOff ? undefined : request.errorCode,
+  exchange: { request, reply },
+});
+
 /** Reports each answer once to every observer. Every answer of the service passes here. */
 export class Answers extends LogController {
   readonly #observers: readonly Observer[];
@@ -54,41 +75,17 @@ export class Answers extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    this.#tellOf(request, reply, request.ip, error);
+    this.tell({ ...factsOf(request, reply, request.ip), error });
   }
 
   /** For an answer that its reader has left: a connection that is closed does not tell its address any more. */
   left(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
-    this.#tellOf(request, reply, address);
+    this.tell(factsOf(request, reply, address));
   }
 
   /** For a connection that was cut off before or within its answer. */
   cutOff(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
-    this.#tellOf(request, reply, address, undefined, true);
-  }
-
-  #tellOf(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    address: string | undefined,
-    error?: Error | null,
-    isCutOff = false,
-  ): void {
-    this.tell({
-      requestId: request.id,
-      method: request.method,
-      url: request.url,
-      operation: request.operation,
-      caller: request.caller,
-      sender: request.sender,
-      address,
-      status: isCutOff ? 0 : reply.statusCode,
-      durationMs: reply.elapsedTime,
-      faults: request.rehearsed?.faults,
-      code: isCutOff ? undefined : request.errorCode,
-      exchange: { request, reply },
-      error,
-    });
+    this.tell(factsOf(request, reply, address, true));
   }
 
   override incomingRequest(): void {}

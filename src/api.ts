@@ -3,17 +3,17 @@ import { type Admission, admit } from './admission.ts';
 import { isPreflight } from './http/headers.ts';
 import type { Paths } from './http/paths.ts';
 import { mount, type Services } from './mount.ts';
-import type { Operation } from './operation.ts';
+import type { Handled } from './operation.ts';
 
 interface Api {
   /** The beginning of its paths. */
   start: string;
-  operations: readonly Operation[];
+  operations: readonly Handled[];
   /** Where callers find it, without a slash at the end. */
   baseUrl: string;
   admission: Admission;
-  /** Performs faults on an admitted request. Resolves to whether it goes on; undefined: it does. */
-  rehearse?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
+  /** Takes an admitted request, and may perform faults on it. Resolves to whether it goes on; undefined: it does. */
+  admitted?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
   services: Omit<Services, 'operations' | 'baseUrl'>;
   paths: Paths;
   answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
@@ -21,7 +21,7 @@ interface Api {
 
 /** Serves operations below `start`: a request is admitted, may be rehearsed, and goes to its operation. */
 export function serveApi(app: FastifyInstance, api: Api): void {
-  const { start, operations, baseUrl, admission, rehearse, services, paths, answerUnrouted } = api;
+  const { start, operations, baseUrl, admission, admitted, services, paths, answerUnrouted } = api;
   app.register(
     async (scope) => {
       scope.addHook('onRequest', (request, reply, done) => {
@@ -31,14 +31,14 @@ export function serveApi(app: FastifyInstance, api: Api): void {
         }
         const goOn = () => {
           paths.assertTarget(request);
-          const rehearsing = rehearse?.(request, reply);
+          const rehearsing = admitted?.(request, reply);
           if (rehearsing) rehearsing.then((goesOn) => goesOn && done(), done);
           // The body is not used, whatever it is.
           else if (request.is404) answerUnrouted(request, reply);
           else done();
         };
-        const admitted = admit(admission, request);
-        if (admitted) admitted.then(goOn).catch(done);
+        const admitting = admit(admission, request);
+        if (admitting) admitting.then(goOn).catch(done);
         else goOn();
       });
       for (const operation of operations) mount(scope, operation, { ...services, operations, baseUrl });

@@ -42,7 +42,7 @@ import { Metrics } from './metrics.ts';
 import { describe } from './openapi/document.ts';
 import { describeLab, labUrlOf } from './openapi/lab.ts';
 import { serveDescription } from './openapi/serve.ts';
-import type { Installation, Instance, Operation } from './operation.ts';
+import { type Handled, type Installation, type Operation, withServices } from './operation.ts';
 import { operations as allOperations } from './operations.ts';
 import { referencePaths, serveReference } from './reference/serve.ts';
 import { serveTexts, textPaths } from './reference/texts.ts';
@@ -59,7 +59,7 @@ export interface Parts {
   /** Is told of each change of a workspace. */
   changes?: Changes;
   /** The operations to serve; all by default. */
-  operations?: readonly Operation[] | undefined;
+  operations?: readonly Handled[] | undefined;
   /** Milliseconds since 1970. */
   clock: () => number;
   /** Milliseconds of a clock that never goes back. */
@@ -203,19 +203,19 @@ export function buildApp({
   serveReference(app, baseUrl);
   serveTexts(app, { baseUrl, labUrl: lab && labUrl, description });
 
-  const instance: Instance = { recorded: async () => lab?.recorded(), limiter, banRules };
   const services = {
-    ...{ db, changes, installation, instance, streams, clock, enforceSunset, keyChanged },
+    ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),
   };
   const shared = { services, paths, answerUnrouted };
   serveApi(app, {
     ...{ ...shared, start: prefix, operations, baseUrl, admission },
-    rehearse: (request, reply) => lab?.rehearse(request, reply),
+    admitted: (request, reply) => lab?.admitted(request, reply),
   });
   if (lab) {
-    const its = { start: labPrefix, operations: labOperations, baseUrl: labUrl, admission: labAdmission };
-    serveApi(app, { ...shared, ...its });
+    const its = { start: labPrefix, baseUrl: labUrl, admission: labAdmission };
+    const operations = withServices(labOperations, lab.services({ limiter, banRules }));
+    serveApi(app, { ...shared, ...its, operations });
   }
 
   app.setNotFoundHandler(answerUnrouted);

@@ -3,6 +3,9 @@ const dateTime = /^([+-]?\d{4,})(-\d{2}-\d{2})[Tt](\d{2}:\d{2}):(\d{2})(?:\.(\d+
 const maxFractionDigits = 9;
 const notOfFourDigits = 'its year must be 0000 to 9999 in UTC';
 
+/** A time of the storage, in milliseconds since 1970, as text. */
+export const toTime = (atMs: unknown): string => new Date(Number(atMs)).toISOString();
+
 /** The same instant in UTC, or undefined if `text` breaks a rule. */
 export const toUtc = (text: string): string | undefined => read(text).utc;
 

@@ -16,8 +16,8 @@ import { lastEventIdOf } from './http/last-event-id.ts';
 import type { Caller } from './keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from './lifecycle.ts';
 import {
+  type Handled,
   type Installation,
-  type Instance,
   mediaTypesOf,
   type Operation,
   type StreamStart,
@@ -37,7 +37,6 @@ export interface Services {
   db: Database;
   changes: Changes;
   installation: Installation;
-  instance: Instance;
   streams: Streams;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
@@ -55,10 +54,10 @@ export interface Services {
 
 type Handle = (sql: Sql | Transaction) => Promise<Answer>;
 
-type AnyInput = Parameters<Operation['handle']>[1];
+type AnyInput = Parameters<Handled['handle']>[1];
 
 /** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
-export function mount(app: FastifyInstance, operation: Operation, services: Services): void {
+export function mount(app: FastifyInstance, operation: Handled, services: Services): void {
   const { method, path, success } = operation;
   const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
   const mediaTypes = mediaTypesOf(operation);
@@ -82,11 +81,7 @@ export function mount(app: FastifyInstance, operation: Operation, services: Serv
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-function answerHandler(
-  operation: Operation,
-  services: Services,
-  lifecycle: RouteHeaders | undefined,
-): Handler {
+function answerHandler(operation: Handled, services: Services, lifecycle: RouteHeaders | undefined): Handler {
   const { method } = operation;
   const readInput = operationInputReader(operation, services);
   const write = answerWriter(lifecycle);
@@ -97,6 +92,7 @@ function answerHandler(
     const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');
     const input = readInput(seen, preconditions);
     if (rehearsed?.prepare) await rehearsed.prepare(input);
+    if (operation.prepare) await operation.prepare(input);
     const run = rehearsed?.handle?.(operation.handle) ?? operation.handle;
     const handle: Handle = async (sql) => toAnswer(operation, input, seen, await run(sql, input));
     const success = await perform(handle, services, seen);
@@ -112,11 +108,7 @@ function answerHandler(
 }
 
 /** The handler says where the stream begins. */
-function streamHandler(
-  operation: Operation,
-  services: Services,
-  lifecycle: RouteHeaders | undefined,
-): Handler {
+function streamHandler(operation: Handled, services: Services, lifecycle: RouteHeaders | undefined): Handler {
   const readInput = operationInputReader(operation, services);
   const writeHead = streamStarter(lifecycle);
   return async (request, reply) => {
@@ -166,7 +158,7 @@ const sealing = ({ key }: Installation): Cover => ({
 });
 
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation, { baseUrl, installation, instance, clock }: Services) {
+function operationInputReader(operation: Operation, { baseUrl, installation, clock }: Services) {
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,
@@ -187,7 +179,6 @@ function operationInputReader(operation: Operation, { baseUrl, installation, ins
         nowMs: clock(),
         baseUrl,
         installation,
-        instance,
         lastEventId: undefined,
       },
       assertMayChange: assertMayChangeFrom,

@@ -3,8 +3,6 @@ import type { Transaction } from './db/database.ts';
 import type { Sql } from './db/sql.ts';
 import type { ErrorCode } from './errors.ts';
 import type { EventType } from './history/types.ts';
-import type { BanRules } from './limits/decision.ts';
-import type { Limiter } from './limits/limiter.ts';
 import type { Plan } from './limits/plans.ts';
 import { type Page, type PageRequest, pageQueryOf } from './page.ts';
 import type { InstallationKey } from './secret-key.ts';
@@ -19,8 +17,27 @@ export interface Operation extends Shape {
   body?: TObject;
   success: Success<unknown>;
   errors: readonly ErrorCode[];
-  handle(sql: Sql | Transaction, input: Input<TProperties, TProperties, TProperties>): Promise<unknown>;
 }
+
+type AnyInput = Input<TProperties, TProperties, TProperties>;
+
+/** An operation with what it does. `Services` is what it needs for that besides the request: one parameter, or none. */
+export interface Handled<Services extends unknown[] = []> extends Operation {
+  /** Is waited for before it is handled, and before its transaction. */
+  prepare?(input: AnyInput, ...services: Services): Promise<void>;
+  handle(sql: Sql | Transaction, input: AnyInput, ...services: Services): Promise<unknown>;
+}
+
+/** Operations that need nothing besides the request any more. */
+export const withServices = <Services extends unknown[]>(
+  operations: readonly Handled<Services>[],
+  ...services: Services
+): Handled[] =>
+  operations.map(({ prepare, ...operation }) => ({
+    ...operation,
+    ...(prepare && { prepare: (input) => prepare(input, ...services) }),
+    handle: (sql, input) => operation.handle(sql, input, ...services),
+  }));
 
 interface Shape {
   method: Method;
@@ -60,6 +77,7 @@ interface Definition<
   Query extends TProperties,
   Body extends TProperties,
   Result,
+  Services extends unknown[],
 > extends Shape {
   method: M;
   params?: Params;
@@ -68,11 +86,17 @@ interface Definition<
   success: Success<Result>;
   /** Errors besides those that follow from the operation's shape. */
   errors?: readonly ErrorCode[];
+  /** Is waited for before the request is handled, and before its transaction. */
+  prepare?(input: Input<Params, Query, Body>, ...services: Services): Promise<void>;
   /**
    * Handles the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
    * committed before the answer leaves and rolled back when this throws.
    */
-  handle(sql: M extends 'GET' ? Sql : Transaction, input: Input<Params, Query, Body>): Promise<Result>;
+  handle(
+    sql: M extends 'GET' ? Sql : Transaction,
+    input: Input<Params, Query, Body>,
+    ...services: Services
+  ): Promise<Result>;
 }
 
 /** What a handler gets of a request: valid values only. */
@@ -85,7 +109,6 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   /** When the request is handled, in milliseconds since 1970. */
   nowMs: number;
   installation: Installation;
-  instance: Instance;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
   params: Static<TObject<Params>>;
@@ -104,15 +127,6 @@ export interface Installation {
   key: InstallationKey;
   /** What a URL must be to be called as a webhook, for a message ("must be …"). Undefined: it is. */
   targetProblem(url: string): string | undefined;
-}
-
-/** What handlers need of the instance on which they run. */
-export interface Instance {
-  /** Waits until what this instance answered before can be read in recordings. */
-  recorded(): Promise<void>;
-  /** What counts the requests of keys. */
-  limiter: Pick<Limiter, 'find'>;
-  banRules: BanRules;
 }
 
 /** A header field of one operation's success. */
@@ -205,11 +219,12 @@ export function operation<
   Query extends TProperties,
   Body extends TProperties,
   Result,
->(definition: Definition<M, Params, Query, Body, Result>): Operation {
+  Services extends unknown[] = [],
+>(definition: Definition<M, Params, Query, Body, Result, Services>): Handled<Services> {
   const { params = {}, query = {}, ...rest } = definition;
   const pageParameters = rest.success.kind === 'page' ? pageQueryOf(rest.id) : {};
   const operation = { ...rest, params, query: { ...query, ...pageParameters } };
-  return { ...operation, errors: errorsOf(operation) } as unknown as Operation;
+  return { ...operation, errors: errorsOf(operation) } as unknown as Handled<Services>;
 }
 
 /** Media types that an operation's body may have. A patch is a JSON Merge Patch (RFC 7396) under either name. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describe } from '../src/openapi/document.ts';
 import type { JsonObject } from '../src/openapi/schemas.ts';
-import { created, empty, type Operation, operation, page } from '../src/operation.ts';
+import { created, empty, operation, page } from '../src/operation.ts';
 import { operations } from '../src/operations.ts';
 import { NewPet, Pet, Pets, petId } from '../src/pets/schema.ts';
 import { baseUrl } from './support/description.ts';
@@ -227,7 +227,7 @@ test('a page of a deprecated list links the next page and the successor, and is 
 });
 
 test('a successor that is no operation stops the start, and is named', async (t) => {
-  const wrong: Operation = { ...renamePet, deprecated: { ...dates, successor: 'patchPet' } };
+  const wrong = { ...renamePet, deprecated: { ...dates, successor: 'patchPet' } };
   const { app } = await startPetstore(t, { seed: false, operations: [...operations, wrong] });
   const error = { message: 'renamePet has patchPet as its successor, which is not an operation.' };
   await assert.rejects(async () => app.ready(), error);

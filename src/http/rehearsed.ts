@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors.ts';
 import type { Fields } from '../field-names.ts';
-import type { Operation } from '../operation.ts';
+import type { Handled } from '../operation.ts';
 import type { Answer } from './answer.ts';
 
-type Handle = Operation['handle'];
+type Handle = Handled['handle'];
 type AnyInput = Parameters<Handle>[1];
 
 declare module 'fastify' {

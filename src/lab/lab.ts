@@ -4,10 +4,12 @@ import type { Answered } from '../answered.ts';
 import { isPassedOn } from '../http/headers.ts';
 import { isForLab } from '../http/target.ts';
 import { labQuota } from './bounds.ts';
+import { Readings } from './recordings/readings.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
 import type { Tools } from './rehearsals/fault.ts';
 import { HeldBack } from './rehearsals/held-back.ts';
 import { Rehearsals } from './rehearsals/rehearsals.ts';
+import type { LabServices } from './services.ts';
 
 type CutOff = ConstructorParameters<typeof Rehearsals>[1];
 
@@ -28,25 +30,25 @@ export class Lab {
   }
 
   /**
-   * Performs what the rehearsal of a caller has for a request to an operation; undefined if the caller has none. Resolves to whether the
-   * request goes on, and rejects with what is answered instead of the operation.
+   * Takes an admitted request of the API: performs what the rehearsal of its caller has for it; undefined if the caller has none.
+   * Resolves to whether the request goes on, and rejects with what is answered instead of the operation.
    */
-  rehearse(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
+  admitted(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
+    this.#recorder.watch(request, reply);
     if (request.caller?.rehearsalId === undefined || !request.operation) return undefined;
     return this.#rehearsals.perform(request, reply);
   }
 
   /** Keeps an answered request of a key that is recorded. */
   observe(facts: Answered): void {
-    const { sender, exchange, unread } = facts;
-    if (sender?.recordingId === undefined) return;
-    if (isForLab(exchange?.request ?? unread ?? {})) return;
-    this.#recorder.observe(facts, { ...sender, recordingId: sender.recordingId });
+    if (facts.sender?.recordingId === undefined) return;
+    if (!isForLab(facts.exchange?.request ?? facts.unread ?? {})) this.#recorder.observe(facts);
   }
 
-  /** Waits until what was answered before can be read in recordings. */
-  recorded(): Promise<void> {
-    return this.#recorder.settled();
+  /** What its operations need of it, and of the instance. */
+  services(limits: Pick<LabServices, 'limiter' | 'banRules'>): LabServices {
+    const recorded = (keyId: string) => this.#recorder.settled(keyId);
+    return { ...limits, recorded, readings: new Readings() };
   }
 
   /** Lets all that is held back go on, and holds nothing back any more. */

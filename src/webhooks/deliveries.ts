@@ -3,11 +3,12 @@ import type { Database, Transaction } from '../db/database.ts';
 import { type Fragment, fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../errors.ts';
 import type { Retention } from '../history/store.ts';
+import { toTime } from '../instant.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
 import type { InstallationKey } from '../secret-key.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Delivery, DeliveryState } from './schema.ts';
-import { getWebhook, lockWebhook, toTime } from './store.ts';
+import { getWebhook, lockWebhook } from './store.ts';
 
 /** The time of an attempt that is due before all others. */
 export const atOnce = 0;

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../errors.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
+import { toTime } from '../instant.ts';
 import { judge, noLongerKept, type Result, secretLost } from './result.ts';
 import type { Ping } from './schema.ts';
 import type { Sending } from './sending.ts';
 import { signedRequest } from './signed-request.ts';
-import { toTime } from './store.ts';
 import {
   type Due,
   findDue,

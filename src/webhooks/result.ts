@@ -1,7 +1,7 @@
+import { toTime } from '../instant.ts';
 import { disableAfterMs, nextAttemptMs } from './schedule.ts';
 import type { Attempt, DeliveryState, DisabledReason } from './schema.ts';
 import type { Outcome } from './send.ts';
-import { toTime } from './store.ts';
 
 /** An attempt and what follows from it. */
 export interface Result {

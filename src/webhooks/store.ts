@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts';
 import { record } from '../history/record.ts';
 import { extentOf } from '../history/store.ts';
 import type { EventType } from '../history/types.ts';
+import { toTime } from '../instant.ts';
 import { type Page, type PageRequest, toPage } from '../page.ts';
 import { mergePatch } from '../schema.ts';
 import { allocateIds } from '../workspaces/store.ts';
@@ -134,8 +135,6 @@ function noSuchWebhook(): never {
 /** The types of a column; undefined for all. */
 export const toTypes = (types: Row[number] | undefined): EventType[] | undefined =>
   typeof types === 'string' ? JSON.parse(types) : undefined;
-
-export const toTime = (atMs: Row[number] | undefined) => new Date(Number(atMs)).toISOString();
 
 function toWebhook([
   id,

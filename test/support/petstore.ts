@@ -16,7 +16,7 @@ import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import type { Plan, Quota } from '../../src/limits/plans.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/limits/shared-limiter.ts';
 import { createLogger } from '../../src/log/logger.ts';
-import type { Installation, Operation } from '../../src/operation.ts';
+import type { Handled, Installation } from '../../src/operation.ts';
 import { InstallationKey } from '../../src/secret-key.ts';
 import type { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { type TargetPolicy, targetProblem } from '../../src/webhooks/target.ts';
@@ -52,7 +52,7 @@ export interface Options {
   hasOthers?: boolean;
   recorderBounds?: Partial<RecorderBounds>;
   /** What is served instead of all operations. */
-  operations?: readonly Operation[];
+  operations?: readonly Handled[];
   timeLimits?: Partial<TimeLimits>;
   /** How long `/readyz` waits for the storage. */
   readyMs?: number;

@@ -1,3 +1,4 @@
+import { largeNumbersIn } from '../../src/lab/recordings/large-numbers.ts';
 import type { Recorded } from '../../src/lab/recordings/recorded.ts';
 
 /** When the recordings of tests begin. */
@@ -28,5 +29,12 @@ export const recorded = (...sketches: Sketch[]): Recorded[] =>
       ...given,
     };
     const { method, target, body = '' } = request;
-    return { ...request, number: index + 1, atMs: startMs + at, fingerprint: `${method} ${target} ${body}` };
+    const largeNumbers = largeNumbersIn(body);
+    return {
+      ...request,
+      largeNumbers,
+      number: index + 1,
+      atMs: startMs + at,
+      fingerprint: `${method} ${target} ${body}`,
+    };
   });

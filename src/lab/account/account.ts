@@ -1,26 +1,27 @@
-import { identifier, type Sql } from '../../db/sql.ts';
+import type { Sql } from '../../db/sql.ts';
 import { unauthorized } from '../../errors.ts';
 import { countStreams } from '../../events/stream-store.ts';
+import { toTime } from '../../instant.ts';
 import { findKey } from '../../keys/store.ts';
 import { allowedStrikes, look, nextBanMs, turn, type WindowState } from '../../limits/decision.ts';
 import { plans, type Quota } from '../../limits/plans.ts';
-import type { Instance } from '../../operation.ts';
-import type { Owner } from '../rehearsals/store.ts';
+import { findActive, type Owner, recordings, rehearsals } from '../bound.ts';
+import type { LabServices } from '../services.ts';
 import type { Account } from './schema.ts';
 
 /** How a key stands now. */
 export async function readAccount(
   sql: Sql,
-  { workspaceId, keyId, nowMs: clockMs, instance }: Owner & { nowMs: number; instance: Instance },
+  { workspaceId, keyId, nowMs: clockMs }: Owner & { nowMs: number },
+  { limiter, banRules }: Pick<LabServices, 'limiter' | 'banRules'>,
 ): Promise<Account> {
-  const { limiter, banRules } = instance;
   const owner = { workspaceId, keyId };
   const [key, account, openStreams, rehearsal, recording] = await Promise.all([
     findKey(sql, keyId),
     limiter.find({ workspaceId, id: keyId }),
     countStreams(sql, owner),
-    findActive(sql, 'rehearsals', owner, clockMs),
-    findActive(sql, 'recordings', owner, clockMs),
+    findActive(sql, rehearsals, owner, clockMs),
+    findActive(sql, recordings, owner, clockMs),
   ]);
   if (!key) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
   const { plan, workspace, pardonedAtMs } = key;
@@ -36,7 +37,7 @@ export async function readAccount(
     strikes: current.strikes,
     strikesAllowed: Math.floor(allowedStrikes(quota, banRules)),
     ban: {
-      ...(isBanned && { since: timeOf(current.bannedAtMs), until: timeOf(current.bannedUntilMs) }),
+      ...(isBanned && { since: toTime(current.bannedAtMs), until: toTime(current.bannedUntilMs) }),
       nextSeconds: Math.ceil(nextBanMs(current, banRules, nowMs) / 1_000),
     },
     openStreams,
@@ -50,19 +51,3 @@ const toWindow = ({ quota, remaining, endsAtMs }: WindowState) => ({
   remaining,
   reset: Math.ceil(endsAtMs / 1_000),
 });
-
-/** What of the lab a key has active. */
-async function findActive(
-  sql: Sql,
-  table: 'rehearsals' | 'recordings',
-  { workspaceId, keyId }: Owner,
-  nowMs: number,
-): Promise<Account['recording']> {
-  const [row] = await sql`
-    select id, expires_at_ms from ${identifier(table)}
-    where workspace_id = ${workspaceId} and key_id = ${keyId} and ended_at_ms is null and expires_at_ms > ${nowMs}
-    order by created_at_ms desc, id desc limit 1`;
-  return row && { id: String(row[0]), expiresAt: timeOf(row[1]) };
-}
-
-const timeOf = (ms: unknown) => new Date(Number(ms)).toISOString();

@@ -1,4 +1,5 @@
 import { operation, resource } from '../../operation.ts';
+import type { LabServices } from '../services.ts';
 import { readAccount } from './account.ts';
 import { Account } from './schema.ts';
 
@@ -12,6 +13,6 @@ export const accountOperations = [
     description:
       'Returns how the key stands: its limits, its strikes, its ban, its streams, and what of the lab is active. It takes nothing from the limits, and answers during a ban, too. Where instances do not share limits, each tells what it has counted itself.',
     success: resource(Account, 'The account of the key.'),
-    handle: (sql, input) => readAccount(sql, input),
+    handle: (sql, input, lab: LabServices) => readAccount(sql, input, lab),
   }),
 ];

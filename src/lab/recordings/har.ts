@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { reasonPhrase } from '../../http/reason-phrase.ts';
 import { DateTime } from '../../schema.ts';
 import { version } from '../../version.ts';
-import type { Recorded } from './recorded.ts';
+import type { Alone } from './reading.ts';
 
 const unknown = -1;
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
@@ -54,7 +54,10 @@ const Entry = Type.Object(
       receive: number('Always 0: it is not told apart from `wait`.', 0),
     }),
     connection: text('Which connection carried it.', 'pX31aZ09-7'),
-    comment: text('Its number, and the faults that touched it.', '7 rate-limited'),
+    comment: text(
+      'Its number, the faults that touched it, and `left` if the client left before its answer was complete.',
+      '7 rate-limited',
+    ),
   },
   { title: 'HarEntry', description: 'A request and what came of it.' },
 );
@@ -69,22 +72,32 @@ export const Har = Type.Object(
         version: text('Its version.', version),
       }),
       entries: Type.Array(Entry, { description: 'Requests in the order of time.' }),
+      comment: Type.Optional(
+        text(
+          'Where the rest of the recording is. Absent if there is none.',
+          'More: http://localhost:8080/lab/recordings/rec_602845719936/har?after=1000',
+        ),
+      ),
     }),
   },
   { title: 'Har', description: 'An HTTP Archive (HAR 1.2), which the developer tools of browsers open.' },
 );
 type Har = Static<typeof Har>;
 
-/** Recorded requests to `origin` as an HTTP Archive. */
-export const toHar = (recorded: readonly Recorded[], origin: string): Har => ({
+/** A part of a recording as an HTTP Archive. `url`: where the first part is. */
+export const toHar = (
+  { recorded, next }: { recorded: readonly Alone[]; next?: number },
+  url: string,
+): Har => ({
   log: {
     version: '1.2',
     creator: { name: 'petstore', version },
-    entries: recorded.map((request) => toEntry(request, origin)),
+    entries: recorded.map((request) => toEntry(request, new URL(url).origin)),
+    ...(next !== undefined && { comment: `More: ${url}?after=${next}` }),
   },
 });
 
-function toEntry(recorded: Recorded, origin: string): Static<typeof Entry> {
+function toEntry(recorded: Alone, origin: string): Static<typeof Entry> {
   const { number, atMs, tookMs, method, target, headers, answer, body, bodyBytes, status = 0 } = recorded;
   const query = new URLSearchParams(/\?([^#]*)/.exec(target)?.[1]);
   const size = Number(answer['content-length'] ?? unknown);
@@ -116,7 +129,7 @@ function toEntry(recorded: Recorded, origin: string): Static<typeof Entry> {
     cache: {},
     timings: { send: 0, wait: tookMs, receive: 0 },
     connection: recorded.connection,
-    comment: [number, ...(recorded.fault ? [recorded.fault] : [])].join(' '),
+    comment: [number, recorded.fault, recorded.left && 'left'].filter(Boolean).join(' '),
   };
 }
 

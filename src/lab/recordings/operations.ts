@@ -1,6 +1,10 @@
 import { created, empty, operation, page, resource } from '../../operation.ts';
+import { archiveBounds } from '../bounds.ts';
+import { type LabServices, whenRecorded } from '../services.ts';
 import { Har, toHar } from './har.ts';
+import { listRecorded, readArchive } from './reading.ts';
 import {
+  after,
   defaultExpirySeconds,
   NewRecording,
   RecordedRequests,
@@ -9,15 +13,7 @@ import {
   recordingId,
   toRecordedRequest,
 } from './schema.ts';
-import {
-  deleteRecording,
-  endRecording,
-  getRecording,
-  listRecorded,
-  listRecordings,
-  readRecorded,
-  startRecording,
-} from './store.ts';
+import { deleteRecording, endRecording, getRecording, listRecordings, startRecording } from './store.ts';
 
 export const recordingOperations = [
   operation({
@@ -28,10 +24,8 @@ export const recordingOperations = [
     summary: 'List recordings',
     description: 'Returns the recordings of the key, the newest first.',
     success: resource(Recordings, 'The recordings of the key.'),
-    handle: async (sql, input) => {
-      await input.instance.recorded();
-      return listRecordings(sql, input);
-    },
+    prepare: whenRecorded,
+    handle: (sql, input) => listRecordings(sql, input),
   }),
 
   operation({
@@ -62,10 +56,8 @@ export const recordingOperations = [
     description: 'Returns a recording of the key: how long it lasts, and how many requests it has kept.',
     params: { recordingId },
     success: resource(Recording, 'The recording.'),
-    handle: async (sql, input) => {
-      await input.instance.recorded();
-      return getRecording(sql, input, input.params.recordingId);
-    },
+    prepare: whenRecorded,
+    handle: (sql, input) => getRecording(sql, input, input.params.recordingId),
   }),
 
   operation({
@@ -75,14 +67,15 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'List recorded requests',
     description:
-      'Returns what a recording has kept, in the order in which it was kept. What other instances answered within the last second may still be missing.',
+      'Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. What other instances answered within the last second may still be missing.',
     params: { recordingId },
     success: page(RecordedRequests, 'A page of requests.'),
-    handle: async (sql, input) => {
-      await input.instance.recorded();
-      const { items, ...rest } = await listRecorded(sql, input, input.params.recordingId, input.page);
-      return { items: items.map(toRecordedRequest), ...rest };
-    },
+    prepare: whenRecorded,
+    handle: (sql, input, { readings }: LabServices) =>
+      readings.make(input, async () => {
+        const { items, ...rest } = await listRecorded(sql, input, input.params.recordingId, input.page);
+        return { items: items.map(toRecordedRequest), ...rest };
+      }),
   }),
 
   operation({
@@ -91,14 +84,17 @@ export const recordingOperations = [
     id: 'getHar',
     tag: 'Recordings',
     summary: 'Get a recording as an HTTP Archive',
-    description:
-      'Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept.',
+    description: `Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept. An archive holds ${archiveBounds.requests} requests at most, and fewer if they are large; its comment then says how to get the next one.`,
     params: { recordingId },
+    query: { after },
     success: resource(Har, 'The HTTP Archive.'),
-    handle: async (sql, input) => {
-      await input.instance.recorded();
-      const recorded = await readRecorded(sql, input, input.params.recordingId);
-      return toHar(recorded, new URL(input.baseUrl).origin);
+    prepare: whenRecorded,
+    handle: (sql, input, { readings }: LabServices) => {
+      const { params, query, baseUrl } = input;
+      return readings.make(input, async () => {
+        const part = await readArchive(sql, input, params.recordingId, query.after ?? 0);
+        return toHar(part, `${baseUrl}/recordings/${params.recordingId}/har`);
+      });
     },
   }),
 
@@ -108,10 +104,12 @@ export const recordingOperations = [
     id: 'endRecording',
     tag: 'Recordings',
     summary: 'End a recording',
-    description: 'Ends a recording. What it has kept can be read until a day after it began.',
+    description:
+      'Ends a recording. It still takes requests that began before and end later. What it has kept can be read until a day after it began.',
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The recording as it ended.'),
+    prepare: whenRecorded,
     handle: async (sql, input) => {
       await endRecording(sql, input, input.params.recordingId, input.nowMs);
       return getRecording(sql, input, input.params.recordingId);

@@ -5,7 +5,7 @@ export interface Recorded {
   requestId: string;
   /** When it was handled. Milliseconds since 1970, with microseconds behind the point. */
   atMs: number;
-  /** Until the end of the answer, or of the connection. */
+  /** Until the end of the answer, or of the connection, or until the client left. */
   tookMs: number;
   method: string;
   /** Path and query as they were sent. */
@@ -14,12 +14,19 @@ export interface Recorded {
   operation?: string;
   /** Of a field that is not known to be harmless, `notKept` instead of the value. */
   headers: Readonly<Record<string, string>>;
-  /** The first bytes of the body as text. */
+  /** The first bytes of the body as text. Reports do not read it. */
   body?: string;
+  /** Numbers in the body that a double may not hold exactly, as they are written. */
+  largeNumbers?: readonly string[];
   /** How large the body was. Undefined if it was not read. */
   bodyBytes?: number;
-  /** Undefined if the connection was cut off instead. */
+  /** Undefined if the connection was cut off instead, or the client left before there was an answer. */
   status?: number;
+  /**
+   * The client closed its side before its answer was complete: it has given up. One that only says so that it sends nothing more,
+   * and reads on, looks the same.
+   */
+  left?: true;
   /** The code of an error. */
   code?: string;
   /** The faults of a rehearsal that touched it, separated by spaces. */
@@ -34,6 +41,21 @@ export interface Recorded {
   isProxied: boolean;
   /** Equal for attempts at the same request: method, target and body. */
   fingerprint: string;
+}
+
+/** What the facts of its row hold of a recorded request; the rest has columns of its own, or follows from other requests. */
+export type RecordedFacts = Omit<Recorded, 'number' | 'atMs' | 'tookMs' | 'body' | 'fingerprint' | 'gapMs'>;
+
+/** A request as it is written. */
+export interface RecordedRow {
+  atUs: number;
+  tookUs: number;
+  /** When it began, by the clock of the instance. */
+  beganAtMs: number;
+  fingerprint: string;
+  /** `RecordedFacts` as JSON. */
+  facts: string;
+  body: string | null;
 }
 
 /** Stands for a value that is not kept. */

@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyBaseLogger } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { Answered } from '../../answered.ts';
+import { type Answered, factsOf } from '../../answered.ts';
 import type { Database } from '../../db/database.ts';
 import { randomDigits } from '../../keys/key.ts';
-import type { Caller } from '../../keys/store.ts';
+import { Leaving } from './leaving.ts';
+import type { RecordedRow } from './recorded.ts';
 import { SteadyClock } from './steady-clock.ts';
 import { keepRequests } from './store.ts';
-import { type Taken, take } from './taken.ts';
+import { take } from './taken.ts';
 
 /** Requests wait so long for others, so that one commit keeps them all. */
 const gatherMs = 20;
@@ -37,7 +38,7 @@ export interface RecorderBounds {
 export interface Batch {
   workspaceId: number;
   recordingId: string;
-  requests: Taken[];
+  requests: RecordedRow[];
   /** Of this recording, requests that there was no room for. */
   leftOut: number;
   /** Whether it was tried before, and may have been written. */
@@ -61,29 +62,48 @@ export class Recorder {
   #hurry = new AbortController();
   #isFailing = false;
   #isClosing = false;
-  /** Recordings that take nothing more. */
-  readonly #over = new LRUCache<string, true>({ max: 10_000 });
+  /** Until when requests may begin that a recording takes, as far as it is known: it may end sooner. */
+  readonly #untilMs = new LRUCache<string, number>({ max: 10_000 });
+  readonly #leaving: Leaving;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
     this.#clock = new SteadyClock(parts.clock, parts.stopwatch);
+    this.#leaving = new Leaving({
+      clock: parts.clock,
+      nowUs: () => this.#clock.nowUs(),
+      record: ({ request, reply }) =>
+        this.observe(factsOf(request, reply, undefined, !reply.raw.headersSent)),
+    });
   }
 
-  /** Keeps an answered request of a key that has a recording. */
-  observe(facts: Answered, { workspaceId, recordingId }: Caller & { recordingId: string }): void {
+  /** Watches an admitted request, if its key has a recording. */
+  watch(request: FastifyRequest, reply: FastifyReply): void {
+    if (request.caller?.recordingId !== undefined) this.#leaving.watch(request, reply);
+  }
+
+  /** Keeps an answered request, if its key has a recording, once. */
+  observe(facts: Answered): void {
+    const { sender, exchange, unread } = facts;
+    if (sender?.recordingId === undefined) return;
+    const raw = exchange?.request.raw ?? unread;
+    const watched = raw && this.#leaving.settle(raw);
+    if (watched?.isRecorded) return;
+    const { workspaceId, recordingId } = sender;
     const name = `${workspaceId} ${recordingId}`;
-    if (this.#over.has(name)) return;
+    const { beganAtMs = this.#parts.clock(), leftAtUs } = watched ?? {};
+    if (beganAtMs > (this.#untilMs.get(name) ?? beganAtMs)) return;
     const batch = this.#batch(name, workspaceId, recordingId);
     this.#running ??= this.#run();
     if (this.#unwritten >= this.#parts.bounds.maxUnwritten) {
       batch.leftOut++;
       return;
     }
-    const socket = (facts.exchange?.request.raw ?? facts.unread)?.socket;
     const taken = take(facts, {
-      endUs: this.#clock.nowUs(),
-      answeredAtMs: this.#parts.clock(),
-      connection: this.#connectionOf(socket),
+      nowUs: this.#clock.nowUs(),
+      beganAtMs,
+      leftAtUs,
+      connection: this.#connectionOf(raw?.socket),
       isBehindProxy: this.#parts.isBehindProxy,
     });
     if (!taken) return;
@@ -91,8 +111,9 @@ export class Recorder {
     this.#unwritten += sizeOf(taken);
   }
 
-  /** Waits until what was observed before can be read, or could not be written. */
-  async settled(): Promise<void> {
+  /** Waits until what was observed of a key before, or was given up by its client, can be read, or could not be written. */
+  async settled(keyId: string): Promise<void> {
+    this.#leaving.recordLeft(keyId);
     const batches = [...this.#gathering.values(), ...(this.#underWay ? [this.#underWay] : [])];
     if (batches.length === 0 || this.#isFailing) return;
     this.#hurry.abort();
@@ -134,8 +155,7 @@ export class Recorder {
     this.#underWay = batch;
     for (;;) {
       try {
-        const isOver = await keepRequests(db, batch, bounds.maxRecorded);
-        if (isOver) this.#over.set(name, true);
+        this.#untilMs.set(name, await keepRequests(db, batch, bounds.maxRecorded));
         if (this.#isFailing) log.info('requests are recorded again');
         this.#isFailing = false;
         break;
@@ -171,4 +191,4 @@ export class Recorder {
   }
 }
 
-const sizeOf = ({ facts, body }: Taken) => facts.length + (body?.length ?? 0);
+const sizeOf = ({ facts, body }: RecordedRow) => facts.length + (body?.length ?? 0);

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { DateTime, Text } from '../../schema.ts';
-import { dayInSeconds, maxRecorded, maxRecordedBody } from '../bounds.ts';
+import { dayInSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../bounds.ts';
 import type { Recorded } from './recorded.ts';
 
 export const recordingId = Type.String({
@@ -8,6 +8,15 @@ export const recordingId = Type.String({
   description: 'The id of the recording.',
   examples: ['rec_602845719936'],
 });
+
+export const after = Type.Optional(
+  Type.Integer({
+    format: 'int32',
+    minimum: 0,
+    description: 'Continues after the request with this number.',
+    examples: [0],
+  }),
+);
 
 export const defaultExpirySeconds = 3_600;
 const maxName = 100;
@@ -65,11 +74,13 @@ const RecordedRequest = Type.Object(
     requestId: text('`X-Request-Id` of the answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
     at: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
     method: text('The method.', 'POST'),
-    target: text('Path and query as they were sent.', '/v1/store/orders'),
+    target: text(
+      `Path and query as they were sent; the first ${maxRecordedHead} characters.`,
+      '/v1/store/orders',
+    ),
     operation: Type.Optional(text('The operationId, if there is such an operation.', 'placeOrder')),
     headers: Type.Record(Type.String(), Type.String(), {
-      description:
-        'Header fields, with names in lower case. Values that are not known to be harmless are `(not kept)`.',
+      description: `Header fields, with names in lower case, as far as ${maxRecordedHead} characters go. Values that are not known to be harmless are \`(not kept)\`.`,
       examples: [{ 'user-agent': 'my-client/1.0', authorization: '(not kept)' }],
     }),
     body: Type.Optional(text(`The first ${maxRecordedBody} bytes of the body.`, '{"petId":1,"quantity":1}')),
@@ -77,12 +88,13 @@ const RecordedRequest = Type.Object(
     status: Type.Optional(
       Type.Integer({
         format: 'int32',
-        description: 'The status code. Absent if the connection was cut off instead.',
+        description:
+          'The status code. Absent if the connection was cut off instead, or the client left before there was an answer.',
         examples: [429],
       }),
     ),
     code: Type.Optional(text('The code of an error.', 'rate_limited')),
-    durationMs: milliseconds('Milliseconds to the end of the answer.', 3.2),
+    durationMs: milliseconds('Milliseconds to the end of the answer, or until the client left.', 3.2),
     gapMs: Type.Optional(
       milliseconds(
         'Milliseconds from the end of the attempt before at the same thing: the same method, target and body. Absent for the first.',
@@ -90,6 +102,20 @@ const RecordedRequest = Type.Object(
       ),
     ),
     fault: Type.Optional(text('The faults of a rehearsal that touched it.', 'rate-limited')),
+    answerHeaders: Type.Record(Type.String(), Type.String(), {
+      description:
+        'Header fields of the answer, with names in lower case, without those that every answer has alike.',
+      examples: [{ 'retry-after': '2', 'x-ratelimit-remaining': '0' }],
+    }),
+    connection: text('Which of its connections carried it.', 'pX31aZ09-7'),
+    left: Type.Optional(
+      Type.Literal(true, {
+        type: 'boolean',
+        description:
+          'Whether the client closed its side before its answer was complete. One that only says so that it sends nothing more, and reads on, looks the same.',
+        examples: [true],
+      }),
+    ),
   },
   { title: 'RecordedRequest', description: 'A request and what came of it.' },
 );
@@ -97,13 +123,14 @@ type RecordedRequest = Static<typeof RecordedRequest>;
 
 export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',
-  description: 'Requests in the order in which they were kept, which is nearly that of time.',
+  description: 'Requests in the order in which they were kept, which is that of their ends.',
 }) as Type.TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
 
 /** A recorded request as readers see it. */
 export function toRecordedRequest({ number, atMs, tookMs, ...recorded }: Recorded): RecordedRequest {
   const { requestId, method, target, operation, headers, body, bodyBytes, status, code, gapMs, fault } =
     recorded;
+  const { answer, connection, left } = recorded;
   return {
     id: String(number),
     requestId,
@@ -119,5 +146,8 @@ export function toRecordedRequest({ number, atMs, tookMs, ...recorded }: Recorde
     durationMs: tookMs,
     ...(gapMs !== undefined && { gapMs }),
     ...(fault !== undefined && { fault }),
+    answerHeaders: { ...answer },
+    connection,
+    ...(left && { left }),
   };
 }

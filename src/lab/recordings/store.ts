@@ -2,15 +2,12 @@ import { batchSize, inBatches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../errors.ts';
+import { toTime } from '../../instant.ts';
 import { randomDigits } from '../../keys/key.ts';
-import { type Page, type PageRequest, toPage } from '../../page.ts';
-import { dayInSeconds, maxKept } from '../bounds.ts';
-import type { Owner } from '../rehearsals/store.ts';
-import { type Attempt, type Linked, link } from './attempts.ts';
-import type { Recorded } from './recorded.ts';
+import { bind, end, endActive, type Owner, recordings, unbind } from '../bound.ts';
+import { dayInSeconds } from '../bounds.ts';
 import type { Batch } from './recorder.ts';
 import type { Recording } from './schema.ts';
-import type { Facts } from './taken.ts';
 
 const rowsPerStatement = 100;
 /** How long a recording is kept after it has expired. */
@@ -19,42 +16,24 @@ const keptMs = dayInSeconds * 1_000;
 /** Begins a recording of a key, and ends the one before. */
 export async function startRecording(
   sql: Sql,
-  { workspaceId, keyId }: Owner,
+  owner: Owner,
   name: string,
   nowMs: number,
   expiresAtMs: number,
 ): Promise<string> {
+  const { workspaceId, keyId } = owner;
   const id = `rec_${randomDigits(12)}`;
-  await sql`
-    update recordings set ended_at_ms = ${nowMs}
-    where workspace_id = ${workspaceId} and key_id = ${keyId} and ended_at_ms is null and expires_at_ms > ${nowMs}`;
+  await endActive(sql, recordings, owner, nowMs);
   await sql`
     insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, left_out)
     values (${workspaceId}, ${id}, ${keyId}, ${name}, ${nowMs}, ${expiresAtMs}, 0, 0)`;
-  const removed = await sql`
-    delete from recordings where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id} and id not in (
-      select id from recordings where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id}
-      order by created_at_ms desc, id desc limit ${maxKept - 1})
-    returning id`;
-  for (const [old] of removed) await deleteRequests(sql, workspaceId, String(old));
-  await sql`
-    update api_keys set recording_id = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
+  for (const old of await bind(sql, recordings, owner, id)) await deleteRequests(sql, workspaceId, old);
   return id;
 }
 
 /** Ends a recording of a key. Throws `not_found` if the key has no such recording. */
-export async function endRecording(
-  sql: Sql,
-  { workspaceId, keyId }: Owner,
-  id: string,
-  nowMs: number,
-): Promise<void> {
-  const rows = await sql`
-    update recordings set ended_at_ms = case
-      when ended_at_ms is null and expires_at_ms > ${nowMs} then ${nowMs} else ended_at_ms end
-    where workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id} returning id`;
-  if (rows.length === 0) noSuchRecording();
-  await unbind(sql, { workspaceId, keyId }, id);
+export async function endRecording(sql: Sql, owner: Owner, id: string, nowMs: number): Promise<void> {
+  if (!(await end(sql, recordings, owner, id, nowMs))) noSuchRecording();
 }
 
 /** Removes a recording of a key with all that was kept. Throws `not_found` if the key has no such recording. */
@@ -65,15 +44,11 @@ export async function deleteRecording(sql: Sql, { workspaceId, keyId }: Owner, i
     where workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id} returning id`;
   if (rows.length === 0) noSuchRecording();
   await deleteRequests(sql, workspaceId, id);
-  await unbind(sql, { workspaceId, keyId }, id);
+  await unbind(sql, recordings, { workspaceId, keyId }, id);
 }
 
 const deleteRequests = (sql: Sql, workspaceId: number, id: string) => sql`
   delete from recorded_requests where workspace_id = ${workspaceId} and recording_id = ${id}`;
-
-const unbind = (sql: Sql, { workspaceId, keyId }: Owner, id: string) => sql`
-  update api_keys set recording_id = null
-  where workspace_id = ${workspaceId} and id = ${keyId} and recording_id = ${id}`;
 
 /** The recordings of a key that are kept, the newest first. */
 export async function listRecordings(
@@ -97,27 +72,26 @@ export async function getRecording(sql: Sql, owner: Owner, id: string): Promise<
 
 /**
  * Writes requests of a recording, in a transaction that holds its row, so that all instances count as one: at most `max`, and none
- * that was answered after its end. Returns whether the recording takes nothing more.
+ * that began after its end. Returns until when requests may begin that the recording takes: it may still end sooner.
  */
 export function keepRequests(
   db: Database,
   { workspaceId, recordingId, requests, leftOut, isRetry }: Batch,
   max: number,
-): Promise<boolean> {
+): Promise<number> {
   return db.write(async (sql) => {
     const [row] = await sql`
       update recordings set kept = kept where workspace_id = ${workspaceId} and id = ${recordingId}
       returning kept, coalesce(ended_at_ms, expires_at_ms)`;
-    if (!row) return true;
+    if (!row) return Number.NEGATIVE_INFINITY;
     const [kept, endMs] = row.map(Number) as [number, number];
-    const inTime = requests.filter(({ answeredAtMs }) => answeredAtMs <= endMs);
-    const isOver = inTime.length < requests.length;
+    const inTime = requests.filter(({ beganAtMs }) => beganAtMs <= endMs);
     const [first] = inTime;
     if (isRetry && first) {
       const found = await sql`
         select 1 from recorded_requests where workspace_id = ${workspaceId} and recording_id = ${recordingId}
           and at_us = ${first.atUs} and took_us = ${first.tookUs} and facts = ${first.facts}`;
-      if (found.length > 0) return isOver;
+      if (found.length > 0) return endMs;
     }
     const taken = inTime.slice(0, Math.max(0, max - kept)).sort((a, b) => a.atUs - b.atUs);
     for (let i = 0; i < taken.length; i += rowsPerStatement) {
@@ -136,50 +110,8 @@ export function keepRequests(
     await sql`
       update recordings set kept = kept + ${taken.length}, left_out = left_out + ${more}
       where workspace_id = ${workspaceId} and id = ${recordingId}`;
-    return isOver;
+    return endMs;
   });
-}
-
-/** What is kept of a recording of a key, in the order of time. Throws `not_found` if the key has no such recording. */
-export async function readRecorded(sql: Sql, owner: Owner, recordingId: string): Promise<Recorded[]> {
-  const links = await readLinks(sql, owner, recordingId);
-  const rows = await sql`
-    select number, at_us, took_us, facts, body from recorded_requests
-    where workspace_id = ${owner.workspaceId} and recording_id = ${recordingId} order by at_us, number`;
-  return rows.filter((row) => isLinked(row, links)).map((row) => toRecorded(row, links));
-}
-
-/** A page of what is kept of a recording of a key, in the order in which it was kept. */
-export async function listRecorded(
-  sql: Sql,
-  owner: Owner,
-  recordingId: string,
-  { after, limit }: PageRequest,
-): Promise<Page<Recorded>> {
-  const links = await readLinks(sql, owner, recordingId);
-  const rows = await sql`
-    select number, at_us, took_us, facts, body from recorded_requests
-    where workspace_id = ${owner.workspaceId} and recording_id = ${recordingId} and number > ${after}
-    order by number limit ${limit + 1}`;
-  const linked = rows.filter((row) => isLinked(row, links));
-  return toPage(linked, limit, (row) => toRecorded(row, links));
-}
-
-async function readLinks(sql: Sql, owner: Owner, recordingId: string): Promise<Map<number, Linked>> {
-  await getRecording(sql, owner, recordingId);
-  const rows = await sql`
-    select number, at_us, took_us, fingerprint from recorded_requests
-    where workspace_id = ${owner.workspaceId} and recording_id = ${recordingId} order by at_us, number`;
-  return link(
-    rows.map(
-      ([number, atUs, tookUs, fingerprint]): Attempt => ({
-        number: Number(number),
-        atUs: Number(atUs),
-        tookUs: Number(tookUs),
-        fingerprint: String(fingerprint),
-      }),
-    ),
-  );
 }
 
 /** Removes recordings that began a day ago, with what was kept. */
@@ -203,31 +135,15 @@ function noSuchRecording(): never {
   throw new ApiError('not_found', 'This key has no recording with this recordingId.');
 }
 
-/** Each statement has its own snapshot: what came after the first is left to the next reader. */
-const isLinked = ([number]: Row, links: Map<number, Linked>) => links.has(Number(number));
-
-function toRecorded([number, atUs, tookUs, facts, body]: Row, links: Map<number, Linked>): Recorded {
-  return {
-    ...(JSON.parse(String(facts)) as Facts),
-    ...(links.get(Number(number)) as Linked),
-    number: Number(number),
-    atMs: Number(atUs) / 1_000,
-    tookMs: Number(tookUs) / 1_000,
-    ...(body !== null && body !== undefined && { body: String(body) }),
-  };
-}
-
 function toRecording(row: Row): Recording {
   const [id, name, createdAtMs, expiresAtMs, endedAtMs, kept, leftOut] = row;
   return {
     id: String(id),
     ...(name !== '' && { name: String(name) }),
-    createdAt: timeOf(createdAtMs),
-    expiresAt: timeOf(expiresAtMs),
-    ...(endedAtMs !== null && { endedAt: timeOf(endedAtMs) }),
+    createdAt: toTime(createdAtMs),
+    expiresAt: toTime(expiresAtMs),
+    ...(endedAtMs !== null && { endedAt: toTime(endedAtMs) }),
     requests: Number(kept),
     leftOut: Number(leftOut),
   };
 }
-
-const timeOf = (ms: unknown) => new Date(Number(ms)).toISOString();

@@ -5,23 +5,10 @@ import type { Answered } from '../../answered.ts';
 import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/named-response.ts';
 import { withoutSecrets } from '../../redact.ts';
-import { maxRecordedBody } from '../bounds.ts';
+import { maxRecordedBody, maxRecordedHead } from '../bounds.ts';
 import { fingerprintOf } from './attempts.ts';
-import { notKept, type Recorded } from './recorded.ts';
-
-/** What is kept of a request besides its times, its body and its fingerprint. */
-export type Facts = Omit<Recorded, 'number' | 'atMs' | 'tookMs' | 'body' | 'fingerprint' | 'gapMs'>;
-
-/** A request as it is kept. */
-export interface Taken {
-  atUs: number;
-  tookUs: number;
-  /** When it was answered, by the clock of the instance. */
-  answeredAtMs: number;
-  fingerprint: string;
-  facts: string;
-  body: string | null;
-}
+import { largeNumbersIn } from './large-numbers.ts';
+import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
 
 /** Header fields of requests whose values are kept: none says who someone is, or opens something. */
 const harmless = new Set(
@@ -36,31 +23,39 @@ const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCa
 
 /** How a request is told apart from others, and which of what is known about it is kept. */
 interface Place {
-  /** Microseconds since 1970, at the end of the answer. */
-  endUs: number;
-  answeredAtMs: number;
+  /** Microseconds since 1970. */
+  nowUs: number;
+  /** When it began, by the clock of the instance. */
+  beganAtMs: number;
+  /** When its client left, in microseconds since 1970, if it did before the end of the answer. */
+  leftAtUs: number | undefined;
   connection: string;
   /** Whether proxies are configured. */
   isBehindProxy: boolean;
 }
 
 /** What is kept of an answered request, without secrets; undefined if nothing of it could be read. */
-export function take(facts: Answered, place: Place): Taken | undefined {
+export function take(facts: Answered, place: Place): RecordedRow | undefined {
   const { exchange, status, operation, code, faults, requestId, durationMs = 0 } = facts;
   const raw = exchange?.request.raw ?? facts.unread;
   if (!raw) return undefined;
   const { method = '', url = '' } = raw;
   const bytes = exchange ? bodyOf(exchange.request.body, hasContent(exchange.request)) : undefined;
   const head = hash('sha256', `${method} ${url} ${raw.headers['content-length'] ?? ''}`, 'base64url');
-  const tookUs = Math.round(durationMs * 1_000);
-  const kept: Facts = {
+  const body = bytes?.length ? textOf(bytes) : null;
+  const largeNumbers = body === null ? [] : largeNumbersIn(body);
+  const atUs = place.nowUs - Math.round(durationMs * 1_000);
+  const endUs = place.leftAtUs ?? place.nowUs;
+  const kept: RecordedFacts = {
     requestId: withoutSecrets(requestId),
     method,
-    target: withoutSecrets(url),
+    target: withoutSecrets(url).slice(0, maxRecordedHead),
     ...(operation && { operation: operation.id }),
     headers: requestFields(raw),
     ...(bytes && { bodyBytes: bytes.length }),
+    ...(largeNumbers.length > 0 && { largeNumbers }),
     ...(status > 0 && { status }),
+    ...(place.leftAtUs !== undefined && { left: true }),
     ...(code !== undefined && { code }),
     ...(faults?.length && { fault: faults.join(' ') }),
     answer: exchange ? answerFields(exchange.reply.raw) : {},
@@ -68,12 +63,13 @@ export function take(facts: Answered, place: Place): Taken | undefined {
     isProxied: place.isBehindProxy || isPassedOn(raw),
   };
   return {
-    atUs: place.endUs - tookUs,
-    tookUs,
-    answeredAtMs: place.answeredAtMs,
+    atUs,
+    // One that came before the client left may be handled after it.
+    tookUs: Math.max(0, endUs - atUs),
+    beganAtMs: place.beganAtMs,
     fingerprint: fingerprintOf(head, bytes && hash('sha256', bytes, 'base64url')),
     facts: JSON.stringify(kept),
-    body: bytes?.length ? textOf(bytes) : null,
+    body,
   };
 }
 
@@ -94,30 +90,38 @@ function textOf(bytes: Buffer): string {
   });
 }
 
-/** The names of all fields, with the values of those that are harmless. */
+/** The names of fields, with the values of those that are harmless. */
 function requestFields({ rawHeaders }: IncomingMessage): Record<string, string> {
-  const fields: Record<string, string> = Object.create(null);
+  const fields = new Fields();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = harmless.has(name) ? withoutSecrets(rawHeaders[i + 1] as string) : notKept;
-    addTo(fields, withoutSecrets(name), value);
+    fields.add(withoutSecrets(name), value);
   }
-  return fields;
+  return fields.kept;
 }
 
 function answerFields(response: ServerResponse): Record<string, string> {
   const { head } = response as Partial<NamedResponse>;
   const given = typeof head === 'object' ? head : response.getHeaders();
   const list = Array.isArray(given) ? given : Object.entries(given).flat();
-  const fields: Record<string, string> = Object.create(null);
+  const fields = new Fields();
   for (let i = 0; i < list.length; i += 2) {
     const name = String(list[i]).toLowerCase();
-    if (!constant.has(name)) addTo(fields, name, withoutSecrets(String(list[i + 1])));
+    if (!constant.has(name)) fields.add(name, withoutSecrets(String(list[i + 1])));
   }
-  return fields;
+  return fields.kept;
 }
 
-function addTo(fields: Record<string, string>, name: string, value: string): void {
-  const before = fields[name];
-  fields[name] = before === undefined || value === notKept ? value : `${before}, ${value}`;
+/** Header fields, of which those are kept that there is room for. */
+class Fields {
+  readonly kept: Record<string, string> = Object.create(null);
+  #room = maxRecordedHead;
+
+  add(name: string, value: string): void {
+    this.#room -= name.length + value.length;
+    if (this.#room < 0) return;
+    const before = this.kept[name];
+    this.kept[name] = before === undefined || value === notKept ? value : `${before}, ${value}`;
+  }
 }

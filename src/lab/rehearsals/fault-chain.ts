@@ -4,12 +4,12 @@ import type { Fields } from '../../field-names.ts';
 import type { Answer } from '../../http/answer.ts';
 import type { Rehearsed } from '../../http/rehearsed.ts';
 import type { Decision } from '../../limits/decision.ts';
-import type { Operation } from '../../operation.ts';
+import type { Handled, Operation } from '../../operation.ts';
 import type { Effect, Fault, Performance, Tools } from './fault.ts';
 import type { Verdict } from './progress.ts';
 import type { Script, ScriptedFault } from './script.ts';
 
-type AnyInput = Parameters<Operation['handle']>[1];
+type AnyInput = Parameters<Handled['handle']>[1];
 
 /** A request that meets a script. */
 export interface Meeting {
@@ -115,7 +115,7 @@ export class FaultChain implements Rehearsed {
     for (const effect of this.#effects) await effect.prepare?.(input);
   }
 
-  handle(handle: Operation['handle']): Operation['handle'] {
+  handle(handle: Handled['handle']): Handled['handle'] {
     return this.#effects.reduce((inner, effect) => effect.handle?.(inner) ?? inner, handle);
   }
 

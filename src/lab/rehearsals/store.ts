@@ -2,20 +2,16 @@ import { batchSize, inBatches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
 import { fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../errors.ts';
+import { toTime } from '../../instant.ts';
 import { randomDigits } from '../../keys/key.ts';
 import type { Operation } from '../../operation.ts';
-import { dayInSeconds, maxKept } from '../bounds.ts';
+import { bind, end, endActive, type Owner, rehearsals } from '../bound.ts';
+import { dayInSeconds } from '../bounds.ts';
 import { faultNamed } from './faults.ts';
 import { type Part, totalOf } from './progress.ts';
 import { toPart } from './progress-store.ts';
 import type { PlannedFault, Rehearsal } from './schema.ts';
 import { type Script, toScript } from './script.ts';
-
-/** Whose rehearsal it is. */
-export interface Owner {
-  workspaceId: number;
-  keyId: string;
-}
 
 /** Who reads it, and when: what is over is not performed any more. */
 type Reader = Owner & { nowMs: number };
@@ -23,48 +19,25 @@ type Reader = Owner & { nowMs: number };
 /** Begins a rehearsal of a key, and ends the one before. */
 export async function startRehearsal(
   sql: Sql,
-  { workspaceId, keyId }: Owner,
+  owner: Owner,
   faults: readonly PlannedFault[],
   nowMs: number,
   expiresAtMs: number,
 ): Promise<string> {
   const id = `rhs_${randomDigits(12)}`;
-  await endOthers(sql, { workspaceId, keyId }, nowMs);
+  await endActive(sql, rehearsals, owner, nowMs);
   await sql`
     insert into rehearsals (workspace_id, id, key_id, faults, created_at_ms, expires_at_ms)
-    values (${workspaceId}, ${id}, ${keyId}, ${JSON.stringify(faults)}, ${nowMs}, ${expiresAtMs})`;
-  const removed = await sql`
-    delete from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id} and id not in (
-      select id from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id}
-      order by created_at_ms desc, id desc limit ${maxKept - 1})
-    returning id`;
-  for (const [old] of removed)
+    values (${owner.workspaceId}, ${id}, ${owner.keyId}, ${JSON.stringify(faults)}, ${nowMs}, ${expiresAtMs})`;
+  for (const old of await bind(sql, rehearsals, owner, id))
     await sql`
-      delete from rehearsal_progress where workspace_id = ${workspaceId} and rehearsal_id = ${String(old)}`;
-  await sql`
-    update api_keys set rehearsal_id = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
+      delete from rehearsal_progress where workspace_id = ${owner.workspaceId} and rehearsal_id = ${old}`;
   return id;
 }
 
-const endOthers = (sql: Sql, { workspaceId, keyId }: Owner, nowMs: number) => sql`
-  update rehearsals set ended_at_ms = ${nowMs}
-  where workspace_id = ${workspaceId} and key_id = ${keyId} and ended_at_ms is null and expires_at_ms > ${nowMs}`;
-
 /** Ends a rehearsal of a key. Throws `not_found` if the key has no such rehearsal. */
-export async function endRehearsal(
-  sql: Sql,
-  { workspaceId, keyId }: Owner,
-  id: string,
-  nowMs: number,
-): Promise<void> {
-  const rows = await sql`
-    update rehearsals set ended_at_ms = case
-      when ended_at_ms is null and expires_at_ms > ${nowMs} then ${nowMs} else ended_at_ms end
-    where workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id} returning id`;
-  if (rows.length === 0) noSuchRehearsal();
-  await sql`
-    update api_keys set rehearsal_id = null
-    where workspace_id = ${workspaceId} and id = ${keyId} and rehearsal_id = ${id}`;
+export async function endRehearsal(sql: Sql, owner: Owner, id: string, nowMs: number): Promise<void> {
+  if (!(await end(sql, rehearsals, owner, id, nowMs))) noSuchRehearsal();
 }
 
 /** The rehearsals of a key that are kept, the newest first. */
@@ -147,9 +120,9 @@ function toRehearsal(
   const planned: PlannedFault[] = JSON.parse(String(faults));
   return {
     id: String(id),
-    createdAt: timeOf(createdAtMs),
-    expiresAt: timeOf(expiresAtMs),
-    ...(endedAtMs !== null && { endedAt: timeOf(endedAtMs) }),
+    createdAt: toTime(createdAtMs),
+    expiresAt: toTime(expiresAtMs),
+    ...(endedAtMs !== null && { endedAt: toTime(endedAtMs) }),
     faults: planned.map((plan, index) => {
       const { performed, repeated } = totalOf(parts, index);
       return {
@@ -171,5 +144,3 @@ const placesOf = ({ fault: name, operation }: PlannedFault, operations: readonly
     ? 1
     : operations.filter((one) => fault?.fits(one)).length;
 };
-
-const timeOf = (ms: unknown) => new Date(Number(ms)).toISOString();

@@ -1,22 +1,23 @@
 import type { Sql } from '../../db/sql.ts';
 import { operation, resource, text } from '../../operation.ts';
+import type { Owner } from '../bound.ts';
+import { readRecorded } from '../recordings/reading.ts';
 import { recordingId } from '../recordings/schema.ts';
-import { readRecorded } from '../recordings/store.ts';
+import { type LabServices, whenRecorded } from '../services.ts';
 import { checks, checksVersion } from './checks/all.ts';
 import { asJunit } from './junit.ts';
 import { asMarkdown } from './markdown.ts';
 import { type Report as ReportCard, reportOn } from './report.ts';
 import { CheckList, Report } from './schema.ts';
 
-type Asked = Parameters<typeof readRecorded>[1] & {
-  params: { recordingId: string };
-  instance: { recorded(): Promise<void> };
-};
+type Asked = Owner & { params: { recordingId: string } };
 
-async function report(sql: Sql, input: Asked): Promise<ReportCard> {
-  await input.instance.recorded();
+/** The report card of a recording, which comes in several forms. */
+function report(sql: Sql, input: Asked, { readings }: LabServices): Promise<ReportCard> {
   const { recordingId } = input.params;
-  return reportOn(recordingId, await readRecorded(sql, input, recordingId));
+  return readings.share(input, `report ${recordingId}`, async () =>
+    reportOn(recordingId, await readRecorded(sql, input, recordingId)),
+  );
 }
 
 const shared = { method: 'GET', tag: 'Recordings' } as const;
@@ -53,6 +54,7 @@ export const reportOperations = [
       'Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up.',
     params: { recordingId },
     success: resource(Report, 'The report card.'),
+    prepare: whenRecorded,
     handle: report,
   }),
 
@@ -65,7 +67,8 @@ export const reportOperations = [
       'Returns the report card as a text for people: the failures first, then a table of all checks.',
     params: { recordingId },
     success: text('text/markdown; charset=utf-8', 'The report card as Markdown.', asMarkdown(sample)),
-    handle: async (sql, input) => asMarkdown(await report(sql, input)),
+    prepare: whenRecorded,
+    handle: async (sql, input, lab: LabServices) => asMarkdown(await report(sql, input, lab)),
   }),
 
   operation({
@@ -77,6 +80,7 @@ export const reportOperations = [
       'Returns the report card as JUnit XML, which CI systems read. It has a failure exactly if the verdict is `failed`: recommended checks that failed are skipped with their reason, as is what was not observed.',
     params: { recordingId },
     success: text('application/xml; charset=utf-8', 'The report card as JUnit XML.', asJunit(sample)),
-    handle: async (sql, input) => asJunit(await report(sql, input)),
+    prepare: whenRecorded,
+    handle: async (sql, input, lab: LabServices) => asJunit(await report(sql, input, lab)),
   }),
 ];

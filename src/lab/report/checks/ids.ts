@@ -23,19 +23,16 @@ function wholeOf(text: string): bigint | undefined {
   return /[.e]/i.test(text) && Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
 }
 
-/** A body that is cut off may end within a string. */
-const strings = /"(?:[^"\\]|\\.?)*(?:"|$)/gs;
-const numbers = /\d[\d.]*(?:e\+?\d+)?/gi;
-/** Most bodies hold no number that is long enough, and need not be looked through. */
-const mayHoldOne = /\d{15}/;
-
 /** The numbers that a request holds where ids may stand: segments of the path, values of the query, numbers in the body. */
-function numbersOf({ target, body = '' }: Recorded): string[] {
+function numbersOf({ target, largeNumbers = [] }: Recorded): string[] {
   const [path = '', query = ''] = target.split('?');
   const values = [...new URLSearchParams(query).values()].flatMap((value) => value.split(','));
-  const inBody = mayHoldOne.test(body) ? (body.replace(strings, '').match(numbers) ?? []) : [];
   // In a query, + stands for a space.
-  return [...path.split('/').map(decoded), ...values.map((value) => value.replace(' ', '+')), ...inBody];
+  return [
+    ...path.split('/').map(decoded),
+    ...values.map((value) => value.replace(' ', '+')),
+    ...largeNumbers,
+  ];
 }
 
 function decoded(segment: string): string {
