@@ -43,6 +43,14 @@ export const Name = (maxLength: number, description: string, example: string) =>
 export const Text = (maxLength: number, description: string, example: string) =>
   Type.String({ maxLength, pattern: anyText, description, examples: [example] });
 
+/** Text of an answer, whatever it holds. */
+export const Shown = (description: string, example: string) =>
+  Type.String({ description, examples: [example] });
+
+/** A number of an answer, whatever its size. */
+export const Measured = (description: string, example: number) =>
+  Type.Number({ description, examples: [example] });
+
 /** A count of units from `minimum` to 2^31 − 1. */
 export const Units = (minimum: number, description: string, example: number) =>
   Type.Integer({ format: 'int32', minimum, maximum: maxInt32, description, examples: [example] });

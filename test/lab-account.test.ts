@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { labDescription } from './support/description.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { startInstances } from './support/sharing.ts';
 import { openStream } from './support/streams.ts';
@@ -107,3 +108,16 @@ test(
     assert.deepEqual([minute.remaining, strikes], [0, 0], 'as it was decided on last by this instance');
   },
 );
+
+test('the examples of the lab can be: a begun recording has no end, and each id is of its kind', () => {
+  const exampleOf = (path: string, method: string, status: number) =>
+    labDescription.paths[path][method].responses[status].content['application/json'].example;
+  const begun = exampleOf('/recordings', 'post', 201);
+  assert.deepEqual([begun.requests, 'endedAt' in begun], [0, false]);
+  assert.ok('endedAt' in exampleOf('/recordings/{recordingId}/end', 'post', 200));
+  const account = exampleOf('/account', 'get', 200);
+  assert.match(account.rehearsal.id, /^rhs_/);
+  assert.match(account.recording.id, /^rec_/);
+  assert.deepEqual([account.minute.limit, account.day.limit], [60, 1_000]);
+  assert.ok(account.minute.reset < account.day.reset);
+});

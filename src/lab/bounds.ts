@@ -15,7 +15,7 @@ export const maxRecordedBody = 8_192;
 /** Of its target, and of its header fields and those of its answer, so many characters each. */
 export const maxRecordedHead = 4_096;
 /** Requests, and characters of what is kept of them, in one HTTP Archive. */
-export const archiveBounds = { requests: 1_000, characters: 4 * 1024 * 1024 };
+export const archiveBounds = { requests: 1_000, characters: 2 * 1024 * 1024 };
 /** Reports and archives that an instance makes at once. */
 export const maxReadings = 2;
 /** No fault makes an answer later than this. */

@@ -1,18 +1,17 @@
 import Type, { type Static } from 'typebox';
-import { planNames } from '../../limits/plans.ts';
-import { DateTime } from '../../schema.ts';
+import { planNames, plans } from '../../limits/plans.ts';
+import { DateTime, Shown, Units } from '../../schema.ts';
 
-const count = (description: string, example: number) =>
-  Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
+const seconds = (text: string) => Date.parse(text) / 1_000;
 
 const Window = Type.Object(
   {
-    limit: count('Requests that are admitted in it.', 60),
-    remaining: count('Requests that are left in it.', 58),
+    limit: Units(0, 'Requests that are admitted in it.', 60),
+    remaining: Units(0, 'Requests that are left in it.', 58),
     reset: Type.Integer({
       format: 'int64',
       description: 'When it ends, in seconds since 1970, as `X-RateLimit-Reset`.',
-      examples: [1_795_253_460],
+      examples: [seconds('2026-11-21T09:31:00Z')],
     }),
   },
   { title: 'AccountWindow', description: 'A minute or a day in which requests are counted.' },
@@ -22,7 +21,7 @@ const Ban = Type.Object(
   {
     since: Type.Optional(DateTime('When it began. Absent without a ban.', '2026-11-21T09:30:00.000Z')),
     until: Type.Optional(DateTime('When it is over. Absent without a ban.', '2026-11-21T09:31:00.000Z')),
-    nextSeconds: count('How long the next would be if it began now, in seconds.', 60),
+    nextSeconds: Units(0, 'How long the next would be if it began now, in seconds.', 60),
   },
   {
     title: 'AccountBan',
@@ -32,7 +31,7 @@ const Ban = Type.Object(
 
 const Active = Type.Object(
   {
-    id: Type.String({ description: 'Its id.', examples: ['rec_602845719936'] }),
+    id: Shown('Its id.', 'rec_602845719936'),
     expiresAt: DateTime('When it ends by itself.', '2026-11-21T10:30:00.000Z'),
   },
   { title: 'ActiveOfAccount', description: 'What of the lab is active.' },
@@ -45,13 +44,27 @@ export const Account = Type.Object(
     workspace: Type.String({ description: 'The name of its workspace.', examples: ['demo'] }),
     minute: Window,
     day: Window,
-    strikes: count('Requests of this minute that were refused with 429.', 0),
-    strikesAllowed: count('One more in a minute begins a ban.', 60),
+    strikes: Units(0, 'Requests of this minute that were refused with 429.', 0),
+    strikesAllowed: Units(0, 'One more in a minute begins a ban.', 60),
     ban: Ban,
-    openStreams: count('Streams of events that it has open, on all instances.', 0),
+    openStreams: Units(0, 'Streams of events that it has open, on all instances.', 0),
     rehearsal: Type.Optional(Active),
     recording: Type.Optional(Active),
   },
-  { title: 'Account', description: 'How a key stands.' },
+  {
+    title: 'Account',
+    description: 'How a key stands.',
+    // One that can be: parts with the same schema have different values.
+    examples: [
+      {
+        ...{ keyId: 'key_318204975513', plan: 'free', workspace: 'demo' },
+        minute: { limit: plans.free.perMinute, remaining: 58, reset: seconds('2026-11-21T09:31:00Z') },
+        day: { limit: plans.free.perDay, remaining: 742, reset: seconds('2026-11-22T00:00:00Z') },
+        ...{ strikes: 0, strikesAllowed: 60, ban: { nextSeconds: 60 }, openStreams: 0 },
+        rehearsal: { id: 'rhs_318204975513', expiresAt: '2026-11-21T09:40:00.000Z' },
+        recording: { id: 'rec_602845719936', expiresAt: '2026-11-21T10:30:00.000Z' },
+      },
+    ],
+  },
 );
 export type Account = Static<typeof Account>;

@@ -1,60 +1,58 @@
 import Type, { type Static } from 'typebox';
 import { reasonPhrase } from '../../http/reason-phrase.ts';
-import { DateTime } from '../../schema.ts';
+import { DateTime, Measured, Shown } from '../../schema.ts';
 import { version } from '../../version.ts';
 import type { Alone } from './reading.ts';
 
 const unknown = -1;
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
 const names = (description: string) =>
   Type.Array(
-    Type.Object({ name: text('Its name.', 'accept'), value: text('Its value.', 'application/json') }),
+    Type.Object({ name: Shown('Its name.', 'accept'), value: Shown('Its value.', 'application/json') }),
     { description },
   );
 
 const Message = {
-  httpVersion: text('The version of HTTP, or `unknown`.', 'HTTP/1.1'),
+  httpVersion: Shown('The version of HTTP, or `unknown`.', 'HTTP/1.1'),
   cookies: names('Always empty: cookies are not kept.'),
   headers: names('Header fields.'),
-  headersSize: number('Not known: −1.', unknown),
-  bodySize: number('The size of the body in bytes; −1 if it is not known.', 24),
+  headersSize: Measured('Not known: −1.', unknown),
+  bodySize: Measured('The size of the body in bytes; −1 if it is not known.', 24),
 };
 
 const Entry = Type.Object(
   {
     startedDateTime: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
-    time: number('Milliseconds that it took.', 3.2),
+    time: Measured('Milliseconds that it took.', 3.2),
     request: Type.Object({
-      method: text('The method.', 'POST'),
-      url: text('The URL.', 'http://localhost:8080/v1/store/orders'),
+      method: Shown('The method.', 'POST'),
+      url: Shown('The URL.', 'http://localhost:8080/v1/store/orders'),
       ...Message,
       queryString: names('The parameters of the query.'),
       postData: Type.Optional(
         Type.Object({
-          mimeType: text('The media type of the body.', 'application/json'),
-          text: text('The beginning of the body.', '{"petId":1}'),
+          mimeType: Shown('The media type of the body.', 'application/json'),
+          text: Shown('The beginning of the body.', '{"petId":1}'),
         }),
       ),
     }),
     response: Type.Object({
-      status: number('The status code; 0 if the connection was cut off.', 201),
-      statusText: text('What the status is called.', 'Created'),
+      status: Measured('The status code; 0 if the connection was cut off.', 201),
+      statusText: Shown('What the status is called.', 'Created'),
       ...Message,
       content: Type.Object({
-        size: number('The size of the body in bytes; −1 if it is not known.', 120),
-        mimeType: text('The media type of the body.', 'application/json'),
+        size: Measured('The size of the body in bytes; −1 if it is not known.', 120),
+        mimeType: Shown('The media type of the body.', 'application/json'),
       }),
-      redirectURL: text('Always empty.', ''),
+      redirectURL: Shown('Always empty.', ''),
     }),
     cache: Type.Object({}, { description: 'Always empty.' }),
     timings: Type.Object({
-      send: number('Always 0: it is not told apart from `wait`.', 0),
-      wait: number('Milliseconds that it took.', 3.2),
-      receive: number('Always 0: it is not told apart from `wait`.', 0),
+      send: Measured('Always 0: it is not told apart from `wait`.', 0),
+      wait: Measured('Milliseconds that it took.', 3.2),
+      receive: Measured('Always 0: it is not told apart from `wait`.', 0),
     }),
-    connection: text('Which connection carried it.', 'pX31aZ09-7'),
-    comment: text(
+    connection: Shown('Which connection carried it.', 'pX31aZ09-7'),
+    comment: Shown(
       'Its number, the faults that touched it, and `left` if the client left before its answer was complete.',
       '7 rate-limited',
     ),
@@ -66,14 +64,14 @@ const Entry = Type.Object(
 export const Har = Type.Object(
   {
     log: Type.Object({
-      version: text('The version of the format.', '1.2'),
+      version: Shown('The version of the format.', '1.2'),
       creator: Type.Object({
-        name: text('What made it.', 'petstore'),
-        version: text('Its version.', version),
+        name: Shown('What made it.', 'petstore'),
+        version: Shown('Its version.', version),
       }),
       entries: Type.Array(Entry, { description: 'Requests in the order of time.' }),
       comment: Type.Optional(
-        text(
+        Shown(
           'Where the rest of the recording is. Absent if there is none.',
           'More: http://localhost:8080/lab/recordings/rec_602845719936/har?after=1000',
         ),

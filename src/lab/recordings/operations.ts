@@ -5,6 +5,7 @@ import { Har, toHar } from './har.ts';
 import { listRecorded, readArchive } from './reading.ts';
 import {
   after,
+  BegunRecording,
   defaultExpirySeconds,
   NewRecording,
   RecordedRequests,
@@ -38,7 +39,7 @@ export const recordingOperations = [
       'Begins to keep what is sent with the key that asks, and with no other, and what comes of it. The recording before ends, and can still be read. Once this is answered, every instance keeps. Credentials are never kept, nor the values of header fields that are not known to be harmless.',
     bindsKey: true,
     body: NewRecording,
-    success: created(Recording, 'The recording.', ({ id }) => `/recordings/${id}`),
+    success: created(BegunRecording, 'The recording.', ({ id }) => `/recordings/${id}`),
     handle: async (sql, input) => {
       const { name = '', expiresInSeconds = defaultExpirySeconds } = input.body;
       const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;

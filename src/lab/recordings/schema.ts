@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { DateTime, Text } from '../../schema.ts';
+import { exampleOf, type Json } from '../../openapi/schemas.ts';
+import { DateTime, Shown, Text, Units } from '../../schema.ts';
 import { dayInSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../bounds.ts';
 import type { Recorded } from './recorded.ts';
 
@@ -37,9 +38,6 @@ export const NewRecording = Type.Object(
   { title: 'NewRecording', description: 'A recording to begin.' },
 );
 
-const count = (description: string, example: number) =>
-  Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
-
 export const Recording = Type.Object(
   {
     id: recordingId,
@@ -49,8 +47,9 @@ export const Recording = Type.Object(
     endedAt: Type.Optional(
       DateTime('When it was ended, by a request or by the next recording.', '2026-11-21T09:35:00.000Z'),
     ),
-    requests: count('How many requests were kept.', 42),
-    leftOut: count(
+    requests: Units(0, 'How many requests were kept.', 42),
+    leftOut: Units(
+      0,
       `How many requests there was no room for: it keeps ${maxRecorded} at most, and fewer if they come faster than they can be written.`,
       0,
     ),
@@ -59,32 +58,36 @@ export const Recording = Type.Object(
 );
 export type Recording = Static<typeof Recording>;
 
+const { endedAt: _, ...untilNow } = exampleOf(Recording) as Record<string, Json>;
+
+/** A recording that has just begun. */
+export const BegunRecording = { ...Recording, examples: [{ ...untilNow, requests: 0 }] };
+
 export const Recordings = Type.Array(Recording, {
   title: 'RecordingList',
   description: 'Recordings, the newest first.',
 });
 
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const milliseconds = (description: string, example: number) =>
   Type.Number({ format: 'double', minimum: 0, description, examples: [example] });
 
 const RecordedRequest = Type.Object(
   {
-    id: text('Its number in the recording.', '7'),
-    requestId: text('`X-Request-Id` of the answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
+    id: Shown('Its number in the recording.', '7'),
+    requestId: Shown('`X-Request-Id` of the answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
     at: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
-    method: text('The method.', 'POST'),
-    target: text(
+    method: Shown('The method.', 'POST'),
+    target: Shown(
       `Path and query as they were sent; the first ${maxRecordedHead} characters.`,
       '/v1/store/orders',
     ),
-    operation: Type.Optional(text('The operationId, if there is such an operation.', 'placeOrder')),
+    operation: Type.Optional(Shown('The operationId, if there is such an operation.', 'placeOrder')),
     headers: Type.Record(Type.String(), Type.String(), {
       description: `Header fields, with names in lower case, as far as ${maxRecordedHead} characters go. Values that are not known to be harmless are \`(not kept)\`.`,
       examples: [{ 'user-agent': 'my-client/1.0', authorization: '(not kept)' }],
     }),
-    body: Type.Optional(text(`The first ${maxRecordedBody} bytes of the body.`, '{"petId":1,"quantity":1}')),
-    bodyBytes: Type.Optional(count('How large the body was. Absent if it was not read.', 24)),
+    body: Type.Optional(Shown(`The first ${maxRecordedBody} bytes of the body.`, '{"petId":1,"quantity":1}')),
+    bodyBytes: Type.Optional(Units(0, 'How large the body was. Absent if it was not read.', 24)),
     status: Type.Optional(
       Type.Integer({
         format: 'int32',
@@ -93,7 +96,7 @@ const RecordedRequest = Type.Object(
         examples: [429],
       }),
     ),
-    code: Type.Optional(text('The code of an error.', 'rate_limited')),
+    code: Type.Optional(Shown('The code of an error.', 'rate_limited')),
     durationMs: milliseconds('Milliseconds to the end of the answer, or until the client left.', 3.2),
     gapMs: Type.Optional(
       milliseconds(
@@ -101,13 +104,13 @@ const RecordedRequest = Type.Object(
         2004.7,
       ),
     ),
-    fault: Type.Optional(text('The faults of a rehearsal that touched it.', 'rate-limited')),
+    fault: Type.Optional(Shown('The faults of a rehearsal that touched it.', 'rate-limited')),
     answerHeaders: Type.Record(Type.String(), Type.String(), {
       description:
         'Header fields of the answer, with names in lower case, without those that every answer has alike.',
       examples: [{ 'retry-after': '2', 'x-ratelimit-remaining': '0' }],
     }),
-    connection: text('Which of its connections carried it.', 'pX31aZ09-7'),
+    connection: Shown('Which of its connections carried it.', 'pX31aZ09-7'),
     left: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',

@@ -1,12 +1,11 @@
 import Type from 'typebox';
+import { Shown } from '../../schema.ts';
 import { recordingId } from '../recordings/schema.ts';
 import { levels, results } from './checks/check.ts';
 import { maxEvidence, verdicts } from './report.ts';
 
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-
 const facts = {
-  name: text('Its name, which stays.', 'retry-after.obeyed'),
+  name: Shown('Its name, which stays.', 'retry-after.obeyed'),
   level: Type.Enum([...levels], {
     type: 'string',
     description: 'Whether the interface requires it of clients, or it is good practice.',
@@ -15,8 +14,8 @@ const facts = {
 };
 
 const help = {
-  advice: text('What to do about a failure.', 'Read `Retry-After`, and send nothing before.'),
-  guide: text('The guide of the reference that says more.', 'Rate limits'),
+  advice: Shown('What to do about a failure.', 'Read `Retry-After`, and send nothing before.'),
+  guide: Shown('The guide of the reference that says more.', 'Rate limits'),
 };
 
 const version = Type.Integer({
@@ -39,7 +38,7 @@ const CheckResult = Type.Object(
       maxItems: maxEvidence,
       description: `The requests that show it, ${maxEvidence} at most.`,
     }),
-    because: text('Why, in a sentence.', '2 requests came before the time that Retry-After had told.'),
+    because: Shown('Why, in a sentence.', '2 requests came before the time that Retry-After had told.'),
     ...help,
   },
   { title: 'CheckResult', description: 'What came of one check.' },
@@ -63,9 +62,9 @@ export const Report = Type.Object(
 const Check = Type.Object(
   {
     ...facts,
-    asks: text('What it asks of a client.', 'After 429 the client waits as long as `Retry-After` says.'),
-    judged: text('What counts for and against a client.', 'Waiting counts from the end of the answer.'),
-    unseen: text('When it is not observed.', 'No answer asked for a wait.'),
+    asks: Shown('What it asks of a client.', 'After 429 the client waits as long as `Retry-After` says.'),
+    judged: Shown('What counts for and against a client.', 'Waiting counts from the end of the answer.'),
+    unseen: Shown('When it is not observed.', 'No answer asked for a wait.'),
     faults: Type.Array(Type.String({ description: 'The name of a fault.', examples: ['rate-limited'] }), {
       description: 'The faults that bring it about.',
     }),
