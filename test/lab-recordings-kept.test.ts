@@ -5,6 +5,7 @@ import type { Cause } from '../src/db/database.ts';
 import { identifier } from '../src/db/sql.ts';
 import { tables } from '../src/db/tables.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
+import { maxRecordedHead } from '../src/lab/bounds.ts';
 import { forgetOldRecordings } from '../src/lab/recordings/store.ts';
 import { deleteWorkspace } from '../src/workspaces/store.ts';
 import { filledTables } from './support/content.ts';
@@ -218,4 +219,22 @@ test('a write whose answer is lost is not made twice', async (t) => {
   await until(() => petstore.log.some((line) => line.includes('recorded again')));
   assert.equal((await recordingAt(petstore, recording)).requests, 3);
   assert.equal((await recordedIn(petstore, recording)).length, 3);
+});
+
+test('a head is kept as far as there is room, and large numbers of a body however long it is', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const headers = Object.fromEntries(['a', 'b', 'c'].map((name) => [`x-${name}`, '1']));
+  await petstore.call('GET', `/pets?name=${'n'.repeat(6_000)}`, {
+    headers: { ...headers, 'user-agent': 'u'.repeat(5_000), 'if-none-match': '"a"' },
+  });
+  const large = Array.from({ length: 500 }, (_, i) => String(10n ** 16n + BigInt(i)));
+  await petstore.call('POST', '/pets', { body: `{"name": "${large[499]}", "ids": [${large.join()}]}` });
+  const [{ target, headers: kept }] = await recordedIn(petstore, recording);
+  assert.equal(target.length, maxRecordedHead);
+  assert.equal(kept['user-agent'], undefined);
+  assert.ok(JSON.stringify(kept).length < 2 * maxRecordedHead);
+  const rows = await petstore.db.read`select facts from recorded_requests order by number`;
+  const facts = JSON.parse(String(rows[1]?.[0]));
+  assert.deepEqual(facts.largeNumbers, large.slice(0, 20));
 });

@@ -235,3 +235,10 @@ test('a real limit and a real ban are the same after a rehearsed one', async (t)
   assert.deepEqual([answer.status, answer.headers['x-ratelimit-remaining']], [200, '4']);
   assert.match(await store.metrics(), /^petstore_bans_total\{plan="enterprise"\} 0$/m);
 });
+
+test('a rehearsal that is over by itself has no end before or after, whoever ends it', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, ['internal-error'], { expiresInSeconds: 60 });
+  store.nowMs += 60_001;
+  assert.equal((await endRehearsal(store, id)).endedAt, undefined);
+});

@@ -1,16 +1,16 @@
 import Type, { type Static } from 'typebox';
 import type { Operation } from '../../operation.ts';
+import { Shown } from '../../schema.ts';
 import { rateLimited } from './faults/refusals.ts';
 import { faults } from './faults.ts';
 
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const number = (description: string, example: number) =>
   Type.Integer({ format: 'int32', description, examples: [example] });
 
 const FaultParameter = Type.Object(
   {
-    name: text('Its name.', 'retryAfterSeconds'),
-    description: text('What it means.', 'What `Retry-After` says, in seconds.'),
+    name: Shown('Its name.', 'retryAfterSeconds'),
+    description: Shown('What it means.', 'What `Retry-After` says, in seconds.'),
     minimum: number('The least value.', 1),
     maximum: number('The greatest value.', 86_400),
     default: number('The value if it is absent.', 1),
@@ -20,8 +20,8 @@ const FaultParameter = Type.Object(
 
 const Fault = Type.Object(
   {
-    name: text('Its name.', rateLimited.name),
-    kind: text(
+    name: Shown('Its name.', rateLimited.name),
+    kind: Shown(
       'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds.',
       'step',
     ),
@@ -33,9 +33,9 @@ const Fault = Type.Object(
     operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
       description: 'The operations that it can touch.',
     }),
-    does: text('What the service does.', rateLimited.does),
-    goodClient: text('What a good client does.', rateLimited.goodClient),
-    bites: text('Where users were bitten by it.', rateLimited.bites),
+    does: Shown('What the service does.', rateLimited.does),
+    goodClient: Shown('What a good client does.', rateLimited.goodClient),
+    bites: Shown('Where users were bitten by it.', rateLimited.bites),
   },
   { title: 'Fault', description: 'A hard case that the service performs on demand.' },
 );
