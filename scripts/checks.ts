@@ -1,7 +1,15 @@
 /** Writes `docs/checks.md` from the checks themselves: `npm run -s checks`. */
+
+import { faultNames } from '../src/lab/rehearsals/faults.ts';
 import { checks, checksVersion } from '../src/lab/report/checks/all.ts';
 import type { Check } from '../src/lab/report/checks/check.ts';
 import { fileOf } from '../src/openapi/guides.ts';
+
+/** Faults that no check is about. */
+const unchecked = faultNames
+  .filter((name) => !checks.some(({ faults }) => faults.includes(name)))
+  .map((name) => `\`${name}\``)
+  .join(', ');
 
 /** The page about all checks. */
 export const checksPage = () =>
@@ -14,10 +22,13 @@ The version is raised when one is added or removed, or comes to mean something e
   fail, and no others. What may have been under way while a refusal was is no disobedience.
 - **What was not seen is \`not_observed\`**, and never counted as passed. A rehearsal of one of the faults named with it brings it about.
 - **A retry is the same request again**: equal in method, target and body, begun after the end of an attempt that failed. A client
-  that asks the same question again after a success does not retry. Two workers that send the very same request, one right after
-  the other has failed, cannot be told from one that retries.
+  that asks the same question again after a success does not retry. Against a client count only retries of the worker that had the
+  failure: on the same connection or, when that is not used again, on a new one while nothing else is under way.
+- **What a client makes of an answer is not seen here.** No check belongs to ${unchecked}, and none tells
+  whether a client took the half that \`truncated\` leaves for the whole. Only the client's own result can judge that.
 - **The verdict** is \`failed\` if a required check failed, \`incomplete\` if no required check was observed, and else \`passed\`: a recording
-  under one fault shows some cases and not others, so it need not show all. In JUnit only a required check that failed is a failure.
+  under one fault shows some cases and not others, so it need not show all. Whether each fault was
+  performed, the rehearsal tells. In JUnit only a required check that failed is a failure.
 - **Behind a proxy** connections and cuts are not those of the client, and are not judged.
 - Read the report when the client has ended: one that still waits looks like one that has given up.`,
     ['| Check | Level | What it asks |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),

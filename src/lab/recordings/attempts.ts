@@ -21,7 +21,8 @@ export const fingerprintOf = (head: string, body: string | undefined) => `${head
 
 /**
  * Links requests, given in the order of time, to the attempts before them. One whose body was not read counts as an attempt at what
- * came next with the same head, or else at what came before.
+ * came next with the same head, or else at what came before. What came of an attempt does not matter here; which of them are retries of
+ * failures, the checks of reports tell (`report/checks/retry-pairs.ts`).
  */
 export function link(attempts: readonly Attempt[]): Map<number, Linked> {
   const fingerprints = attempts.map(({ fingerprint }) => fingerprint);

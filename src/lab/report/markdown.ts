@@ -3,7 +3,8 @@ import type { CheckResult, Report } from './report.ts';
 const marks = { passed: '✅ passed', failed: '❌ failed', not_observed: '– not observed' };
 
 const verdicts = {
-  passed: 'No required check failed, and at least one was observed.',
+  passed:
+    'No required check failed, and at least one was observed. Whether each fault was met, the rehearsal itself tells.',
   failed: 'A required check failed.',
   incomplete: 'No required check was observed: nothing came that shows whether the client does them.',
 };

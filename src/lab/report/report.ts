@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Recorded } from '../recordings/recorded.ts';
 import { checks, checksVersion } from './checks/all.ts';
 import type { Check, Finding } from './checks/check.ts';
@@ -25,14 +26,21 @@ export interface Report {
   checks: CheckResult[];
 }
 
-/** Judges the requests of a recording, given in the order in which they came. */
-export function reportOn(recording: string, requests: readonly Recorded[]): Report {
-  const results = checks.map((check) => judge(check, requests));
+/** Judges the requests of a recording, given in the order in which they came. Others have their turn between the checks. */
+export async function reportOn(recording: string, requests: readonly Recorded[]): Promise<Report> {
+  const results: CheckResult[] = [];
+  for (const check of checks) {
+    results.push(await judge(check, requests));
+    await nextTurn();
+  }
   return { recording, version: checksVersion, verdict: verdictOf(results), checks: results };
 }
 
-function judge({ name, level, advice, guide, ...check }: Check, requests: readonly Recorded[]): CheckResult {
-  const { result, evidence, because } = check.judge(requests);
+async function judge(
+  { name, level, advice, guide, ...check }: Check,
+  requests: readonly Recorded[],
+): Promise<CheckResult> {
+  const { result, evidence, because } = await check.judge(requests);
   const shown = evidence.slice(0, maxEvidence).map(({ number }) => String(number));
   const more =
     evidence.length > maxEvidence ? ` The evidence names ${maxEvidence} of ${evidence.length} requests.` : '';

@@ -51,7 +51,7 @@ export const Report = Type.Object(
     verdict: Type.Enum([...verdicts], {
       type: 'string',
       description:
-        '`failed`: a required check failed. `incomplete`: no required check was observed. `passed`: at least one was, and none failed.',
+        '`failed`: a required check failed. `incomplete`: no required check was observed. `passed`: at least one was, and none failed. It speaks of checks alone: whether each fault of a rehearsal was performed, `GET /rehearsals/{rehearsalId}` tells.',
       examples: ['failed'],
     }),
     checks: Type.Array(CheckResult, { description: 'Every check, in the order of `GET /checks`.' }),
@@ -62,7 +62,10 @@ export const Report = Type.Object(
 const Check = Type.Object(
   {
     ...facts,
-    asks: Shown('What it asks of a client.', 'After 429 the client waits as long as `Retry-After` says.'),
+    asks: Shown(
+      'What it asks of a client.',
+      'After 429 and 503 the client waits as long as `Retry-After` says.',
+    ),
     judged: Shown('What counts for and against a client.', 'Waiting counts from the end of the answer.'),
     unseen: Shown('When it is not observed.', 'No answer asked for a wait.'),
     faults: Type.Array(Type.String({ description: 'The name of a fault.', examples: ['rate-limited'] }), {

@@ -1,3 +1,5 @@
+export { bystanders } from './bystanders.ts';
+
 import type { Pair } from './client.ts';
 import { contents } from './contents.ts';
 import { retries } from './retries.ts';

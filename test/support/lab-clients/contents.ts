@@ -50,6 +50,13 @@ export const contents: Record<string, Pair> = {
     shows: ['2'],
   },
 
+  'updates.not-lost': {
+    faults: [{ fault: 'conflict', operation: 'updatePet' }],
+    careful: async (api) => rename(api, 'Smaug', (await readPet(api)).headers.get('ETag')),
+    careless: (api) => rename(api, 'Smaug'),
+    shows: ['1'],
+  },
+
   'conflict.read-again': {
     faults: [{ fault: 'conflict', operation: 'updatePet' }],
     careful: async (api) => {

@@ -29,7 +29,9 @@ export const retries: Record<string, Pair> = {
 
   'retry.only-when-useful': {
     faults: [{ fault: 'sunset' }],
-    careful: (api) => send(api, '/pets/1'),
+    careful: async (api) => {
+      if ((await send(api, '/pets/1')).status === 410) await send(api, '/pets?id=1');
+    },
     careless: async (api) => {
       for (let retry = 0; retry < 2; retry++) {
         if ((await send(api, '/pets/1')).status < 400) return;

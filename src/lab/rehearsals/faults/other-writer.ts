@@ -33,6 +33,14 @@ const writers: Readonly<
     ),
 };
 
+/** The property that each of them writes, by the same paths. */
+export const writtenProperty: Readonly<Record<string, string>> = {
+  '/pets/{petId}': 'name',
+  '/categories/{categoryId}': 'name',
+  '/store/orders/{orderId}': 'shipDate',
+  '/inventory/{petId}': 'quantity',
+};
+
 const isChange = ({ method }: Operation) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 
 export const conflict = fault({

@@ -1,7 +1,9 @@
 import { operations } from '../../../operations.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
-import { follows, isSuccess } from './attempts.ts';
+import { writtenProperty } from '../../rehearsals/faults/other-writer.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { connectionUse } from './connection-use.ts';
+import { follows, isSuccess, isTouchedByAny } from './outcomes.ts';
 
 /** Lists that answer with one resource and its entity tag when asked for one id. */
 const singles = new Map(
@@ -43,9 +45,9 @@ export const ifMatchSent: Check = {
     const read = new Set<string>();
     const changed: Recorded[] = [];
     for (const request of requests) {
-      const paths = pathsOf(request);
-      if (isRead(request)) for (const path of paths) read.add(path);
-      else if (writes.includes(request.method) && paths.some((path) => read.has(path))) changed.push(request);
+      if (isRead(request)) for (const path of pathsOf(request)) read.add(path);
+      else if (writes.includes(request.method) && pathsOf(request).some((path) => read.has(path)))
+        changed.push(request);
     }
     if (changed.length === 0) return notObserved('Nothing was changed that had been read before.');
     const bad = changed.filter((change) => tagOf(change) === undefined);
@@ -58,49 +60,124 @@ export const ifMatchSent: Check = {
   },
 };
 
+export const updatesNotLost: Check = {
+  name: 'updates.not-lost',
+  level: 'required',
+  asks: 'A change does not overwrite what another writer has changed meanwhile.',
+  judged:
+    'Judged are changes that `conflict` touched: right before them another writer had changed the same resource. A PUT fails it that succeeded all the same, without `If-Match` or with `*`, and so does a PATCH of the very property that the other had written: its value is lost, for certain. To be answered 412 passes. A PATCH of other properties keeps what the other wrote, and a removal overwrites nothing.',
+  unseen: 'No change met that of another writer.',
+  faults: ['conflict'],
+  advice:
+    'Send the `ETag` of what you have read as `If-Match` with each change; after 412 read again and decide again.',
+  guide: 'Getting started',
+  judge(requests) {
+    const touched = requests.filter(
+      (request) => writes.includes(request.method) && isTouchedByAny(request, ['conflict']),
+    );
+    const bad = touched.filter(
+      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
+    );
+    const good = touched.filter(({ status }) => status === 412);
+    if (bad.length > 0)
+      return failed(
+        bad,
+        `${counted(bad.length, 'change')} overwrote what another writer had changed right before.`,
+      );
+    return good.length > 0
+      ? passed(good, 'Nothing was overwritten that another writer had changed.')
+      : notObserved('No change met that of another writer.');
+  },
+};
+
+/** Whether a change that succeeded replaced what the other writer of a rehearsal had written. */
+function overwrites({ method, operation = '', body = '' }: Recorded): boolean {
+  if (method === 'PUT') return true;
+  const property = writtenBy.get(operation);
+  return property !== undefined && propertiesOf(body).includes(property);
+}
+
+/** None of a body that is too long to be kept whole: then nothing is certain. */
+function propertiesOf(body: string): string[] {
+  try {
+    return Object.keys(JSON.parse(body));
+  } catch {
+    return [];
+  }
+}
+
+/** Which property the other writer of a rehearsal writes, by the operation that it comes before. */
+const writtenBy = new Map(
+  operations.flatMap(({ id, path }) =>
+    path in writtenProperty ? [[id, writtenProperty[path]] as const] : [],
+  ),
+);
+
+/** What happened to one resource. */
+interface Place {
+  /** Changes that got 412, by the connection that they came on, and the last of all. */
+  refused: Map<string, Recorded>;
+  latest?: Recorded;
+  read?: Recorded;
+}
+
 export const conflictReadAgain: Check = {
   name: 'conflict.read-again',
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'The next change of the same resource after a 412 must come after a GET of it, and carry `If-Match` with another value than the one that was refused. A change before that, without `If-Match`, or with `*`, undoes what another writer did. To read again and to give up then passes, too.',
+    'After a 412 a change of the same resource without `If-Match`, or with `*`, fails it: that undoes what another writer did. So does the refused tag once more from the same worker. A removal after a refused change is another decision, and not judged. A change with another tag that succeeds goes by what is there now, whoever read it. To read again and to give up then passes, too.',
   unseen: 'No change got 412, or nothing was done with the resource afterwards.',
   faults: ['conflict'],
   advice:
     'After 412 get the resource, decide again by what it is now, and send the change with its new `ETag`.',
   guide: 'Getting started',
   judge(requests) {
+    const use = connectionUse(requests);
+    const places = new Map<string, Place>();
     const good: Recorded[] = [];
     const bad: Recorded[] = [];
-    const refusals = new Map<string, { refused: Recorded; read?: Recorded }>();
     for (const request of requests) {
+      const isChange = changes.includes(request.method);
+      if (!isChange && !isRead(request)) continue;
       for (const path of pathsOf(request)) {
-        const open = refusals.get(path);
-        if (open && follows(request, open.refused)) {
-          if (isRead(request)) open.read = request;
-          else if (changes.includes(request.method)) {
-            (isNewDecision(request, open) ? good : bad).push(open.refused, request);
-            refusals.delete(path);
-          }
-        }
-        if (request.status === 412 && changes.includes(request.method) && !refusals.has(path))
-          refusals.set(path, { refused: request });
+        const place: Place = places.get(path) ?? { refused: new Map() };
+        if (!isChange) place.read = request;
+        else judgeChange(request, place);
+        places.set(path, place);
       }
     }
-    for (const { refused, read } of refusals.values()) if (read) good.push(refused, read);
+    for (const { refused, read } of places.values())
+      for (const refusal of refused.values()) if (read && follows(read, refusal)) good.push(refusal, read);
     if (bad.length > 0)
       return failed(
         bad,
         `${counted(bad.length / 2, 'change')} came after 412 without a decision by what is there now.`,
       );
     return good.length > 0
-      ? passed(good, 'After 412 the resource was read again.')
+      ? passed(good, 'After 412 the client went by what is there now.')
       : notObserved('No change got 412, or nothing was done about it.');
+
+    function judgeChange(change: Recorded, place: Place): void {
+      const { refused, latest } = place;
+      const own = refused.get(change.connection);
+      const before = own ?? latest;
+      const tag = tagOf(change);
+      if (before && follows(change, before)) {
+        const isOwn = use.isOfSameWorker(change, before);
+        const isOther = change.method === 'DELETE' && before.method !== 'DELETE';
+        if (tag === undefined ? !isOther : isOwn && tag === tagOf(before)) bad.push(before, change);
+        else if (tag !== tagOf(before) && (isSuccess(change) || (place.read && follows(place.read, before))))
+          good.push(before, change);
+        // What another worker does says nothing about the one that was refused, while that has its connection.
+        if (isOwn || tag === undefined || use.isLast(before)) {
+          refused.delete(before.connection);
+          if (place.latest === before) delete place.latest;
+        }
+      }
+      if (change.status !== 412) return;
+      refused.set(change.connection, change);
+      place.latest = change;
+    }
   },
 };
-
-/** Whether a change goes by what was read after its refusal. */
-function isNewDecision(change: Recorded, { refused, read }: { refused: Recorded; read?: Recorded }): boolean {
-  const tag = tagOf(change);
-  return read !== undefined && follows(change, read) && tag !== undefined && tag !== tagOf(refused);
-}

@@ -21,7 +21,7 @@ export interface Check {
   /** The guide that says more, by its name. */
   guide: string;
   /** Judges requests in the order in which they came. */
-  judge(requests: readonly Recorded[]): Finding;
+  judge(requests: readonly Recorded[]): Finding | Promise<Finding>;
 }
 
 export interface Finding {

@@ -1,5 +1,6 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { inTurns } from './in-turns.ts';
 
 /** Under `large-ids` all ids are odd and within these bounds; there a double holds even numbers alone. */
 const least = 10n ** 16n;
@@ -54,10 +55,10 @@ export const idsExact: Check = {
   advice:
     'Read ids as 64-bit integers. In JavaScript `JSON.parse` rounds them: use its `context.source` or a library that keeps them, and hold them as BigInt or text.',
   guide: 'Generate a client',
-  judge(requests) {
+  async judge(requests) {
     const exact: Recorded[] = [];
     const rounded: Recorded[] = [];
-    for (const request of requests) {
+    for await (const request of inTurns(requests)) {
       const found = numbersOf(request).map(exactnessOf);
       if (found.includes(false)) rounded.push(request);
       else if (found.includes(true)) exact.push(request);

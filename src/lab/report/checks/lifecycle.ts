@@ -1,7 +1,7 @@
 import { operations } from '../../../operations.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
-import { follows } from './attempts.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { follows } from './outcomes.ts';
 
 const successors = new Map(
   operations.flatMap(({ id, deprecated }) => (deprecated ? [[id, deprecated.successor] as const] : [])),

@@ -1,7 +1,7 @@
 import { operations } from '../../../operations.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
-import { isSuccess, isTouchedByAny } from './attempts.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { isSuccess, isTouchedByAny } from './outcomes.ts';
 
 const shortening = ['small-pages', 'empty-page'];
 const lists = new Set(operations.filter(({ success }) => success.kind === 'page').map(({ id }) => id));
@@ -24,10 +24,10 @@ function placeOf(target: string): string {
 
 export const pagesToTheEnd: Check = {
   name: 'pages.to-the-end',
-  level: 'required',
+  level: 'recommended',
   asks: 'The client follows `Link` with `rel="next"` until a page has none, also past short and empty pages.',
   judged:
-    'Judged are pages that a rehearsal made shorter than they were asked for: after them the client cannot have what it wanted. For each that names a next page, that page must be asked for later, by its `cursor`. Other pages are not judged: a client may want the first page alone.',
+    'Judged are pages that a rehearsal made shorter than they were asked for: after them the client cannot have what it wanted. For each that names a next page, that page must be got later, by its `cursor`: to ask for it, be refused and give up is half a list. A client that stops on purpose, as it has found what it wanted, looks the same, so this is no more than recommended. Other pages are not judged: a client may want the first page alone.',
   unseen: 'No list with more to come was shortened by a rehearsal.',
   faults: shortening,
   advice: 'Follow `Link` until there is none. Do not count items, and do not stop at a page without any.',
@@ -37,15 +37,19 @@ export const pagesToTheEnd: Check = {
       (request) => isPage(request) && isTouchedByAny(request, shortening) && nextOf(request) !== undefined,
     );
     if (shortened.length === 0) return notObserved('No page with a next one was shortened.');
-    const lastAsked = new Map<string, number>();
-    for (const request of requests) {
-      if (lists.has(request.operation ?? '')) lastAsked.set(placeOf(request.target), request.atMs);
-    }
+    const lastGot = new Map<string, number>();
+    for (const request of requests) if (isPage(request)) lastGot.set(placeOf(request.target), request.atMs);
     const left = shortened.filter(
-      (request) => (lastAsked.get(nextOf(request) as string) ?? Number.NEGATIVE_INFINITY) <= request.atMs,
+      (request) => (lastGot.get(nextOf(request) as string) ?? Number.NEGATIVE_INFINITY) <= request.atMs,
     );
     return left.length > 0
-      ? failed(left, `${counted(left.length, 'page')} named a next page that nobody asked for.`)
-      : passed(shortened, `After ${counted(shortened.length, 'short page')} the next one was asked for.`);
+      ? failed(
+          left,
+          `${counted(left.length, 'page')} named a next page that the client did not get. One that stops on purpose looks the same.`,
+        )
+      : passed(
+          shortened,
+          `The client got the page after each of ${counted(shortened.length, 'short page')}.`,
+        );
   },
 };

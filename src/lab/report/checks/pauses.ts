@@ -1,30 +1,45 @@
 import type { Recorded } from '../../recordings/recorded.ts';
-import { endOf, follows, shareConnection } from './attempts.ts';
+import { endOf, follows, shareConnection } from './outcomes.ts';
 
 /** Timers end up to 16 ms early on some systems, and the times of requests are rounded. */
 export const timerToleranceMs = 50;
 /** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. Never more than half of the wait. */
 export const clockToleranceMs = 1_000;
 /**
- * A request of another worker may have been under way while the refusal was: as long as a round trip around the world takes. A request on
- * the same connection, or the same request once more, was sent by somebody who had the refusal.
+ * A request of another worker may have been under way while the refusal was: as long as a round trip around the world takes. What comes on
+ * the same connection was sent by somebody who had the refusal.
  */
 export const inFlightMs = 250;
 
 /** What an answer asks: nothing more before a time, of the requests in its scope. */
-export interface Pause {
+export interface Pause extends Wait {
   scope: string;
+  /** What a request that comes too early shows. */
+  shownBy(early: Recorded): 'disobedience' | 'end of the pause' | 'nothing';
+}
+
+/** Until when to wait. */
+export interface Wait {
   dueMs: number;
   toleranceMs: number;
 }
 
-interface Kept {
+interface Pair {
   by: Recorded;
   request: Recorded;
 }
 
+export interface Observed {
+  /** What came in time. */
+  kept: Pair[];
+  /** What came too early. */
+  broken: Pair[];
+  /** What was let in although its time had not come: the service itself had ended the pause. */
+  lifted: Pair[];
+}
+
 /** Until when `Retry-After` tells a client to wait, counted from the end of the answer. */
-export function retryAfterOf(refused: Recorded): Omit<Pause, 'scope'> | undefined {
+export function retryAfterOf(refused: Recorded): Wait | undefined {
   const text = refused.answer['retry-after'];
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text))
@@ -33,7 +48,7 @@ export function retryAfterOf(refused: Recorded): Omit<Pause, 'scope'> | undefine
 }
 
 /** A wait until a time of the clock. */
-export function untilTime(by: Recorded, dueMs: number): Omit<Pause, 'scope'> | undefined {
+export function untilTime(by: Recorded, dueMs: number): Wait | undefined {
   const waitMs = dueMs - endOf(by);
   return waitMs > 0 ? { dueMs, toleranceMs: Math.min(clockToleranceMs, waitMs / 2) } : undefined;
 }
@@ -46,29 +61,30 @@ export function pausesOf(
   requests: readonly Recorded[],
   pauseOf: (answered: Recorded) => Pause | undefined,
   scopesOf: (request: Recorded) => readonly string[],
-): { kept: Kept[]; broken: Kept[] } {
+): Observed {
   const pauses = new Map<string, Pause & { by: Recorded }>();
-  const kept: Kept[] = [];
-  const broken: Kept[] = [];
+  const observed: Observed = { kept: [], broken: [], lifted: [] };
   for (const request of requests) {
     for (const scope of scopesOf(request)) {
       const pause = pauses.get(scope);
       if (!pause || !isAware(request, pause.by)) continue;
       const isEarly = request.atMs < pause.dueMs - pause.toleranceMs;
-      (isEarly ? broken : kept).push({ by: pause.by, request });
-      if (!isEarly) pauses.delete(scope);
+      const shown = isEarly ? pause.shownBy(request) : 'obedience';
+      const pair = { by: pause.by, request };
+      if (shown === 'disobedience') observed.broken.push(pair);
+      if (shown === 'obedience') observed.kept.push(pair);
+      if (shown === 'end of the pause') observed.lifted.push(pair);
+      if (shown === 'obedience' || shown === 'end of the pause') pauses.delete(scope);
     }
     const asked = pauseOf(request);
     if (asked && !pauses.has(asked.scope)) pauses.set(asked.scope, { ...asked, by: request });
   }
-  return { kept, broken };
+  return observed;
 }
 
-/** Whether who sent `later` had the answer to `earlier`. */
+/** Whether who sent `later` had, or could have had, the answer to `earlier`. */
 const isAware = (later: Recorded, earlier: Recorded) =>
-  later.fingerprint === earlier.fingerprint || shareConnection(later, earlier)
-    ? follows(later, earlier)
-    : later.atMs >= endOf(earlier) + inFlightMs;
+  shareConnection(later, earlier) ? follows(later, earlier) : later.atMs >= endOf(earlier) + inFlightMs;
 
 /** The requests of both sides. */
-export const bothOf = (pairs: readonly Kept[]) => pairs.flatMap(({ by, request }) => [by, request]);
+export const bothOf = (pairs: readonly Pair[]) => pairs.flatMap(({ by, request }) => [by, request]);

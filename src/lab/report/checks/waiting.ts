@@ -1,9 +1,12 @@
-import { isTouchedByAny } from './attempts.ts';
+import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { connectionUse } from './connection-use.ts';
+import { endOf, isSuccess, isTouchedByAny } from './outcomes.ts';
 import {
   bothOf,
   clockToleranceMs,
   inFlightMs,
+  type Observed,
   pausesOf,
   retryAfterOf,
   timerToleranceMs,
@@ -11,54 +14,85 @@ import {
 } from './pauses.ts';
 
 const told = `Waiting counts from the end of the answer, less ${timerToleranceMs} ms for timers; where a date was told, less ${clockToleranceMs} ms for clocks, or half of the wait if that is shorter.`;
-const others = `Requests on other connections count from ${inFlightMs} ms after the refusal on: until then they may have been under way.`;
+const others = `Requests on other connections count from ${inFlightMs} ms after it on: until then they may have been under way.`;
+const ends =
+  'A request that is admitted before its time counts neither way: the service had ended the wait itself, as it does when a rehearsal is ended.';
+
+const isBan = ({ code }: Recorded) => code === 'key_banned';
+const isLimited = (request: Recorded) => request.status === 429 || isBan(request);
+
+/** Why nothing was observed. */
+const unseenBecause = ({ lifted }: Observed, otherwise: string) =>
+  notObserved(
+    lifted.length > 0 ? 'The service let the next request in before the time that it had told.' : otherwise,
+  );
 
 export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
   level: 'required',
   asks: 'After 429 and 503 the client waits as long as `Retry-After` says.',
-  judged: `A 429 stops the operation, and all of the key that would get 429, too; \`rate-limited\` in a rehearsal stops the operation alone, and a 503 the same request. ${told} ${others} What comes later than told is right, however late.`,
+  judged: `A 429 holds for every operation of the key that would get 429, too; one of \`rate-limited\` in a rehearsal holds for its operation. A 503 holds for the same request on the same connection or, where that is not used again, on a new one: other workers were not told. ${told} ${others} After 429, what is refused again too early fails it. ${ends} After 503 being admitted proves nothing, and what comes too early fails it. What comes later than told is right, however late.`,
   unseen: 'No answer asked for a wait, or nothing that it concerned came afterwards.',
   faults: ['rate-limited', 'rate-limited-date', 'unavailable'],
   advice:
     'Read `Retry-After`, as a number of seconds and as a date, and send nothing before. Let all workers of a key wait together.',
   guide: 'Rate limits',
   judge(requests) {
-    const { kept, broken } = pausesOf(
+    const use = connectionUse(requests);
+    const observed = pausesOf(
       requests,
       (refused) => {
         const wait = retryAfterOf(refused);
         if (!wait) return undefined;
-        if (refused.status === 503) return { ...wait, scope: `request ${refused.fingerprint}` };
+        if (refused.status === 503)
+          return {
+            ...wait,
+            scope: use.isLast(refused) ? newConnection(refused) : sameConnection(refused),
+            shownBy: () => 'disobedience',
+          };
         if (refused.status !== 429) return undefined;
         const isOfOperation = isTouchedByAny(refused, ['rate-limited', 'rate-limited-date']);
-        return { ...wait, scope: isOfOperation ? `operation ${refused.operation}` : 'key' };
+        return {
+          ...wait,
+          scope: isOfOperation ? `operation ${refused.operation}` : 'key',
+          shownBy: (early) => shownAfterLimit(early, refused),
+        };
       },
-      ({ operation, fingerprint }) => ['key', `operation ${operation}`, `request ${fingerprint}`],
+      (request) => [
+        'key',
+        `operation ${request.operation}`,
+        use.opens(request) ? newConnection(request) : sameConnection(request),
+      ],
     );
-    // What was admitted after all, as another operation may be in a rehearsal, was stopped by nobody.
-    const early = broken.filter(
-      ({ by, request }) => request.operation === by.operation || request.status === 429,
-    );
-    if (early.length > 0) {
-      const { by, request } = early[0] as (typeof early)[number];
-      const waited = Math.max(0, Math.round(request.atMs - by.atMs - by.tookMs));
+    const { kept, broken } = observed;
+    if (broken.length > 0) {
+      const { by, request } = broken[0] as (typeof broken)[number];
+      const waited = Math.max(0, Math.round(request.atMs - endOf(by)));
       return failed(
-        bothOf(early),
-        `${counted(early.length, 'request')} came before the time that Retry-After had told: request ${request.number} came ${waited} ms after ${by.number} was refused with Retry-After: ${by.answer['retry-after']}.`,
+        bothOf(broken),
+        `${counted(broken.length, 'request')} came before the time that Retry-After had told: request ${request.number} came ${waited} ms after ${by.number} was refused with Retry-After: ${by.answer['retry-after']}.`,
       );
     }
     return kept.length > 0
-      ? passed(bothOf(kept), `What came after ${counted(kept.length, 'refusal')} waited as long as told.`)
-      : notObserved('No request followed an answer with Retry-After.');
+      ? passed(bothOf(kept), `The client waited as long as told after ${counted(kept.length, 'refusal')}.`)
+      : unseenBecause(observed, 'No request followed an answer with Retry-After.');
   },
 };
+
+const newConnection = ({ fingerprint }: Recorded) => `request ${fingerprint}`;
+const sameConnection = ({ fingerprint, connection }: Recorded) => `request ${fingerprint} ${connection}`;
+
+/** What a request shows that comes while a limit is used up: another operation may have a limit of its own, in a rehearsal. */
+function shownAfterLimit(early: Recorded, { operation }: Recorded) {
+  if (isLimited(early)) return 'disobedience';
+  return isSuccess(early) && early.operation === operation ? 'end of the pause' : 'nothing';
+}
 
 export const banStops: Check = {
   name: 'ban.stops',
   level: 'required',
   asks: 'After 403 `key_banned` the client sends nothing until the ban is over.',
-  judged: `Any request of the key during the ban fails it. ${told} ${others}`,
+  judged: `Any request of the key that comes during the ban, and gets the same answer, fails it. ${told} ${others} ${ends}`,
   unseen:
     'There was no ban, or nothing came after it: a client that has ended cannot be told from one that still waits.',
   faults: ['banned'],
@@ -66,21 +100,27 @@ export const banStops: Check = {
     'Take 403 with the code `key_banned` as an order to all workers of the key to stop until `Retry-After`.',
   guide: 'Rate limits',
   judge(requests) {
-    const { kept, broken } = pausesOf(
+    const observed = pausesOf(
       requests,
       (refused) => {
-        const wait = refused.code === 'key_banned' ? retryAfterOf(refused) : undefined;
-        return wait && { ...wait, scope: 'key' };
+        const wait = isBan(refused) ? retryAfterOf(refused) : undefined;
+        return wait && { ...wait, scope: 'key', shownBy: shownInBan };
       },
       () => ['key'],
     );
+    const { kept, broken } = observed;
     if (broken.length > 0)
       return failed(bothOf(broken), `${counted(broken.length, 'request')} came while the key was banned.`);
     return kept.length > 0
       ? passed(bothOf(kept), 'Nothing came until the ban was over.')
-      : notObserved('There was no ban, or nothing came after it.');
+      : unseenBecause(observed, 'There was no ban, or nothing came after it.');
   },
 };
+
+function shownInBan(early: Recorded) {
+  if (isBan(early)) return 'disobedience';
+  return isSuccess(early) ? 'end of the pause' : 'nothing';
+}
 
 export const limitsForeseen: Check = {
   name: 'limits.foreseen',
@@ -96,17 +136,16 @@ export const limitsForeseen: Check = {
       requests,
       (answered) => {
         const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answered.answer;
-        if (remaining !== '0' || answered.status === 429 || answered.status === 403) return undefined;
+        if (remaining !== '0' || isLimited(answered)) return undefined;
         const wait = untilTime(answered, Number(reset) * 1_000);
-        return wait && { ...wait, scope: 'key' };
+        return wait && { ...wait, scope: 'key', shownBy: (early) => shownAfterLimit(early, answered) };
       },
       () => ['key'],
     );
-    const refused = broken.filter(({ request }) => request.status === 429);
-    if (refused.length > 0)
+    if (broken.length > 0)
       return failed(
-        bothOf(refused),
-        `${counted(refused.length, 'request')} came although nothing remained, and got 429.`,
+        bothOf(broken),
+        `${counted(broken.length, 'request')} came although nothing remained, and got 429.`,
       );
     return kept.length > 0
       ? passed(bothOf(kept), 'When nothing remained, the client waited until the limit was reset.')

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type Api,
+  type Bystander,
+  endRehearsal,
+  secondMs,
+  send,
+  startWorker,
+  together,
+  type Worker,
+} from './client.ts';
+
+const retryAfterMs = ({ headers }: Awaited<ReturnType<Worker>>) => Number(headers['retry-after']) * secondMs;
+
+/** Workers that share one pause: whoever is refused makes all wait. */
+async function pollTogether(api: Api, count: number) {
+  let untilMs = 0;
+  await together(api, count, async (worker) => {
+    for (let answered = 0; answered < 3; ) {
+      while (api.now() < untilMs) await api.sleep(untilMs - api.now() + 50);
+      const answer = await worker('/pets');
+      if (answer.status === 200) answered++;
+      else untilMs = api.now() + retryAfterMs(answer);
+    }
+  });
+}
+
+/** Attempts with waits that double, of one worker. */
+async function persist(api: Api, attempt: () => ReturnType<Worker>) {
+  for (let waitMs = 200; waitMs < 10 * secondMs; waitMs *= 2) {
+    const { status } = await attempt();
+    if (status > 0 && status < 500) return;
+    // Real time, so that the waits of others stay theirs.
+    await pause(waitMs / 2);
+    await api.sleep(waitMs / 2);
+  }
+}
+
+const twin = (key?: string) => ({
+  method: 'POST',
+  body: { name: 'Twins' },
+  ...(key && { headers: { 'Idempotency-Key': key } }),
+});
+
+/** Takes what there is, and changes it with its tag. */
+async function readTag(worker: Worker) {
+  const { headers } = await worker('/pets?id=1');
+  return headers.etag as string;
+}
+const rename = (worker: Worker, name: string, tag: string) =>
+  worker('/pets/1', { method: 'PATCH', body: { name }, headers: { 'If-Match': tag } });
+
+/** Careful clients that look careless to one who does not know who sent what. Each required check has some. */
+export const bystanders: readonly Bystander[] = [
+  {
+    check: 'retry-after.obeyed',
+    who: 'workers that share one pause after 429',
+    faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 20 }],
+    client: (api) => pollTogether(api, 4),
+  },
+  {
+    check: 'retry-after.obeyed',
+    who: 'workers of which one got 503 and waits by itself',
+    faults: [{ fault: 'unavailable', operation: 'listPets', retryAfterSeconds: 2 }],
+    client: (api) =>
+      together(api, 4, async (worker) => {
+        for (let answered = 0; answered < 4; ) {
+          const answer = await worker('/pets');
+          if (answer.status === 200) answered++;
+          await api.sleep(answer.status === 200 ? 100 : retryAfterMs(answer) + 50);
+        }
+      }),
+  },
+  {
+    check: 'retry-after.obeyed',
+    who: 'one who is let in, as the limit ended with its rehearsal',
+    faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 60 }],
+    client: async (api) => {
+      await send(api, '/pets');
+      await endRehearsal(api);
+      await api.sleep(secondMs);
+      await send(api, '/pets');
+    },
+  },
+  {
+    check: 'ban.stops',
+    who: 'workers that were under way when the key was banned',
+    faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 20 }],
+    client: (api) => pollTogether(api, 3),
+  },
+  {
+    check: 'ban.stops',
+    who: 'one who is let in, as the ban ended with its rehearsal',
+    faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 60 }],
+    client: async (api) => {
+      await send(api, '/pets');
+      await endRehearsal(api);
+      await api.sleep(secondMs);
+      await send(api, '/pets');
+    },
+  },
+  {
+    check: 'backoff.grows',
+    who: 'a poller that goes on at its pace, whatever it gets',
+    faults: [{ fault: 'internal-error', operation: 'listPets', times: 4 }],
+    client: async (api) => {
+      for (let poll = 0; poll < 7; poll++) {
+        await send(api, '/pets');
+        await api.sleep(300);
+      }
+    },
+  },
+  {
+    check: 'backoff.grows',
+    who: 'workers that begin side by side, and wait longer each time',
+    faults: [{ fault: 'reset', operation: 'listPets', times: 5 }],
+    client: (api) =>
+      together(api, 5, async (worker, number) => {
+        await pause(number * 4);
+        await persist(api, () => worker('/pets'));
+      }),
+  },
+  {
+    check: 'retry.only-when-useful',
+    who: 'one who waits for something to appear',
+    faults: [],
+    client: async (api) => {
+      for (let poll = 0; poll < 4; poll++) {
+        await send(api, '/inventory/987654');
+        await api.sleep(500);
+      }
+    },
+  },
+  {
+    check: 'retry.only-when-useful',
+    who: 'workers that ask for the same missing thing',
+    faults: [],
+    client: (api) =>
+      together(api, 4, async (worker, number) => {
+        await pause(number * 4);
+        await worker('/inventory/987654');
+        await worker('/categories');
+      }),
+  },
+  {
+    check: 'idempotency.same-key-on-retry',
+    who: 'workers that create equal things, each with a key of its own',
+    faults: [{ fault: 'lost-answer', operation: 'createCategory' }],
+    client: (api) =>
+      together(api, 3, async (worker, number) => {
+        await pause(number * 20);
+        const key = randomUUID();
+        await persist(api, () => worker('/categories', twin(key)));
+      }),
+  },
+  {
+    check: 'idempotency.same-key-on-retry',
+    who: 'one with a time limit of its own, that sends the same key again',
+    faults: [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }],
+    client: async (api) => {
+      const key = randomUUID();
+      await startWorker(api)('/categories', { ...twin(key), limitMs: 50 });
+      await pause(400);
+      await startWorker(api)('/categories', twin(key));
+    },
+  },
+  {
+    check: 'idempotency.no-blind-post-retry',
+    who: 'workers that create equal things, of which one gives up',
+    faults: [{ fault: 'internal-error', operation: 'createCategory' }],
+    client: (api) =>
+      together(api, 3, async (worker, number) => {
+        await worker('/pets');
+        await pause(number * 20);
+        await worker('/categories', twin());
+        await worker('/pets');
+      }),
+  },
+  {
+    check: 'ids.exact',
+    who: 'one whose texts look like ids that were rounded',
+    faults: [{ fault: 'large-ids' }],
+    client: async (api) => {
+      await send(api, '/categories', { method: 'POST', body: { name: '10000000000000004' } });
+      await send(api, '/pets');
+    },
+  },
+  {
+    check: 'updates.not-lost',
+    who: 'one who changes a property that the other writer did not touch, and removes',
+    faults: [{ fault: 'conflict' }],
+    client: async (api) => {
+      await send(api, '/pets/1', { method: 'PATCH', body: { tags: ['fierce'] } });
+      await send(api, '/pets/2', { method: 'DELETE' });
+    },
+  },
+  {
+    check: 'conflict.read-again',
+    who: 'writers that read the same, of which each decides again after 412',
+    faults: [],
+    client: async (api) => {
+      const [a, b, c] = [startWorker(api), startWorker(api), startWorker(api)];
+      const [first, second, third] = [await readTag(a), await readTag(b), await readTag(c)];
+      const { headers } = await rename(a, 'A', first);
+      await rename(b, 'B', second);
+      await rename(c, 'C', third);
+      await rename(a, 'A again', headers.etag as string);
+      await rename(b, 'B', await readTag(b));
+      await rename(c, 'C', await readTag(c));
+    },
+  },
+];
