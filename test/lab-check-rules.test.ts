@@ -493,6 +493,119 @@ test('lifecycle: what is not needed any more is not observed', async () => {
   await finds('sunset.successor-used', [{ at: 0, ...gone }, { at: 5 }], 'passed', [1, 2]);
 });
 
+test('backoff.grows spares pollers and workers, and fails many retries without one real wait', async () => {
+  const name = 'backoff.grows';
+  const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
+  await finds(name, failing(0, 40, 55, 130, 150), 'failed', [1, 2, 3, 4, 5]);
+  await finds(name, failing(0, 40, 55, 130), 'not_observed');
+  await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_500 }], 'not_observed');
+  await finds(name, [{ at: 0 }, ...failing(300, 600, 900, 1_200)], 'not_observed');
+  await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }], 'failed', [1, 2, 3, 4, 5]);
+  // Retries of a broken connection come on new ones, and so do workers that begin.
+  const apart = (...at: number[]) => at.map((ms) => ({ at: ms, ...cut, connection: `c${ms}` }));
+  await finds(name, apart(0, 3, 6, 9, 12), 'failed', [1, 2, 3, 4, 5]);
+  await finds(
+    name,
+    [...apart(0, 3, 6, 9, 12), { at: 300, connection: 'c300' }, { at: 302, connection: 'c302' }],
+    'not_observed',
+  );
+});
+
+test('what a client left by itself is an uncertain end, and no failure of the service', async () => {
+  const left = { ...post, ...cut, left: true as const };
+  const again = { at: 50, ...post, ...elsewhere };
+  await finds('idempotency.no-blind-post-retry', [{ at: 0, ...left }, again], 'failed', [1, 2]);
+  await finds('idempotency.no-blind-post-retry', [{ at: 0, ...left, status: 201 }, again], 'failed', [1, 2]);
+  const same = 'idempotency.same-key-on-retry';
+  await finds(
+    same,
+    [
+      { at: 0, ...left, ...key('a') },
+      { ...again, ...key('a') },
+    ],
+    'passed',
+    [1, 2],
+  );
+  await finds(
+    same,
+    [
+      { at: 0, ...left, ...key('a') },
+      { ...again, ...key('b') },
+    ],
+    'failed',
+    [1, 2],
+  );
+  await finds(
+    'failures.retried',
+    [
+      { at: 0, ...cut, left: true },
+      { at: 9, ...categories },
+    ],
+    'not_observed',
+  );
+});
+
+test('idempotency pairs equal keys first, and blames nobody who may be another worker', async () => {
+  const same = 'idempotency.same-key-on-retry';
+  const lost = { at: 0, ...post, ...key('a'), ...cut };
+  const other = { at: 20, ...post, ...elsewhere, ...key('b') };
+  await finds(same, [lost, other, { at: 200, ...post, ...key('a'), connection: 'c3' }], 'passed', [1, 3]);
+  await finds(same, [lost, other], 'failed', [1, 2]);
+  const busy = { at: 10, tookMs: 50, connection: 'c9' };
+  await finds(same, [lost, busy, other], 'not_observed');
+  await finds(same, [{ at: -9, ...elsewhere }, lost, other], 'not_observed');
+  const blind = { at: 0, ...post, ...cut };
+  await finds('idempotency.no-blind-post-retry', [blind, busy, { ...other, headers: {} }], 'not_observed');
+});
+
+test('a limit or a ban that lets a request in has ended, and 503 has not', async () => {
+  await finds('retry-after.obeyed', [{ at: 0, ...rehearsed }, { at: 500 }, { at: 600 }], 'not_observed');
+  await finds(
+    'retry-after.obeyed',
+    [
+      { at: 0, ...rehearsed },
+      { at: 500, ...rehearsed },
+    ],
+    'failed',
+    [1, 2],
+  );
+  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '60' } };
+  await finds('ban.stops', [{ at: 0, ...banned }, { at: 900 }], 'not_observed');
+  const down = { status: 503, answer: { 'retry-after': '2' } };
+  await finds('retry-after.obeyed', [{ at: 0, ...down }, { at: 500 }], 'failed', [1, 2]);
+  // Another worker was not told, if it had its connection before.
+  await finds(
+    'retry-after.obeyed',
+    [
+      { at: -9, ...elsewhere },
+      { at: 0, ...down },
+      { at: 500, ...elsewhere },
+    ],
+    'not_observed',
+  );
+  await finds(
+    'retry-after.obeyed',
+    [
+      { at: 0, ...down },
+      { at: 500, ...elsewhere },
+    ],
+    'failed',
+    [1, 2],
+  );
+});
+
+test('updates.not-lost fails what overwrote the other writer for certain', async () => {
+  const name = 'updates.not-lost';
+  const change = { at: 0, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
+  await finds(name, [{ ...change, body: '{"name":"a"}' }], 'failed', [1]);
+  await finds(name, [{ ...change, body: '{"name":"a"}', headers: { 'if-match': '*' } }], 'failed', [1]);
+  await finds(name, [{ ...change, body: '{"status":"sold"}' }], 'not_observed');
+  await finds(name, [{ ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [1]);
+  await finds(name, [{ ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
+  await finds(name, [{ ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [1]);
+  await finds(name, [{ ...change, fault: '', body: '{"name":"a"}' }], 'not_observed');
+});
+
 test('no check finds anything in a recording of nothing', async () => {
   for (const { name } of checks) await finds(name, [], 'not_observed');
 });

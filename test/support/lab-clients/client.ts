@@ -1,4 +1,5 @@
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Agent, request } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 
 /** What a client gets: where the API is, its key, and time that passes as fast as it likes. */
 export interface Api {
@@ -35,68 +36,58 @@ interface Sent {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** How long it waits for an answer, if it does not wait for ever. */
+  limitMs?: number;
+}
+
+/** An answer that was read to its end. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
 }
 
 /** Sends a request, and reads the whole answer. Rejects if the connection breaks. */
-export async function send({ url, key }: Api, target: string, { method = 'GET', body, headers }: Sent = {}) {
-  const response = await fetch(url + target, {
-    method,
-    headers: {
-      Authorization: `Bearer ${key}`,
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
+export type Worker = (target: string, sent?: Sent) => Promise<Answer>;
 
-export type Answer = Awaited<ReturnType<typeof send>>;
-
-/** The origin of the API, and where the lab is. */
-const labOf = ({ url }: Api) => url.replace(/v1$/, 'lab');
-
-/** Ends the rehearsal of the key, as somebody does who need not see the rest of it. */
-export async function endRehearsal(api: Api) {
-  const { text } = await send({ ...api, url: labOf(api) }, '/rehearsals');
-  const [{ id }] = JSON.parse(text);
-  await send({ ...api, url: labOf(api) }, `/rehearsals/${id}`, { method: 'DELETE' });
-}
-
-export type Worker = (target: string, sent?: Sent & { limitMs?: number }) => Promise<WorkerAnswer>;
-
-/** An answer, with the status 0 if there was none. */
-interface WorkerAnswer {
-  status: number;
-  headers: IncomingHttpHeaders;
-}
-
-/** A worker: one connection that it keeps open, and a time limit of its own if it likes. */
-export function startWorker({ url, key }: Api): Worker {
+/** A worker: one connection that it keeps open. */
+export function startWorker({ url, key }: Pick<Api, 'url' | 'key'>): Worker {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (target, { method = 'GET', body, headers, limitMs } = {}) =>
-    new Promise((resolve) => {
-      const sending = request(
-        url + target,
-        {
-          agent,
-          method,
-          headers: {
-            Authorization: `Bearer ${key}`,
-            ...(body !== undefined && { 'Content-Type': 'application/json' }),
-            ...headers,
-          },
-          ...(limitMs !== undefined && { signal: AbortSignal.timeout(limitMs) }),
-        },
-        (answer) => {
-          const { statusCode: status = 0, headers } = answer;
-          answer.resume().on('end', () => resolve({ status, headers }));
-          answer.on('error', () => resolve({ status: 0, headers: {} }));
-        },
-      );
-      sending.on('error', () => resolve({ status: 0, headers: {} }));
-      sending.end(body === undefined ? undefined : JSON.stringify(body));
+    new Promise((resolve, reject) => {
+      const fields = {
+        Authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      };
+      const signal = limitMs === undefined ? {} : { signal: AbortSignal.timeout(limitMs) };
+      request(url + target, { agent, method, headers: fields, ...signal }, async (answer) => {
+        const { statusCode: status = 0, headers } = answer;
+        const text = readText(answer);
+        text.then(
+          (text) => resolve({ status, headers: new Headers(headers as Record<string, string>), text }),
+          reject,
+        );
+      })
+        .on('error', reject)
+        .end(body === undefined ? undefined : JSON.stringify(body));
     });
+}
+
+const workers = new WeakMap<Api, Worker>();
+
+/** Lets the one worker of a simple client send a request. */
+export function send(api: Api, target: string, sent?: Sent): Promise<Answer> {
+  const worker = workers.get(api) ?? startWorker(api);
+  workers.set(api, worker);
+  return worker(target, sent);
+}
+
+/** Ends the rehearsal of the key, as somebody does who need not see the rest of it. */
+export async function endRehearsal({ url, key }: Api) {
+  const worker = startWorker({ url: url.replace(/v1$/, 'lab'), key });
+  const [{ id }] = JSON.parse((await worker('/rehearsals')).text);
+  await worker(`/rehearsals/${id}`, { method: 'DELETE' });
 }
 
 /** Lets workers of one client act side by side. */

@@ -30,11 +30,18 @@ function growthOf({ waitsMs, isOnOneConnection }: Chain): boolean | undefined {
   if (longestLater >= pauseMs && longestLater >= first * growthRatio) return true;
   const longest = Math.max(first, longestLater);
   if (isOnOneConnection && longest < atOnceMs) return false;
-  if (waitsMs.length >= manyRetries && longest < pauseMs) return false;
+  if (isHammering(waitsMs)) return false;
   const shortest = waitsMs.reduce((a, b) => Math.min(a, b));
   const isMeant = isOnOneConnection || shortest >= pauseMs;
   return waitsMs.length >= 3 && isMeant && longest <= shortest * sameRatio ? false : undefined;
 }
+
+/** Whether so many retries in a row came without one wait that was meant. */
+const isHammering = (waitsMs: readonly number[]) =>
+  waitsMs.some(
+    (_, end) =>
+      end + 1 >= manyRetries && waitsMs.slice(end + 1 - manyRetries, end + 1).every((ms) => ms < pauseMs),
+  );
 
 /** Failures that told no time: those with `Retry-After` have theirs. */
 const isFailure = (request: Recorded) => isTransient(request) && request.answer['retry-after'] === undefined;
@@ -77,7 +84,7 @@ export const backoffGrows: Check = {
   name: 'backoff.grows',
   level: 'required',
   asks: 'A client that retries more than once waits longer each time.',
-  judged: `Judged are retries of one request by one worker, after failures that told no time, as those with \`Retry-After\` have theirs. ${manyRetries} or more fail it whose longest wait stays below ${pauseMs} ms; on one connection, so do two or more that all come within ${atOnceMs} ms, and three or more waits that are equal (within ${Math.round((sameRatio - 1) * 100)} %), on new connections if they are ${pauseMs} ms or longer. A later wait of at least ${pauseMs} ms that is ${growthRatio} times the first passes. Anything else may be jitter. Not judged are one who asks the same question at the same pace after a success, too, retries on new connections if the same request opens one more afterwards, which may be those of several workers, and what the client itself gave up.`,
+  judged: `Judged are retries of one request by one worker, after failures that told no time, as those with \`Retry-After\` have theirs. ${manyRetries} or more in a row with waits below ${pauseMs} ms fail it; on one connection, so do two or more that all come within ${atOnceMs} ms, and three or more waits that are equal (within ${Math.round((sameRatio - 1) * 100)} %), on new connections if they are ${pauseMs} ms or longer. A later wait of at least ${pauseMs} ms that is ${growthRatio} times the first passes. Anything else may be jitter. Not judged are one who asks the same question at the same pace after a success, too, retries on new connections if the same request opens one more afterwards, which may be those of several workers, and what the client itself gave up.`,
   unseen: 'No request failed at least twice in a row without a time told, or the waits could be jitter.',
   faults: ['internal-error', 'reset', 'lost-answer'],
   advice:

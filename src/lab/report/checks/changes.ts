@@ -3,6 +3,7 @@ import type { Recorded } from '../../recordings/recorded.ts';
 import { writtenProperty } from '../../rehearsals/faults/other-writer.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
+import { inTurns } from './in-turns.ts';
 import { follows, isSuccess, isTouchedByAny } from './outcomes.ts';
 
 /** Lists that answer with one resource and its entity tag when asked for one id. */
@@ -41,10 +42,10 @@ export const ifMatchSent: Check = {
   faults: [],
   advice: 'Keep the `ETag` beside what you read, and send it as `If-Match` with the change.',
   guide: 'Getting started',
-  judge(requests) {
+  async judge(requests) {
     const read = new Set<string>();
     const changed: Recorded[] = [];
-    for (const request of requests) {
+    for await (const request of inTurns(requests)) {
       if (isRead(request)) for (const path of pathsOf(request)) read.add(path);
       else if (writes.includes(request.method) && pathsOf(request).some((path) => read.has(path)))
         changed.push(request);
@@ -132,12 +133,12 @@ export const conflictReadAgain: Check = {
   advice:
     'After 412 get the resource, decide again by what it is now, and send the change with its new `ETag`.',
   guide: 'Getting started',
-  judge(requests) {
+  async judge(requests) {
     const use = connectionUse(requests);
     const places = new Map<string, Place>();
     const good: Recorded[] = [];
     const bad: Recorded[] = [];
-    for (const request of requests) {
+    for await (const request of inTurns(requests)) {
       const isChange = changes.includes(request.method);
       if (!isChange && !isRead(request)) continue;
       for (const path of pathsOf(request)) {

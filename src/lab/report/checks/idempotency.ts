@@ -1,7 +1,7 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { idempotencyKeyOf, isUncertain } from './outcomes.ts';
-import { certainRetries, requestsOf } from './retry-pairs.ts';
+import { certainRetries, possibleRetries, requestsOf } from './retry-pairs.ts';
 
 const isPost = ({ method }: Recorded) => method === 'POST';
 
@@ -57,7 +57,7 @@ export const noBlindPostRetry: Check = {
   level: 'required',
   asks: 'A POST without `Idempotency-Key` is not repeated when it may have taken effect.',
   judged: `That is so after 408, 500, 502, 504, a connection that broke, also an idle one, and when the client left before its answer: it cannot know how far the request came (RFC 9110, section 9.2.2). The same POST fails it when it is sent again ${sameWorker}. After 429 and 503 it may be repeated: they say that nothing was done. A retry with a key, and none at all, pass.`,
-  unseen: 'No POST ended so.',
+  unseen: 'No POST ended so, or it is not certain who sent it again.',
   faults: ['lost-answer', 'internal-error', 'reset', 'stale-connection'],
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',
   guide: 'Getting started',
@@ -65,15 +65,16 @@ export const noBlindPostRetry: Check = {
     const isUncertainPost = (request: Recorded) => isPost(request) && isUncertain(request);
     const uncertain = requests.filter(isUncertainPost);
     if (uncertain.length === 0) return notObserved('No POST ended so that it may have taken effect.');
-    const blind = certainRetries(
-      requests,
-      (request) => isUncertainPost(request) && idempotencyKeyOf(request) === undefined,
-    );
-    return blind.length > 0
-      ? failed(
-          requestsOf(blind),
-          `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
-        )
+    const isBlindIfRepeated = (request: Recorded) =>
+      isUncertainPost(request) && idempotencyKeyOf(request) === undefined;
+    const blind = certainRetries(requests, isBlindIfRepeated);
+    if (blind.length > 0)
+      return failed(
+        requestsOf(blind),
+        `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
+      );
+    return possibleRetries(requests, isBlindIfRepeated).retries.length > 0
+      ? notObserved('A POST that may have taken effect came again, perhaps from another worker.')
       : passed(uncertain, 'No POST without Idempotency-Key was repeated blindly.');
   },
 };

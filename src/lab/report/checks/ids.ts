@@ -11,8 +11,8 @@ const number = /^\d+(?:\.\d+)?(?:e\+?\d+)?$/i;
 
 /** Whether a number is such an id: exact, or rounded by a double; undefined if it is none. */
 function exactnessOf(text: string): boolean | undefined {
-  if (!number.test(text)) return undefined;
   const isPlain = /^\d{17}$/.test(text);
+  if (!isPlain && !(/[.e]/i.test(text) && number.test(text))) return undefined;
   const value = isPlain ? BigInt(text) : wholeOf(text);
   if (value === undefined || value < least || value >= bound) return undefined;
   return isPlain && value % 2n === 1n;
@@ -21,7 +21,7 @@ function exactnessOf(text: string): boolean | undefined {
 /** The value of a number with a point or an exponent. */
 function wholeOf(text: string): bigint | undefined {
   const value = Number(text);
-  return /[.e]/i.test(text) && Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
+  return Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
 }
 
 /** The numbers that a request holds where ids may stand: segments of the path, values of the query, numbers in the body. */

@@ -26,26 +26,31 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request that was refused for what it is: after 400, 404, 410 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the very same request on the same connection fails it within ${soonMs / 1_000} s, whatever lies between but a change that succeeded; on a new connection, when the old one is not used again and nothing else is under way, from ${inFlightMs} ms on. With another body, target, \`Content-Type\`, \`Idempotency-Key\` or precondition it is another request. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. 409 and 412 have reasons that pass. It passes if something else came after such a refusal.`,
-  unseen: 'No request was refused so, or nothing came afterwards.',
+  judged: `After ${final.join(', ')} (but for a ban) the very same request on the same connection fails it within ${soonMs / 1_000} s, whatever lies between but a change that succeeded; on a new connection, when the old one is not used again and nothing else is under way, from ${inFlightMs} ms on. With another body, target, \`Content-Type\`, \`Idempotency-Key\` or precondition it is another request. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. 409 and 412 have reasons that pass. It passes if other things came after such a refusal, and the request itself did not.`,
+  unseen:
+    'No request was refused so, nothing came afterwards, or it is not certain whether what came again was a retry.',
   faults: ['sunset', 'large-ids'],
   advice: 'Retry 408, 429, 500 and 503 and broken connections. Hand all other errors to the caller.',
   guide: 'Errors',
   judge(requests) {
     const use = connectionUse(requests);
     const changes = changesBefore(requests);
+    const isRepeated = (pair: Retry) =>
+      isSame(pair) && waitOf(pair) < soonMs && changes(pair.failed) === changes(pair.retry);
     const repeated = certainRetries(requests, isFinal, use).filter((pair) => {
       const { failed, retry } = pair;
-      const waitMs = waitOf(pair);
-      const isPatient = isRead(failed) && failed.status === 404 && waitMs >= waitingMs;
-      const mayBeOther = use.opens(retry) && waitMs < inFlightMs;
-      const isAnotherQuestion = changes(failed) < changes(retry);
-      return isSame(pair) && waitMs < soonMs && !isPatient && !mayBeOther && !isAnotherQuestion;
+      const isPatient = isRead(failed) && failed.status === 404 && waitOf(pair) >= waitingMs;
+      const mayBeOther = use.opens(retry) && waitOf(pair) < inFlightMs;
+      return isRepeated(pair) && !isPatient && !mayBeOther;
     });
     if (repeated.length > 0)
       return failed(
         requestsOf(repeated),
         `${counted(repeated.length, 'request')} came again unchanged after ${(repeated[0] as Retry).failed.status}.`,
+      );
+    if (possibleRetries(requests, isFinal).retries.some(isRepeated))
+      return notObserved(
+        'What was refused for good came again, perhaps from another worker, or from one that waits for it to appear.',
       );
     const last = requests.at(-1);
     const refused = requests.filter((request) => isFinal(request) && last && follows(last, request));
