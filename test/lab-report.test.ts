@@ -111,6 +111,23 @@ test('evidence is bounded, and says how much more there is', async () => {
   assert.match(found.because, /names 10 of 40 requests\.$/);
 });
 
+test('others have their turn while a recording is judged', async () => {
+  let turns = 0;
+  const count = () => {
+    turns++;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const body = `[${'1234567890123456,'.repeat(400)}0]`;
+  await reportOn(
+    'rec_1',
+    recorded(...Array.from({ length: 500 }, (_, at) => ({ at, method: 'POST', body }))),
+  );
+  clearImmediate(next);
+  // Also within the check that reads all bodies.
+  assert.ok(turns > checks.length + 1, `${turns}`);
+});
+
 const odd = 'a < b & "c" \u0000\u001b\ud800\ufffe 😀 | `d` *e* ]]>\r\nf';
 const oddReport: Report = {
   recording: 'rec_1',
