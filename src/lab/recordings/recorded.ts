@@ -18,6 +18,8 @@ export interface Recorded {
   body?: string;
   /** Numbers in the body that a double may not hold exactly, as they are written. */
   largeNumbers?: readonly string[];
+  /** The names of the properties in the body, of a change that another writer came before. */
+  properties?: readonly string[];
   /** How large the body was. Undefined if it was not read. */
   bodyBytes?: number;
   /** Undefined if the connection was cut off instead, or the client left before there was an answer. */

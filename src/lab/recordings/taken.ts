@@ -58,6 +58,7 @@ export function take(facts: Answered, place: Place): RecordedRow | undefined {
     ...(place.leftAtUs !== undefined && { left: true }),
     ...(code !== undefined && { code }),
     ...(faults?.length && { fault: faults.join(' ') }),
+    ...(faults?.includes('conflict') && { properties: propertiesOf(bytes) }),
     answer: exchange ? answerFields(exchange.reply.raw) : {},
     connection: place.connection,
     isProxied: place.isBehindProxy || isPassedOn(raw),
@@ -77,6 +78,15 @@ export function take(facts: Answered, place: Place): RecordedRow | undefined {
 function bodyOf(body: unknown, hasOne: boolean): Buffer | undefined {
   if (body instanceof Buffer) return body;
   return hasOne ? undefined : Buffer.alloc(0);
+}
+
+/** The names of the properties of a JSON object. */
+function propertiesOf(bytes: Buffer | undefined): string[] {
+  try {
+    return Object.keys(JSON.parse(String(bytes))).map(withoutSecrets);
+  } catch {
+    return [];
+  }
 }
 
 /** The beginning of a body as text, without secrets. */

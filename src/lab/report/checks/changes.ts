@@ -92,19 +92,10 @@ export const updatesNotLost: Check = {
 };
 
 /** Whether a change that succeeded replaced what the other writer of a rehearsal had written. */
-function overwrites({ method, operation = '', body = '' }: Recorded): boolean {
+function overwrites({ method, operation = '', properties = [] }: Recorded): boolean {
   if (method === 'PUT') return true;
   const property = writtenBy.get(operation);
-  return property !== undefined && propertiesOf(body).includes(property);
-}
-
-/** None of a body that is too long to be kept whole: then nothing is certain. */
-function propertiesOf(body: string): string[] {
-  try {
-    return Object.keys(JSON.parse(body));
-  } catch {
-    return [];
-  }
+  return property !== undefined && properties.includes(property);
 }
 
 /** Which property the other writer of a rehearsal writes, by the operation that it comes before. */
