@@ -39,7 +39,7 @@ import type { Limiter } from './limits/limiter.ts';
 import type { Log } from './log/logger.ts';
 import { RequestLog } from './log/requests.ts';
 import { Metrics } from './metrics.ts';
-import { describe } from './openapi/document.ts';
+import { aboutStore, describe } from './openapi/document.ts';
 import { describeLab, labUrlOf } from './openapi/lab.ts';
 import { serveDescription } from './openapi/serve.ts';
 import { type Handled, type Installation, type Operation, withServices } from './operation.ts';
@@ -78,9 +78,14 @@ export interface Parts {
 const timerMs = 20;
 
 /** What can be read without a key, besides the API. */
-const documents = [...referencePaths, ...textPaths, ...healthPaths, '/v1/openapi.json', '/v1/openapi.yaml'];
-
-const labDocuments = [labPrefix, `${labPrefix}/openapi.json`, `${labPrefix}/openapi.yaml`];
+const documents = (hasLab: boolean) => [
+  ...referencePaths,
+  ...textPaths(hasLab),
+  ...healthPaths,
+  '/v1/openapi.json',
+  '/v1/openapi.yaml',
+  ...(hasLab ? [labPrefix, `${labPrefix}/openapi.json`, `${labPrefix}/openapi.yaml`] : []),
+];
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -110,7 +115,7 @@ export function buildApp({
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const labUrl = labUrlOf(baseUrl);
   const apis = { [prefix]: operations, ...(config.lab && { [labPrefix]: labOperations }) };
-  const paths = new Paths(apis, config.lab ? [...documents, ...labDocuments] : documents);
+  const paths = new Paths(apis, documents(config.lab));
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const missingLines = () => ({ repeated: requestLog.leftOut, unread: unreadLines() });
@@ -194,7 +199,7 @@ export function buildApp({
   });
 
   serveHealth(app, { db, metrics, stopwatch, readyMs });
-  const description = () => describe(operations, baseUrl);
+  const description = () => describe(operations, baseUrl, aboutStore(baseUrl, config.lab));
   serveDescription(app, prefix, description);
   if (lab) {
     serveDescription(app, labPrefix, () => describeLab(baseUrl));

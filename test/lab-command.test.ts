@@ -30,7 +30,8 @@ const client = (body: string) => [
 const careless = client('for (let i = 0; i < 3; i++) console.log((await pets()).status);');
 const careful = client(
   `const { status, headers } = await pets();
-   setTimeout(async () => console.log(status, (await pets()).status), 1000 * headers.get('retry-after') + 100);`,
+   setTimeout(async () => console.log(status, (await pets()).status), 1000 * headers.get('retry-after') + 100);
+   process.exitCode = 7;`,
 );
 
 test('all faults are listed without a service: as a table, and as JSON with all that is known of them', () => {
@@ -41,12 +42,29 @@ test('all faults are listed without a service: as a table, and as JSON with all 
   const catalogue = toCatalogue(operations);
   assert.deepEqual(JSON.parse(json?.stdout as string), catalogue);
   const lines = table?.stdout.split('\n') ?? [];
-  for (const { name, parameters } of catalogue) {
+  for (const { name, kind, parameters } of catalogue) {
     const line = lines.find((line) => line.startsWith(`${name} `)) ?? '';
+    assert.match(line, new RegExp(` ${kind} +(?:all|\\d+ of \\d+) `));
     for (const parameter of parameters)
       assert.ok(line.includes(`${parameter.name}=${parameter.default}`), line);
   }
   assert.ok(lines.every((line) => line.length <= 100));
+});
+
+test('all about one fault is told by its name, and a name that is nearly one leads to it', () => {
+  const [one, json, near] = petstoreInTurn([
+    ['lab', 'faults', 'lost-answer'],
+    ['lab', 'faults', 'lost-answer', '--json'],
+    ['lab', 'rehearse', 'rate-limit'],
+  ]);
+  const fault = toCatalogue(operations).find(({ name }) => name === 'lost-answer');
+  assert.deepEqual(JSON.parse(json?.stdout as string), fault);
+  const told = one?.stdout.replaceAll(/\s+/g, ' ') as string;
+  for (const text of [fault?.does, fault?.goodClient, fault?.bites, fault?.operations.join(' ')])
+    assert.ok(told.includes(text as string), told);
+  assert.match(told, / step: .* idempotency\.same-key-on-retry /);
+  assert.equal(near?.status, 2);
+  assert.match(near?.stderr as string, /no fault rate-limit; did you mean rate-limited\?/);
 });
 
 test('the lab of a running service is used on the command line', async (t) => {
@@ -101,7 +119,12 @@ test('the lab of a running service is used on the command line', async (t) => {
     const { status, stdout, stderr } = petstore(['lab', 'record', '--junit', junit, '--', ...careless], env);
     assert.equal(status, 1);
     assert.match(stdout, /^429\n429\n429\n\nFAILED +retry-after\.obeyed +required /);
-    assert.match(stdout, /\nVerdict: failed\n$/);
+    assert.match(stdout, / Requests 1, 2, 3\.\n/);
+    assert.match(stdout, /^ {2}2 {2}[\d:.]+Z {2}GET {2}429 {2}after \d+ ms +rate-limited {2}\/v1\/pets$/m);
+    assert.match(stdout, /^rate-limited +every one +1 +\d+\n\nVerdict: failed\n\nRecording rec_/m);
+    const [at = ''] = /http.*\/requests$/m.exec(stdout) ?? [];
+    const kept = await fetch(at as string, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal(((await kept.json()) as object[]).length, 3);
     assert.match(stderr, / ended with 0\.\n$/);
     assert.match(readFileSync(junit, 'utf8'), /<testsuites?[\s\S]*<failure/);
     assert.ok(!(stdout + stderr).includes(key));
@@ -112,7 +135,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     async () => {
       petstore(['lab', 'rehearse', 'rate-limited'], env);
       const { status, stdout, stderr } = petstore(['lab', 'record', '--json', '--', ...careful], env);
-      assert.equal(status, 0, stderr);
+      assert.equal(status, 7, 'the status of a client that nothing is held against');
       const { verdict, checks } = JSON.parse(stdout);
       const result = (name: string) => checks.find((check: { name: string }) => check.name === name).result;
       assert.deepEqual(
@@ -120,11 +143,74 @@ test('the lab of a running service is used on the command line', async (t) => {
         ['passed', 'passed', 'not_observed'],
       );
       assert.match(stderr, /^429 200\n/);
-      const failing = petstore(['lab', 'record', '--markdown', '--', 'sh', '-c', 'exit 3'], env);
-      assert.equal(failing.status, 3, 'the status of a client that nothing is held against');
-      assert.match(failing.stdout, /^# Report card: incomplete\n/);
+      const idle = petstore(['lab', 'record', '--markdown', '--', 'true'], env);
+      assert.equal(idle.status, 3, 'nothing was observed');
+      assert.match(idle.stdout, /^# Report card: incomplete\n/);
+      assert.match(idle.stderr, /\nNothing was rehearsed\. Never performed: rate-limited\.\n/);
     },
   );
+
+  await t.test('a client that meets none of its faults has rehearsed nothing, whatever it passes', () => {
+    petstore(['lab', 'rehearse', 'reset:operation=placeOrder', 'internal-error:operation=listPets'], env);
+    const ask = "await fetch(process.env.PETSTORE_BASE_URL + '/categories?limit=0', { headers });";
+    const asks = client(ask);
+    const meets = client(`await pets(); ${ask}`);
+    const [missed, partly, again] = petstoreInTurn(
+      [asks, meets, asks].map((command) => ['lab', 'record', '--', ...command]),
+      env,
+    );
+    const nothing = /^reset +placeOrder +0 +1$[\s\S]+\nNothing was rehearsed\. .*\nVerdict: incomplete\n/m;
+    assert.match(missed?.stdout as string, /PASSED +retry\.only-when-useful/);
+    assert.match(missed?.stdout as string, nothing);
+    assert.equal(missed?.status, 3);
+    assert.match(partly?.stdout as string, /\nNever performed: reset on placeOrder\.\nVerdict: passed\n/);
+    assert.equal(partly?.status, 0, partly?.stderr as string);
+    assert.match(again?.stdout as string, nothing, 'what was performed before does not count');
+  });
+
+  await t.test('a recording that another one ended is told to miss what came afterwards', async () => {
+    const replace = client(
+      `await fetch('${service.origin}/lab/recordings', {
+         method: 'POST', body: '{}', headers: { ...headers, 'content-type': 'application/json' } });`,
+    );
+    const remove = client(
+      `const url = '${service.origin}/lab/recordings';
+       const [{ id }] = await (await fetch(url, { headers })).json();
+       await fetch(url + '/' + id, { method: 'DELETE', headers });`,
+    );
+    const [replaced, removed] = petstoreInTurn(
+      [replace, remove].map((command) => ['lab', 'record', '--', ...command]),
+      env,
+    );
+    assert.match(
+      replaced?.stderr as string,
+      /ended before the client did, at .*: another recording of the key began\./,
+    );
+    assert.equal(removed?.status, 1);
+    assert.match(removed?.stderr as string, /petstore: This key has no recording with this recordingId\./);
+  });
+
+  await t.test('a signal to end is passed on to the client, and the card comes', async () => {
+    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
+      const waits = [process.execPath, '-e', 'console.log(process.pid); setTimeout(() => {}, 60_000);'];
+      const child = spawn(process.execPath, [bin, 'lab', 'record', '--', ...waits], {
+        env: environment(env),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      let stdout = '';
+      child.stdout.on('data', (chunk) => (stdout += chunk));
+      await until(() => /^\d+\n/.test(stdout));
+      const ended = once(child, 'close');
+      child.kill(signal);
+      assert.deepEqual(await ended, [3, null], signal);
+      assert.match(stdout, /\nVerdict: incomplete\n/);
+      assert.throws(() => process.kill(Number.parseInt(stdout, 10), 0), { code: 'ESRCH' });
+      const headers = { authorization: `Bearer ${key}` };
+      const account = (await (await fetch(`${service.origin}/lab/account`, { headers })).json()) as object;
+      assert.ok(!('recording' in account));
+    }
+  });
 
   await t.test('without a command the key is recorded until Ctrl-C', async () => {
     const child = spawn(process.execPath, [bin, 'lab', 'record', '--name', 'by hand'], {
@@ -140,15 +226,16 @@ test('the lab of a running service is used on the command line', async (t) => {
     // A terminal tells the whole group, and an older Node.js passes it on once more.
     child.kill('SIGINT');
     child.kill('SIGINT');
-    assert.deepEqual(await ended, [0, null], output.stderr);
+    assert.deepEqual(await ended, [3, null], output.stderr);
     assert.match(output.stdout, /^FAILED +deprecated\.not-called +recommended /m);
-    assert.match(output.stdout, /Verdict: incomplete\n$/);
+    assert.match(output.stdout, /\nVerdict: incomplete\n/);
   });
 
   await t.test('the account tells how the key stands', async () => {
     const { stdout } = petstore(['lab', 'account'], env);
     assert.match(stdout, /^plan +free$/m);
     assert.match(stdout, /^workspace +demo$/m);
+    assert.match(stdout, /^minute\.reset +\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/m);
   });
 });
 

@@ -55,17 +55,20 @@ test('without a lab the rehearsal of a key does nothing, and what is to be read 
   t.after(() => off.close());
   const { status, headers } = await off.call('GET', '/pets', { key: store.key });
   assert.deepEqual([status, headers['petstore-rehearsal']], [200, undefined]);
-  const texts = ['/llms.txt', '/llms-full.txt', '/robots.txt'];
+  const told = ['/llms.txt', '/llms-full.txt', '/robots.txt', '/v1/openapi.json', '/v1/openapi.yaml'];
   for (const [petstore, hasLab] of [
     [store, true],
     [off, false],
-  ] as const)
-    for (const path of texts)
-      assert.equal(
-        (await petstore.send('GET', path, { key: null })).text.includes('/lab/openapi.json'),
-        hasLab,
-        path,
-      );
+  ] as const) {
+    const read = (path: string) => petstore.send('GET', path, { key: null });
+    for (const path of told) {
+      const { text } = await read(path);
+      assert.equal(/\/lab\b|Rehearse failures/.test(text), hasLab, path);
+    }
+    const guide = await read('/guides/rehearse-failures.md');
+    assert.equal(guide.status, hasLab ? 200 : 404);
+    assert.equal((await read('/guides/rate-limits.md')).status, 200);
+  }
 });
 
 test('/lab leads to the guide in the reference, also behind a proxy that takes a prefix away', async (t) => {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { readClient, withClientOptions } from './client.ts';
 import { LabService } from './lab-service.ts';
-import { printLines, toColumns, toJson } from './output.ts';
+import { isoTime, printLines, toColumns, toJson } from './output.ts';
 
 export const accountCommand = () =>
   withClientOptions(
@@ -20,5 +20,9 @@ const flattened = (object: object, path = ''): string[][] =>
   Object.entries(object).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null
       ? flattened(value, `${path}${name}.`)
-      : [[`${path}${name}`, String(value)]],
+      : [[`${path}${name}`, textOf(name, value)]],
   );
+
+/** A window of limits ends at a time in seconds since 1970, as in the header fields. */
+const textOf = (name: string, value: unknown) =>
+  name === 'reset' ? isoTime(Number(value) * 1_000) : String(value);

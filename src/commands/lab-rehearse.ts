@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { PlannedFault, Rehearsal } from '../lab/rehearsals/schema.ts';
 import { readClient, withClientOptions } from './client.ts';
+import { assertFaults } from './lab-fault-names.ts';
 import { LabService } from './lab-service.ts';
 import { printLines, printRows, toJson } from './output.ts';
 
@@ -26,6 +27,10 @@ export const rehearseCommand = () =>
       const hasFaults = faults.length > 0;
       if (hasFaults === Boolean(options.show || options.end))
         command.error('error: name the faults to perform, or give --show or --end alone');
+      await assertFaults(
+        command,
+        (faults ?? []).map(({ fault }) => fault),
+      );
       const service = new LabService(readClient(options));
       const rehearsal = hasFaults
         ? await begin(service, faults, options.expires)

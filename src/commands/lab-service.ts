@@ -1,6 +1,9 @@
 import { labPrefix } from '../http/target.ts';
 import { type Client, reasonOf } from './client.ts';
 
+/** A service that is silent for so long is not waited for. */
+const answerWithinMs = 60_000;
+
 /** Asks the lab of a running service. Throws what its user can do about a failure. */
 export class LabService {
   readonly #client: Client;
@@ -18,15 +21,35 @@ export class LabService {
 
   /** The answer as it is. */
   async text(method: string, path: string, body?: unknown): Promise<string> {
+    return (await this.#read(method, path, body)).text;
+  }
+
+  /** The items of a list, page after page. */
+  async *pages<T>(path: string): AsyncGenerator<T[]> {
+    for (let query: string | undefined = '?limit=100'; query !== undefined; ) {
+      const { text, link } = await this.#read('GET', path + query);
+      yield JSON.parse(text);
+      // The address in it is the one that the service is told to have, which need not be the one asked here.
+      query = /<[^>?]*(\?[^>]*)>; rel="next"/.exec(link)?.[1];
+    }
+  }
+
+  /** Where something of the lab is. */
+  urlOf(path: string): string {
+    return this.#url + path;
+  }
+
+  async #read(method: string, path: string, body?: unknown): Promise<{ text: string; link: string }> {
     const response = await this.#ask(method, path, body);
     const text = await response.text();
-    if (response.ok) return text;
-    if (response.status === 404) {
+    if (response.ok) return { text, link: response.headers.get('link') ?? '' };
+    const message = messageIn(text);
+    if (response.status === 404 && !(message && isOfOneThing(path))) {
       throw new Error(
         `There is no lab at ${this.#url}. The service has one if it runs with PETSTORE_LAB=on.`,
       );
     }
-    const message = messageIn(text) ?? `The answer of ${this.#url}${path} is ${response.status}.`;
+    if (!message) throw new Error(`The answer of ${this.#url}${path} is ${response.status}.`);
     throw new Error(
       response.status === 401 ? `${message} The service at ${this.#client.baseUrl} has other keys.` : message,
     );
@@ -42,6 +65,7 @@ export class LabService {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         redirect: 'manual',
+        signal: AbortSignal.timeout(answerWithinMs),
       });
     } catch (error) {
       throw new Error(
@@ -52,6 +76,10 @@ export class LabService {
   }
 }
 
+/** Whether a path is that of one rehearsal or recording, which may be unknown where there is a lab. */
+const isOfOneThing = (path: string) => /^\/(?:rehearsals|recordings)\/./.test(path);
+
+/** The message of an answer in the form of errors. */
 function messageIn(text: string): string | undefined {
   try {
     return JSON.parse(text).message;

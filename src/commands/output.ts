@@ -17,7 +17,8 @@ export function printFields(fields: Record<string, Cell>, asJson: boolean | unde
 
 export const toJson = (value: unknown) => JSON.stringify(value, null, 2);
 
-function toTable(rows: Record<string, Cell>[]): string {
+/** Rows as a table with the names of their fields as its head. */
+export function toTable(rows: Record<string, Cell>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [
     names,

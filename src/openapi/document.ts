@@ -49,8 +49,9 @@ export interface About {
   tags: { name: string; description: string }[];
 }
 
-const aboutStore = (baseUrl: string): About => {
-  const texts = guides(baseUrl);
+/** What the description says of the store. It tells of the lab unless there is none. */
+export const aboutStore = (baseUrl: string, hasLab = true): About => {
+  const texts = guides(baseUrl, { hasLab });
   return {
     title: 'Petstore',
     introduction: introduction(baseUrl, texts),

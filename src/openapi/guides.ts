@@ -32,14 +32,30 @@ const names = [
   'Versioning',
 ];
 
+/** The guide that is of use with a lab alone. */
+const labGuide = 'Rehearse failures';
+
+/** Whether there is a lab to tell of. There is one unless it is said. */
+interface Parts {
+  hasLab?: boolean;
+}
+
+const namesFor = ({ hasLab = true }: Parts) => names.filter((name) => hasLab || name !== labGuide);
+
+/** The path of a guide. */
+export const guidePath = ({ name }: Pick<Guide, 'name'>) => `/guides/${fileOf(name)}`;
+
 /** The paths of all guides, in their order. */
-export const guidePaths = names.map((name) => `/guides/${fileOf(name)}`);
+export const guidePaths = (parts: Parts = {}) => namesFor(parts).map((name) => guidePath({ name }));
 
 /** The guides, for an API at `baseUrl`. */
-export function guides(baseUrl: string): Guide[] {
+export function guides(baseUrl: string, parts: Parts = {}): Guide[] {
   const values = { ...facts(), base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
   const examples = fill(faults.map(faultExample).join('\n\n'), values);
-  return names.map((name) => ({ name, description: fill(textOf(fileOf(name)), { ...values, examples }) }));
+  return namesFor(parts).map((name) => ({
+    name,
+    description: fill(textOf(fileOf(name)), { ...values, examples }),
+  }));
 }
 
 /** The name of the file of a guide. */

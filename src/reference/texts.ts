@@ -3,19 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { serveDocument } from '../http/document.ts';
 import { formsFromThread, formsOf } from '../http/forms.ts';
 import { compactDescription } from '../openapi/compact.ts';
-import { type Guide, guidePaths, guides } from '../openapi/guides.ts';
+import { type Guide, guidePath, guidePaths, guides } from '../openapi/guides.ts';
 import type { JsonObject } from '../openapi/schemas.ts';
 import { referenceUrl } from '../reference-url.ts';
 import { version } from '../version.ts';
 
-/** The paths that `serveTexts` answers. */
-export const textPaths = [
+/** The paths that `serveTexts` answers, with a lab and without. */
+export const textPaths = (hasLab: boolean) => [
   '/llms.txt',
   '/llms-full.txt',
   '/changelog',
   '/changelog.md',
   '/robots.txt',
-  ...guidePaths,
+  ...guidePaths({ hasLab }),
 ];
 
 const markdown = 'text/markdown; charset=utf-8';
@@ -35,8 +35,9 @@ export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, description 
   const serve = (path: string, mediaType: string, text: () => string | Promise<string>) =>
     serveDocument(app, { path, mediaType, forms: async () => formsOf(await text()) });
 
-  for (const [i, path] of guidePaths.entries()) {
-    serve(path, markdown, () => guideText(guides(baseUrl)[i] as Guide, rootUrl));
+  const hasLab = labUrl !== undefined;
+  for (const [i, path] of guidePaths({ hasLab }).entries()) {
+    serve(path, markdown, () => guideText(guides(baseUrl, { hasLab })[i] as Guide, rootUrl));
   }
   serve('/llms.txt', plain, () => overview(baseUrl, rootUrl, labUrl));
   serve('/llms-full.txt', plain, () => fullText(baseUrl, rootUrl, description(), labUrl));
@@ -92,7 +93,7 @@ ${essentials(baseUrl, labUrl)}
 
 ## Guides
 
-${guideList(baseUrl, rootUrl)}
+${guideList(baseUrl, rootUrl, labUrl !== undefined)}
 
 ## Reference
 
@@ -105,11 +106,9 @@ ${guideList(baseUrl, rootUrl)}
 - [Changelog](${rootUrl}/changelog.md): what changed in Petstore
 `;
 
-const guideList = (baseUrl: string, rootUrl: string) =>
-  guides(baseUrl)
-    .map(
-      ({ name, description }, i) => `- [${name}](${rootUrl}${guidePaths[i]}): ${firstSentence(description)}`,
-    )
+const guideList = (baseUrl: string, rootUrl: string, hasLab: boolean) =>
+  guides(baseUrl, { hasLab })
+    .map((guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)}`)
     .join('\n');
 
 const firstSentence = (text: string) => /^.*?\.(?=\s)/s.exec(text)?.[0].replaceAll('\n', ' ');
