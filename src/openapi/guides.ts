@@ -138,24 +138,44 @@ function eventTable(): string {
 }
 
 function faultTable(): string {
-  const rows = faults.map(({ name, parameters, goodClient }) => [
-    `\`${name}\``,
-    Object.keys(parameters)
-      .map((parameter) => `\`${parameter}\``)
-      .join(', '),
-    goodClient,
-  ]);
-  return table(['Fault', 'Takes', 'A good client'], rows);
+  const rows = faults.map(({ name, goodClient }) => [`\`${name}\``, goodClient]);
+  return table(['Fault', 'A good client'], rows);
 }
 
-/** A fault with its worked example, which is in the file of its name. */
-const faultExample = ({ name, does, goodClient, bites }: Fault) => `#### \`${name}\`
+/** A fault with its worked example, which is in the file of its name: a rehearsal, and what comes of it. */
+function faultExample({ name, parameters, does, goodClient, bites }: Fault): string {
+  const text = textOf(`faults/${name}.md`);
+  const [, rehearsal = ''] = /^```json\n(.*)\n```/.exec(text) ?? [];
+  const taken = Object.entries(parameters).map(
+    ([parameter, schema]) => `\`${parameter}\`: ${descriptionOf(schema)}`,
+  );
+  return `### ${name}
 
 - **The service:** ${does}
-- **A good client:** ${goodClient}
+${taken.map((told) => `- **Takes** ${told}\n`).join('')}- **A good client:** ${goodClient}
 - **Where it bites:** ${bites}
 
-${textOf(`faults/${name}.md`)}`;
+\`${commandOf(JSON.parse(rehearsal))}\`, or \`POST /lab/rehearsals\` with:
+
+${text.replace(/```\n\n```text/, '```\n\nThe client prints:\n\n```text')}`;
+}
+
+const descriptionOf = (schema: object) => (schema as { description: string }).description;
+
+/** The command that begins a rehearsal. */
+function commandOf({ faults }: { faults: Record<string, string | number>[] }): string {
+  const words = faults.map(({ fault, ...taken }) =>
+    [
+      fault,
+      Object.entries(taken)
+        .map((pair) => pair.join('='))
+        .join(','),
+    ]
+      .filter(Boolean)
+      .join(':'),
+  );
+  return `npm run -s petstore -- lab rehearse ${words.join(' ')}`;
+}
 
 const table = (head: string[], rows: string[][]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

@@ -22,7 +22,7 @@ interface SampleRequest {
 /**
  * Programs that send an operation's example request: with cURL, with `fetch` in JavaScript and with `requests` in Python.
  * They read the key from the environment variable PETSTORE_API_KEY. What is refused for now or has failed they send again, after a
- * Retry-After of at most a minute. Of a stream they read for a few seconds.
+ * Retry-After of at most a minute; but curl knows no option to do so after a broken connection and not after 404. Of a stream they read for a few seconds.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);
@@ -91,21 +91,26 @@ function javaScript(request: SampleRequest): string {
     ...(body ? ['  body: JSON.stringify({', ...entries(body, inJavaScript, '    '), '  }),'] : []),
     '};',
     '',
-    'let response = await fetch(url, options);',
+    '// Has the status 0 if the connection breaks before an answer.',
+    'const send = () => fetch(url, options).catch(() => Response.error());',
+    '',
+    'let response = await send();',
     'for (let retry = 0; retry < 3; retry++) {',
     '  // Limited, banned or failed: wait as Retry-After says, in seconds',
     '  // or as a date, unless that is too long, and longer each time.',
-    '  const after = response.headers.get("Retry-After");',
-    '  if (!after && response.status < 500) break;',
+    '  const { status, headers } = response;',
+    '  const after = headers.get("Retry-After");',
+    '  if (!after && status > 0 && status < 500) break;',
     '  const date = Date.parse(after);',
     '  const told = isNaN(after) ? date - Date.now() : after * 1000;',
     '  if (told > 60_000) break;',
     '  const wait = told + 250 * 2 ** retry;',
     '  await new Promise((resolve) => setTimeout(resolve, wait));',
-    '  response = await fetch(url, options);',
+    '  response = await send();',
     '}',
     'if (!response.ok) {',
-    `  throw new Error(\`\${response.status} \${await response.text()}\`);`,
+    '  const status = response.status || "No answer.";',
+    `  throw new Error(\`\${status} \${await response.text()}\`);`,
     '}',
     ...(isStream
       ? javaScriptReader
@@ -161,21 +166,25 @@ function python(request: SampleRequest): string {
     ...(isStream ? ['    "stream": True,', '    "timeout": 5,'] : ['    "timeout": 10,']),
     '}',
     '',
-    `response = requests.${method.toLowerCase()}(url, **options)`,
-    'for retry in range(3):',
+    'for retry in range(4):',
+    '    after = "0"',
+    '    try:',
+    `        response = requests.${method.toLowerCase()}(url, **options)`,
+    '        after = response.headers.get("Retry-After", "0")',
+    '        if after == "0" and response.status_code < 500:',
+    '            break',
+    '    except requests.ConnectionError:',
+    '        if retry == 3:',
+    '            raise',
     '    # Limited, banned or failed: wait as Retry-After says, in seconds',
     '    # or as a date, unless that is too long, and longer each time.',
-    '    after = response.headers.get("Retry-After", "0")',
-    '    if after == "0" and response.status_code < 500:',
-    '        break',
     '    if after.isdigit():',
     '        told = int(after)',
     '    else:',
     '        told = parsedate_to_datetime(after).timestamp() - time.time()',
-    '    if told > 60:',
+    '    if retry == 3 or told > 60:',
     '        break',
     '    time.sleep(max(told, 0) + 0.25 * 2**retry)',
-    `    response = requests.${method.toLowerCase()}(url, **options)`,
     'response.raise_for_status()',
     ...(isStream
       ? pythonReader

@@ -60,7 +60,7 @@ export const truncated = fault({
   fits: hasBody,
   canTouch: (request, tools) => isDirect(request, tools) && surelyHasBody(request),
   does: `Announces the whole body by \`Content-Length\`, sends half of it, and closes the connection. What was asked is done. ${directly}`,
-  goodClient: 'Notices, takes no part for the whole, and retries what may be retried.',
+  goodClient: 'Notices that the answer is incomplete, uses nothing of it, and retries what may be retried.',
   bites: 'Clients that do not count show half a list, or report a parser that failed as a wrong answer.',
   perform: ({ reply, cutOff }) => {
     insteadOfEnd(reply, (body, end) => {
