@@ -19,6 +19,8 @@ const searches: [string, RegExp][] = [
   ['412', /^Do not undo what others did Getting started Guide/],
   ['rate limits', /^Rate limits Guide/],
   ['rate_limited', /^When a limit is used up Rate limits Guide/],
+  ['rate-limited', /^rate-limited Rehearse failures Guide/],
+  ['lost answer', /^lost-answer Rehearse failures Guide/],
   ['webhok', /^Receive webhooks Events Guide/],
   ['createPet', /^Add a pet POST \/pets Operation/],
   ['list pets', /^List pets GET \/pets Operation/],
