@@ -119,8 +119,8 @@ test('the lab of a running service is used on the command line', async (t) => {
     const { status, stdout, stderr } = petstore(['lab', 'record', '--junit', junit, '--', ...careless], env);
     assert.equal(status, 1);
     assert.match(stdout, /^429\n429\n429\n\nFAILED +retry-after\.obeyed +required /);
-    assert.match(stdout, / Requests 1, 2, 3\.\n/);
-    assert.match(stdout, /^ {2}2 {2}[\d:.]+Z {2}GET {2}429 {2}after \d+ ms +rate-limited {2}\/v1\/pets$/m);
+    assert.match(stdout, / Requests 1, (?:2, )?3\.\n/);
+    assert.match(stdout, /^ {2}3 {2}[\d:.]+Z {2}GET {2}429 {2}after \d+ ms +rate-limited {2}\/v1\/pets$/m);
     assert.match(stdout, /^rate-limited +every one +1 +\d+\n\nVerdict: failed\n\nRecording rec_/m);
     const [at = ''] = /http.*\/requests$/m.exec(stdout) ?? [];
     const kept = await fetch(at as string, { headers: { authorization: `Bearer ${key}` } });
@@ -152,7 +152,8 @@ test('the lab of a running service is used on the command line', async (t) => {
 
   await t.test('a client that meets none of its faults has rehearsed nothing, whatever it passes', () => {
     petstore(['lab', 'rehearse', 'reset:operation=placeOrder', 'internal-error:operation=listPets'], env);
-    const ask = "await fetch(process.env.PETSTORE_BASE_URL + '/categories?limit=0', { headers });";
+    const ask = `for (const limit of [0, 1])
+      await fetch(process.env.PETSTORE_BASE_URL + '/categories?limit=' + limit, { headers });`;
     const asks = client(ask);
     const meets = client(`await pets(); ${ask}`);
     const [missed, partly, again] = petstoreInTurn(
