@@ -59,12 +59,13 @@ test('an HTTP Archive is bounded in requests and in size, and tells where the re
     parts.map(({ numbers }) => numbers.length),
     [archiveBounds.requests, 7],
   );
-  const large = await filled(t, 900, 'x'.repeat(8_000));
+  const [count, length] = [900, 8_000];
+  const large = await filled(t, count, 'x'.repeat(length));
   const archives = await archivesOf(large.petstore, large.recording);
-  assert.equal(archives.length, 2);
+  assert.equal(archives.length, Math.ceil((count * length) / archiveBounds.characters));
   assert.deepEqual(
     archives.flatMap(({ numbers }) => numbers),
-    Array.from({ length: 900 }, (_, i) => i + 1),
+    Array.from({ length: count }, (_, i) => i + 1),
   );
   assert.ok(Math.max(...archives.map(({ size }) => size)) < 2 * archiveBounds.characters);
 });
