@@ -30,7 +30,7 @@ import { requestIdOf } from './http/request-id.ts';
 import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
 import { defaultTimeLimits, type TimeLimits } from './http/time-limits.ts';
 import { identifier, trustMs } from './keys/identify.ts';
-import { maxRecorded, maxUnwritten } from './lab/bounds.ts';
+import { recorderBounds as usualBounds } from './lab/bounds.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
 import type { RecorderBounds } from './lab/recordings/recorder.ts';
@@ -110,7 +110,7 @@ export function buildApp({
   timeLimits = defaultTimeLimits,
   readyMs = 2_000,
   hasOthers = false,
-  recorderBounds = { maxRecorded, maxUnwritten },
+  recorderBounds = usualBounds,
 }: Parts): FastifyInstance {
   const { baseUrl, banRules, trustProxy, enforceSunset } = config;
   const labUrl = labUrlOf(baseUrl);

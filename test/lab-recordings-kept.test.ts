@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Cause } from '../src/db/database.ts';
-import { identifier } from '../src/db/sql.ts';
+import { identifier, type Sql } from '../src/db/sql.ts';
 import { tables } from '../src/db/tables.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
-import { maxRecordedHead } from '../src/lab/bounds.ts';
+import { maxKeptSize, maxRecordedHead } from '../src/lab/bounds.ts';
 import { forgetOldRecordings } from '../src/lab/recordings/store.ts';
 import { deleteWorkspace } from '../src/workspaces/store.ts';
 import { filledTables } from './support/content.ts';
@@ -201,6 +201,68 @@ test('what comes while too much waits to be written is left out', async (t) => {
   const { requests, leftOut } = await recordingAt(petstore, recording);
   assert.ok(requests > 0 && requests < 10, String(requests));
   assert.equal(requests + leftOut, 20);
+});
+
+test('a recording keeps so many characters, and counts the requests beyond', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxRecordedSize: 3_000 } });
+  const recording = await startRecording(petstore);
+  for (let i = 0; i < 20; i++) await petstore.call('GET', '/pets/1');
+  const { requests, leftOut } = await recordingAt(petstore, recording);
+  assert.ok(requests > 0 && requests < 10, String(requests));
+  assert.equal(requests + leftOut, 20);
+});
+
+test('recordings of a key keep so many characters together when it begins another', async (t) => {
+  const petstore = await startPetstore(t);
+  const old = await startRecording(petstore);
+  await petstore.call('GET', '/pets/1');
+  assert.equal((await recordedIn(petstore, old)).length, 1);
+  await petstore.db.write((sql) => sql`update recordings set size = ${maxKeptSize + 1}`);
+  petstore.nowMs++;
+  const young = await startRecording(petstore);
+  assert.equal((await petstore.send('GET', old)).status, 404);
+  assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
+  assert.equal((await petstore.send('GET', young)).status, 200);
+});
+
+test('a recording that fills what waits to be written takes no room from another', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxUnwrittenOfOne: 1_000 } });
+  const greedy = await startRecording(petstore);
+  const other = await petstore.addWorkspace('other', true);
+  const modest = await startRecording(petstore, other.key);
+  const held = Promise.withResolvers<void>();
+  const holding = petstore.db.write(async (sql) => {
+    await sql`update recordings set kept = kept`;
+    await held.promise;
+  });
+  await Promise.all(Array.from({ length: 20 }, () => petstore.call('GET', '/pets/1')));
+  await petstore.call('GET', '/pets/1', { key: other.key });
+  held.resolve();
+  await holding;
+  assert.ok((await recordingAt(petstore, greedy)).leftOut > 0);
+  assert.equal((await recordedIn(petstore, modest, other.key)).length, 1);
+});
+
+test('requests that cannot be written do not keep those of another recording from being written', async (t) => {
+  const petstore = await startPetstore(t);
+  const stuck = await startRecording(petstore);
+  const other = await petstore.addWorkspace('other', true);
+  const write = petstore.db.write.bind(petstore.db);
+  petstore.db.write = ((work: (sql: Sql) => Promise<unknown>, cause?: Cause) => {
+    if (cause) return write(work, cause);
+    return write((sql) => {
+      const refusing: Sql = (strings, ...values) => {
+        const isStuck = values.some((value) => typeof value === 'string' && stuck.endsWith(value));
+        return isStuck ? Promise.reject(new Error('no room')) : sql(strings, ...values);
+      };
+      return work(refusing);
+    });
+  }) as typeof petstore.db.write;
+  await petstore.call('GET', '/pets/1');
+  await until(() => petstore.log.some((line) => line.includes('cannot be recorded')));
+  const modest = await startRecording(petstore, other.key);
+  await petstore.call('GET', '/pets/1', { key: other.key });
+  await until(async () => (await recordedIn(petstore, modest, other.key)).length === 1);
 });
 
 test('a write whose answer is lost is not made twice', async (t) => {

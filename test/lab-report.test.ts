@@ -119,10 +119,7 @@ test('others have their turn while a recording is judged', async () => {
   };
   let next = setImmediate(count);
   const target = `/v1/pets?${'id=1&'.repeat(800)}`;
-  await reportOn(
-    'rec_1',
-    recorded(...Array.from({ length: 500 }, (_, at) => ({ at, target }))),
-  );
+  await reportOn('rec_1', recorded(...Array.from({ length: 500 }, (_, at) => ({ at, target }))));
   clearImmediate(next);
   // Also within the checks that look for ids in all targets.
   assert.ok(turns > checks.length + 1, `${turns}`);

@@ -8,8 +8,15 @@ export const dayInSeconds = 86_400;
 /** Rehearsals, and recordings, that are kept of a key: the newest. */
 export const maxKept = 20;
 export const maxRecorded = 5_000;
-/** Characters of recorded requests that wait in an instance to be written. What comes then is left out. */
-export const maxUnwritten = 16 * 1024 * 1024;
+/** Characters that all recordings of a key keep when it begins another: the oldest go. */
+export const maxKeptSize = 64 * 1024 * 1024;
+/** Characters that a recording keeps, and that wait in an instance to be written, of all recordings and of one. What comes then is left out. */
+export const recorderBounds = {
+  maxRecorded,
+  maxRecordedSize: 48 * 1024 * 1024,
+  maxUnwritten: 16 * 1024 * 1024,
+  maxUnwrittenOfOne: 4 * 1024 * 1024,
+};
 /** Of a body, so many bytes are kept. */
 export const maxRecordedBody = 8_192;
 /** Of its target, and of its header fields and those of its answer, so many characters each. */

@@ -8,7 +8,7 @@ import { seedWorkspace } from '../../src/demo/seed.ts';
 import { Changes } from '../../src/history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
 import { createKey } from '../../src/keys/store.ts';
-import { maxRecorded, maxUnwritten } from '../../src/lab/bounds.ts';
+import { recorderBounds } from '../../src/lab/bounds.ts';
 import type { RecorderBounds } from '../../src/lab/recordings/recorder.ts';
 import { defaultBanRules } from '../../src/limits/decision.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
@@ -141,7 +141,7 @@ export class Petstore {
       timeLimits,
       readyMs: options.readyMs,
       ...(options.hasOthers && { hasOthers: true }),
-      recorderBounds: { maxRecorded, maxUnwritten, ...options.recorderBounds },
+      recorderBounds: { ...recorderBounds, ...options.recorderBounds },
     });
   }
 

@@ -26,7 +26,8 @@ create table rehearsal_progress (
   primary key (workspace_id, rehearsal_id, operation)
 ) strict;
 
--- What a key's client sent and got while it was recorded. left_out counts what came after the last that was kept.
+-- What a key's client sent and got while it was recorded. size is how many characters of it are kept; left_out counts requests for
+-- which there was no room.
 create table recordings (
   workspace_id integer not null,
   id text not null,
@@ -36,6 +37,7 @@ create table recordings (
   expires_at_ms integer not null,
   ended_at_ms integer,
   kept integer not null,
+  size integer not null,
   left_out integer not null,
   primary key (workspace_id, id)
 ) strict, without rowid;

@@ -1,4 +1,5 @@
 import { created, empty, operation, page, resource } from '../../operation.ts';
+import { withoutSecrets } from '../../redact.ts';
 import { archiveBounds } from '../bounds.ts';
 import { type LabServices, whenRecorded } from '../services.ts';
 import { Har, toHar } from './har.ts';
@@ -43,7 +44,7 @@ export const recordingOperations = [
     handle: async (sql, input) => {
       const { name = '', expiresInSeconds = defaultExpirySeconds } = input.body;
       const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;
-      const id = await startRecording(sql, input, name, input.nowMs, expiresAtMs);
+      const id = await startRecording(sql, input, withoutSecrets(name), input.nowMs, expiresAtMs);
       return getRecording(sql, input, id);
     },
   }),

@@ -62,3 +62,6 @@ export interface RecordedRow {
 
 /** Stands for a value that is not kept. */
 export const notKept = '(not kept)';
+
+/** The characters that a request takes where it is kept. */
+export const sizeOf = ({ facts, body }: RecordedRow): number => facts.length + (body?.length ?? 0);

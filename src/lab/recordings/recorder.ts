@@ -6,7 +6,7 @@ import { type Answered, factsOf } from '../../answered.ts';
 import type { Database } from '../../db/database.ts';
 import { randomDigits } from '../../keys/key.ts';
 import { Leaving } from './leaving.ts';
-import type { RecordedRow } from './recorded.ts';
+import { type RecordedRow, sizeOf } from './recorded.ts';
 import { SteadyClock } from './steady-clock.ts';
 import { keepRequests } from './store.ts';
 import { take } from './taken.ts';
@@ -30,8 +30,11 @@ export interface RecorderParts {
 export interface RecorderBounds {
   /** Requests that a recording keeps at most. */
   maxRecorded: number;
-  /** Characters that wait to be written. What comes then is left out. */
+  /** Characters that a recording keeps at most. */
+  maxRecordedSize: number;
+  /** Characters that wait to be written, of all recordings and of one. What comes then is left out. */
   maxUnwritten: number;
+  maxUnwrittenOfOne: number;
 }
 
 /** Requests of one recording that are written together. */
@@ -39,6 +42,8 @@ export interface Batch {
   workspaceId: number;
   recordingId: string;
   requests: RecordedRow[];
+  /** Characters that they hold. */
+  size: number;
   /** Of this recording, requests that there was no room for. */
   leftOut: number;
   /** Whether it was tried before, and may have been written. */
@@ -56,6 +61,8 @@ export class Recorder {
   #lastConnection = 0;
   /** By recording, in the order in which they are written. */
   readonly #gathering = new Map<string, Batch>();
+  /** Batches that could not be written. They are tried again after the others, which may be written. */
+  #failed: [name: string, batch: Batch][] = [];
   #underWay: Batch | undefined;
   #running: Promise<void> | undefined;
   #unwritten = 0;
@@ -95,7 +102,8 @@ export class Recorder {
     if (beganAtMs > (this.#untilMs.get(name) ?? beganAtMs)) return;
     const batch = this.#batch(name, workspaceId, recordingId);
     this.#running ??= this.#run();
-    if (this.#unwritten >= this.#parts.bounds.maxUnwritten) {
+    const { maxUnwritten, maxUnwrittenOfOne } = this.#parts.bounds;
+    if (this.#unwritten >= maxUnwritten || batch.size >= maxUnwrittenOfOne) {
       batch.leftOut++;
       return;
     }
@@ -108,6 +116,7 @@ export class Recorder {
     });
     if (!taken) return;
     batch.requests.push(taken);
+    batch.size += sizeOf(taken);
     this.#unwritten += sizeOf(taken);
   }
 
@@ -131,7 +140,7 @@ export class Recorder {
     let batch = this.#gathering.get(name);
     if (!batch) {
       const tried = Promise.withResolvers<void>();
-      batch = { workspaceId, recordingId, requests: [], leftOut: 0, isRetry: false, tried };
+      batch = { workspaceId, recordingId, requests: [], size: 0, leftOut: 0, isRetry: false, tried };
       this.#gathering.set(name, batch);
     }
     return batch;
@@ -140,37 +149,40 @@ export class Recorder {
   async #run(): Promise<void> {
     // What is observed in this turn comes along.
     await nextTurn();
-    while (this.#gathering.size > 0) {
-      await this.#pause(gatherMs);
-      for (const [name, batch] of [...this.#gathering]) {
-        this.#gathering.delete(name);
-        await this.#write(name, batch);
-      }
+    while (this.#gathering.size > 0 || this.#failed.length > 0) {
+      await this.#pause(this.#failed.length > 0 ? retryMs : gatherMs);
+      const due = [...this.#gathering, ...this.#failed.splice(0)];
+      this.#gathering.clear();
+      for (const [name, batch] of due) await this.#write(name, batch);
+      if (this.#isFailing && this.#failed.length === 0) this.#tell();
     }
     this.#running = undefined;
   }
 
+  /** Writes a batch, or lays it aside for later. */
   async #write(name: string, batch: Batch): Promise<void> {
-    const { db, log, bounds } = this.#parts;
     this.#underWay = batch;
-    for (;;) {
-      try {
-        this.#untilMs.set(name, await keepRequests(db, batch, bounds.maxRecorded));
-        if (this.#isFailing) log.info('requests are recorded again');
-        this.#isFailing = false;
-        break;
-      } catch (err) {
-        if (!this.#isFailing) log.warn({ err }, 'requests cannot be recorded; trying again twice a second');
-        this.#isFailing = true;
-        batch.isRetry = true;
-        for (const { tried } of [batch, ...this.#gathering.values()]) tried.resolve();
-        if (this.#isClosing) break;
-        await this.#pause(retryMs);
-      }
+    try {
+      const { db, bounds } = this.#parts;
+      this.#untilMs.set(name, await keepRequests(db, batch, bounds));
+      this.#unwritten -= batch.size;
+    } catch (error) {
+      if (!this.#isFailing) this.#tell(error);
+      batch.isRetry = true;
+      if (!this.#isClosing) this.#failed.push([name, batch]);
     }
-    for (const taken of batch.requests) this.#unwritten -= sizeOf(taken);
     this.#underWay = undefined;
     batch.tried.resolve();
+  }
+
+  /** Tells once that requests cannot be written, and once that they can again. */
+  #tell(err?: unknown): void {
+    const { log } = this.#parts;
+    this.#isFailing = err !== undefined;
+    if (this.#isFailing) {
+      for (const { tried } of this.#gathering.values()) tried.resolve();
+      log.warn({ err }, 'requests cannot be recorded; trying again twice a second');
+    } else log.info('requests are recorded again');
   }
 
   /** Waits, unless someone waits for what is to be written. */
@@ -190,5 +202,3 @@ export class Recorder {
     return `${this.#instance}-${number}`;
   }
 }
-
-const sizeOf = ({ facts, body }: RecordedRow) => facts.length + (body?.length ?? 0);

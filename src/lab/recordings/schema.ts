@@ -50,7 +50,7 @@ export const Recording = Type.Object(
     requests: Units(0, 'How many requests were kept.', 42),
     leftOut: Units(
       0,
-      `How many requests there was no room for: it keeps ${maxRecorded} at most, and fewer if they come faster than they can be written.`,
+      `How many requests there was no room for: it keeps ${maxRecorded} at most, and fewer if they are large or come faster than they can be written.`,
       0,
     ),
   },

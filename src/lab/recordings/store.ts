@@ -5,12 +5,13 @@ import { ApiError } from '../../errors.ts';
 import { toTime } from '../../instant.ts';
 import { randomDigits } from '../../keys/key.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../bound.ts';
-import { dayInSeconds } from '../bounds.ts';
-import type { Batch } from './recorder.ts';
+import { dayInSeconds, maxKeptSize } from '../bounds.ts';
+import { sizeOf } from './recorded.ts';
+import type { Batch, RecorderBounds } from './recorder.ts';
 import type { Recording } from './schema.ts';
 
 const rowsPerStatement = 100;
-/** How long a recording is kept after it has expired. */
+/** How long a recording is kept after it began. */
 const keptMs = dayInSeconds * 1_000;
 
 /** Begins a recording of a key, and ends the one before. */
@@ -25,10 +26,25 @@ export async function startRecording(
   const id = `rec_${randomDigits(12)}`;
   await endActive(sql, recordings, owner, nowMs);
   await sql`
-    insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, left_out)
-    values (${workspaceId}, ${id}, ${keyId}, ${name}, ${nowMs}, ${expiresAtMs}, 0, 0)`;
+    insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, size, left_out)
+    values (${workspaceId}, ${id}, ${keyId}, ${name}, ${nowMs}, ${expiresAtMs}, 0, 0, 0)`;
   for (const old of await bind(sql, recordings, owner, id)) await deleteRequests(sql, workspaceId, old);
+  await removeBeyond(sql, owner, maxKeptSize);
   return id;
+}
+
+/** Removes the oldest recordings of a key, until the others hold at most `size` characters. */
+async function removeBeyond(sql: Sql, { workspaceId, keyId }: Owner, size: number): Promise<void> {
+  const rows = await sql`
+    select id, size from recordings where workspace_id = ${workspaceId} and key_id = ${keyId}
+    order by created_at_ms desc, id desc`;
+  let total = 0;
+  for (const [id, own] of rows) {
+    total += Number(own);
+    if (total <= size) continue;
+    await sql`delete from recordings where workspace_id = ${workspaceId} and id = ${String(id)}`;
+    await deleteRequests(sql, workspaceId, String(id));
+  }
 }
 
 /** Ends a recording of a key. Throws `not_found` if the key has no such recording. */
@@ -71,20 +87,20 @@ export async function getRecording(sql: Sql, owner: Owner, id: string): Promise<
 }
 
 /**
- * Writes requests of a recording, in a transaction that holds its row, so that all instances count as one: at most `max`, and none
- * that began after its end. Returns until when requests may begin that the recording takes: it may still end sooner.
+ * Writes requests of a recording, in a transaction that holds its row, so that all instances count as one: as many as it may
+ * keep, and none that began after its end. Returns until when requests may begin that the recording takes: it may still end sooner.
  */
 export function keepRequests(
   db: Database,
   { workspaceId, recordingId, requests, leftOut, isRetry }: Batch,
-  max: number,
+  { maxRecorded, maxRecordedSize }: Pick<RecorderBounds, 'maxRecorded' | 'maxRecordedSize'>,
 ): Promise<number> {
   return db.write(async (sql) => {
     const [row] = await sql`
       update recordings set kept = kept where workspace_id = ${workspaceId} and id = ${recordingId}
-      returning kept, coalesce(ended_at_ms, expires_at_ms)`;
+      returning kept, size, coalesce(ended_at_ms, expires_at_ms)`;
     if (!row) return Number.NEGATIVE_INFINITY;
-    const [kept, endMs] = row.map(Number) as [number, number];
+    const [kept, size, endMs] = row.map(Number) as [number, number, number];
     const inTime = requests.filter(({ beganAtMs }) => beganAtMs <= endMs);
     const [first] = inTime;
     if (isRetry && first) {
@@ -93,7 +109,14 @@ export function keepRequests(
           and at_us = ${first.atUs} and took_us = ${first.tookUs} and facts = ${first.facts}`;
       if (found.length > 0) return endMs;
     }
-    const taken = inTime.slice(0, Math.max(0, max - kept)).sort((a, b) => a.atUs - b.atUs);
+    const fitting = inTime.slice(0, Math.max(0, maxRecorded - kept));
+    let grown = size;
+    const taken = fitting.filter((one) => {
+      const isTaken = grown + sizeOf(one) <= maxRecordedSize;
+      if (isTaken) grown += sizeOf(one);
+      return isTaken;
+    });
+    taken.sort((a, b) => a.atUs - b.atUs);
     for (let i = 0; i < taken.length; i += rowsPerStatement) {
       const rows = taken
         .slice(i, i + rowsPerStatement)
@@ -108,7 +131,7 @@ export function keepRequests(
     }
     const more = leftOut + inTime.length - taken.length;
     await sql`
-      update recordings set kept = kept + ${taken.length}, left_out = left_out + ${more}
+      update recordings set kept = kept + ${taken.length}, size = ${grown}, left_out = left_out + ${more}
       where workspace_id = ${workspaceId} and id = ${recordingId}`;
     return endMs;
   });
