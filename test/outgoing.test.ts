@@ -37,6 +37,7 @@ const silentModules = [
     'ipaddr.js',
     'lru-cache',
     'marked',
+    'minisearch',
     'pino',
     'prom-client',
   ],
@@ -92,7 +93,7 @@ test('the service has no way out but to its storage, to the server that shares i
     // In a comment.
     'src/commands/client.ts': ['fetch'],
     // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded.
-    'src/commands/lab-record.ts': ['node:child_process'],
+    'src/commands/lab-run.ts': ['node:child_process'],
     'src/commands/lab-service.ts': ['fetch'],
     'src/commands/listen.ts': ['eventsource-parser', 'fetch'],
     // To the receivers of webhooks.

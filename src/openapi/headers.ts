@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox';
 import { bearerChallenge } from '../errors.ts';
 import type { Fields } from '../field-names.ts';
 import { entityTagsPattern, etagOf } from '../http/etag.ts';
@@ -25,15 +24,14 @@ const formed = (description: string, pattern: string, example?: string): JsonObj
   ...(example !== undefined && { example }),
 });
 
-/** The example of what the first operation that creates something answers. */
-const exampleResource = (operations: readonly Operation[]) =>
-  exampleOf(firstCreation(operations).schema as TSchema) as JsonObject;
+/** The example of what the first operation that creates something answers. Nothing, if none does. */
+function exampleResource(operations: readonly Operation[]): JsonObject {
+  const schema = firstCreation(operations)?.schema;
+  return schema ? (exampleOf(schema) as JsonObject) : {};
+}
 
-const firstCreation = (operations: readonly Operation[]): Operation['success'] => {
-  const { success } = operations.find((operation) => operation.success.kind === 'created') ?? {};
-  if (!success) throw new Error('No operation creates anything.');
-  return success;
-};
+const firstCreation = (operations: readonly Operation[]): Operation['success'] | undefined =>
+  operations.find(({ success }) => success.kind === 'created')?.success;
 
 export type RequestHeader =
   | 'If-Match'
@@ -153,13 +151,13 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
 
 /** Where the example of the first operation that creates something would be. */
 function locationExample(operations: readonly Operation[], baseUrl: string): string {
-  return baseUrl + firstCreation(operations).locationOf?.(exampleResource(operations));
+  return baseUrl + (firstCreation(operations)?.locationOf?.(exampleResource(operations)) ?? '');
 }
 
 /** How the example of the first list goes on. */
 function linkExample(operations: readonly Operation[], baseUrl: string): string {
-  const list = operations.find(({ success }) => success.kind === 'page') as Operation;
-  return `<${baseUrl}${examplePath(list)}?cursor=${writeCursor(list.id, 20)}>; rel="next"`;
+  const list = operations.find(({ success }) => success.kind === 'page');
+  return list ? `<${baseUrl}${examplePath(list)}?cursor=${writeCursor(list.id, 20)}>; rel="next"` : baseUrl;
 }
 
 function required(description: string, example: string): JsonObject {

@@ -1,19 +1,21 @@
 import Type, { type Static } from 'typebox';
-import { exampleOf, type Json } from '../../openapi/schemas.ts';
 import { DateTime, Shown, Text, Units } from '../../schema.ts';
 import { dayInSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../bounds.ts';
 import type { Recorded } from './recorded.ts';
 
+const exampleId = 'rec_602845719936';
+
 export const recordingId = Type.String({
   maxLength: 64,
   description: 'The id of the recording.',
-  examples: ['rec_602845719936'],
+  examples: [exampleId],
 });
 
 export const after = Type.Optional(
   Type.Integer({
     format: 'int32',
     minimum: 0,
+    maximum: maxRecorded,
     description: 'Continues after the request with this number.',
     examples: [0],
   }),
@@ -58,10 +60,20 @@ export const Recording = Type.Object(
 );
 export type Recording = Static<typeof Recording>;
 
-const { endedAt: _, ...untilNow } = exampleOf(Recording) as Record<string, Json>;
-
 /** A recording that has just begun. */
-export const BegunRecording = { ...Recording, examples: [{ ...untilNow, requests: 0 }] };
+export const BegunRecording = {
+  ...Recording,
+  examples: [
+    {
+      id: exampleId,
+      name: 'my client',
+      createdAt: '2026-11-21T09:30:00.000Z',
+      expiresAt: '2026-11-21T10:30:00.000Z',
+      requests: 0,
+      leftOut: 0,
+    },
+  ],
+};
 
 export const Recordings = Type.Array(Recording, {
   title: 'RecordingList',
