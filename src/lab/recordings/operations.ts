@@ -1,6 +1,6 @@
 import { created, empty, operation, page, resource } from '../../operation.ts';
 import { withoutSecrets } from '../../redact.ts';
-import { archiveBounds } from '../bounds.ts';
+import { archiveBounds, maxKept } from '../bounds.ts';
 import { type LabServices, whenRecorded } from '../services.ts';
 import { Har, toHar } from './har.ts';
 import { listRecorded, readArchive } from './reading.ts';
@@ -24,7 +24,7 @@ export const recordingOperations = [
     id: 'listRecordings',
     tag: 'Recordings',
     summary: 'List recordings',
-    description: 'Returns the recordings of the key, the newest first.',
+    description: `Returns the recordings of the key, the newest first; ${maxKept} at most are kept.`,
     success: resource(Recordings, 'The recordings of the key.'),
     prepare: whenRecorded,
     handle: (sql, input) => listRecordings(sql, input),
@@ -35,7 +35,7 @@ export const recordingOperations = [
     path: '/recordings',
     id: 'startRecording',
     tag: 'Recordings',
-    summary: 'Begin a recording',
+    summary: 'Start a recording',
     description:
       'Begins to keep what is sent with the key that asks, and with no other, and what comes of it. The recording before ends, and can still be read. Once this is answered, every instance keeps. Credentials are never kept, nor the values of header fields that are not known to be harmless.',
     bindsKey: true,
