@@ -17,6 +17,8 @@ interface Keywords {
   discriminator?: string;
   items?: TSchema;
   properties?: Record<string, TSchema>;
+  /** Of a record: what every property is, whatever its name. */
+  patternProperties?: Record<string, TSchema>;
 }
 
 /**
@@ -35,12 +37,16 @@ export class Schemas {
   }
 
   #convert(schema: TSchema): JsonObject {
-    const { title, examples, anyOf, discriminator, properties, items, ...same } = schema as Keywords;
+    const { title, examples, anyOf, discriminator, properties, patternProperties, items, ...same } =
+      schema as Keywords;
     if (anyOf && discriminator) return this.#union(anyOf, discriminator, same as JsonObject);
     if (anyOf) return this.#nullable(anyOf[0] as TSchema);
     const converted = withoutConst(same as JsonObject);
     if (items) converted.items = this.use(items);
     if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
+    // OpenAPI 3.0.3 knows names of properties, and no patterns.
+    if (patternProperties)
+      converted.additionalProperties = this.use(Object.values(patternProperties)[0] as TSchema);
     if (hasExample(schema)) converted.example = exampleOf(schema);
     return converted;
   }
