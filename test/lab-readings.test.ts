@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fragment, join, type Sql } from '../src/db/sql.ts';
+import { maxParameters } from '../src/http/input.ts';
 import { archiveBounds, maxReadings } from '../src/lab/bounds.ts';
 import { Readings } from '../src/lab/recordings/readings.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
@@ -68,6 +69,14 @@ test('an HTTP Archive is bounded in requests and in size, and tells where the re
     Array.from({ length: count }, (_, i) => i + 1),
   );
   assert.ok(Math.max(...archives.map(({ size }) => size)) < 2 * archiveBounds.characters);
+});
+
+test('an HTTP Archive lists as many parameters of a query as a request may have', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  assert.equal((await petstore.call('GET', `/pets?${'a&'.repeat(1_000)}`)).status, 400);
+  const { body } = await petstore.send('GET', `${recording}/har`);
+  assert.equal(body.log.entries[0].request.queryString.length, maxParameters);
 });
 
 test('a report reads no bodies, and few rows at once', async (t) => {

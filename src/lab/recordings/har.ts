@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { maxParameters } from '../../http/input.ts';
 import { reasonPhrase } from '../../http/reason-phrase.ts';
 import { DateTime, Measured, Shown } from '../../schema.ts';
 import { version } from '../../version.ts';
@@ -27,7 +28,7 @@ const Entry = Type.Object(
       method: Shown('The method.', 'POST'),
       url: Shown('The URL.', 'http://localhost:8080/v1/store/orders'),
       ...Message,
-      queryString: names('The parameters of the query.'),
+      queryString: names(`The parameters of the query, ${maxParameters} at most.`),
       postData: Type.Optional(
         Type.Object({
           mimeType: Shown('The media type of the body.', 'application/json'),
@@ -108,7 +109,8 @@ function toEntry(recorded: Alone, origin: string): Static<typeof Entry> {
       httpVersion: 'unknown',
       cookies: [],
       headers: toList(headers),
-      queryString: [...query].map(([name, value]) => ({ name, value })),
+      // The URL has the others, of which a hostile one has thousands.
+      queryString: [...query].slice(0, maxParameters).map(([name, value]) => ({ name, value })),
       ...(body !== undefined && { postData: { mimeType: headers['content-type'] ?? '', text: body } }),
       headersSize: unknown,
       bodySize: bodyBytes ?? unknown,
