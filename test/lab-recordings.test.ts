@@ -277,3 +277,24 @@ test('a recording tells which requests shared a connection', async (t) => {
   assert.equal(first, second);
   assert.notEqual(second, third);
 });
+
+test('what was sent before is in a recording that is read while those of other keys are being written', async (t) => {
+  const petstore = await startPetstore(t);
+  const others = [];
+  for (let i = 0; i < 5; i++) {
+    const { key } = await petstore.addWorkspace(`key ${i}`, true);
+    others.push({ key, recording: await startRecording(petstore, key) });
+  }
+  const held = Promise.withResolvers<void>();
+  const holding = petstore.db.write(async (sql) => {
+    await sql`update recordings set kept = kept`;
+    await held.promise;
+  });
+  for (const { key } of others) await petstore.call('GET', '/pets/1', { key });
+  // The first of them is being written when the last is read.
+  await setTimeout(50);
+  const reading = others.map(({ key, recording }) => recordedIn(petstore, recording, key));
+  held.resolve();
+  await holding;
+  for (const recorded of await Promise.all(reading)) assert.equal(recorded.length, 1);
+});

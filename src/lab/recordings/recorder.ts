@@ -63,7 +63,8 @@ export class Recorder {
   readonly #gathering = new Map<string, Batch>();
   /** Batches that could not be written. They are tried again after the others, which may be written. */
   #failed: [name: string, batch: Batch][] = [];
-  #underWay: Batch | undefined;
+  /** Batches that were not tried yet, also those that are about to be written. */
+  readonly #untried = new Set<Batch>();
   #running: Promise<void> | undefined;
   #unwritten = 0;
   #hurry = new AbortController();
@@ -123,10 +124,9 @@ export class Recorder {
   /** Waits until what was observed of a key before, or was given up by its client, can be read, or could not be written. */
   async settled(keyId: string): Promise<void> {
     this.#leaving.recordLeft(keyId);
-    const batches = [...this.#gathering.values(), ...(this.#underWay ? [this.#underWay] : [])];
-    if (batches.length === 0 || this.#isFailing) return;
+    if (this.#untried.size === 0 || this.#isFailing) return;
     this.#hurry.abort();
-    await Promise.all(batches.map(({ tried }) => tried.promise));
+    await Promise.all([...this.#untried].map(({ tried }) => tried.promise));
   }
 
   /** Writes what is still to be kept. What cannot be written now is lost. */
@@ -142,6 +142,7 @@ export class Recorder {
       const tried = Promise.withResolvers<void>();
       batch = { workspaceId, recordingId, requests: [], size: 0, leftOut: 0, isRetry: false, tried };
       this.#gathering.set(name, batch);
+      this.#untried.add(batch);
     }
     return batch;
   }
@@ -161,7 +162,6 @@ export class Recorder {
 
   /** Writes a batch, or lays it aside for later. */
   async #write(name: string, batch: Batch): Promise<void> {
-    this.#underWay = batch;
     try {
       const { db, bounds } = this.#parts;
       this.#untilMs.set(name, await keepRequests(db, batch, bounds));
@@ -171,7 +171,7 @@ export class Recorder {
       batch.isRetry = true;
       if (!this.#isClosing) this.#failed.push([name, batch]);
     }
-    this.#underWay = undefined;
+    this.#untried.delete(batch);
     batch.tried.resolve();
   }
 
@@ -180,7 +180,7 @@ export class Recorder {
     const { log } = this.#parts;
     this.#isFailing = err !== undefined;
     if (this.#isFailing) {
-      for (const { tried } of this.#gathering.values()) tried.resolve();
+      for (const { tried } of this.#untried) tried.resolve();
       log.warn({ err }, 'requests cannot be recorded; trying again twice a second');
     } else log.info('requests are recorded again');
   }
