@@ -8,8 +8,13 @@ import { fileURLToPath } from 'node:url';
 const layers = [
   'main.ts', //        the command line
   'commands',
-  'serve.ts', //       configuration → storage → app → socket
+  'grade', //          grading a program
+  'serve.ts', //       the command: configuration → storage → service, until a signal
   'welcome.ts', //     what is told at the start
+  'index.ts', //       the package, as programs import it
+  'start-petstore.ts', // a store from code
+  'service.ts', //     app → socket → background work
+  'lab-service.ts', // asks the lab of a running service
   'app.ts', //         the request path
   'reference', //      the interactive page
   'openapi', //        operations → the description, with its samples and guides

@@ -91,10 +91,9 @@ test('the service has no way out but to its storage, to the server that shares i
     // In the text of samples.
     'src/openapi/samples.ts': ['fetch'],
     // In a comment.
-    'src/commands/client.ts': ['fetch'],
     // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded.
     'src/commands/lab-run.ts': ['node:child_process'],
-    'src/commands/lab-service.ts': ['fetch'],
+    'src/lab-service.ts': ['fetch'],
     'src/commands/listen.ts': ['eventsource-parser', 'fetch'],
     // To the receivers of webhooks.
     'src/webhooks/resolve.ts': ['node:dns', 'node:dns/promises'],

@@ -2,13 +2,7 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { clientKeyVariable, readConfig } from '../config.ts';
 import { readOwnFile } from '../data-dir.ts';
-
-/** What a command needs to talk to a running service. */
-export interface Client {
-  /** Where the API is, without a slash at the end. */
-  baseUrl: string;
-  key: string;
-}
+import type { Client } from '../lab-service.ts';
 
 /** Adds the options by which a command is told where the service is, and with which key it asks. */
 export const withClientOptions = <C extends Command>(command: C) =>
@@ -32,10 +26,4 @@ export function parseUrl(text: string): URL {
   if (!url || !/^https?:$/.test(url.protocol))
     throw new InvalidArgumentError('It must be an http or https address.');
   return url;
-}
-
-/** `fetch` hides the reason of a failure in its cause. */
-export function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-  return cause?.code ?? cause?.message ?? message;
 }

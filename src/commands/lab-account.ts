@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { LabService } from '../lab-service.ts';
 import { readClient, withClientOptions } from './client.ts';
-import { LabService } from './lab-service.ts';
 import { isoTime, printLines, toColumns, toJson } from './output.ts';
 
 export const accountCommand = () =>

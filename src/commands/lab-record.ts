@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Recording } from '../lab/recordings/schema.ts';
 import type { Rehearsal } from '../lab/rehearsals/schema.ts';
+import { type Client, LabService } from '../lab-service.ts';
 import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
-import { type Client, readClient, withClientOptions } from './client.ts';
+import { readClient, withClientOptions } from './client.ts';
 import { faultsMet, faultsTable, isUnrehearsed, missedFaults } from './lab-rehearsed.ts';
 import { checksText, type RecordedRequest, type Report, shownIds, verdictText } from './lab-report.ts';
 import { runClient, untilTold } from './lab-run.ts';
-import { LabService } from './lab-service.ts';
 import { printLines, toJson } from './output.ts';
 
 const failedStatus = 1;

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { PlannedFault, Rehearsal } from '../lab/rehearsals/schema.ts';
+import { LabService } from '../lab-service.ts';
 import { readClient, withClientOptions } from './client.ts';
 import { assertFaults } from './lab-fault-names.ts';
-import { LabService } from './lab-service.ts';
 import { printLines, printRows, toJson } from './output.ts';
 
 const examples = `

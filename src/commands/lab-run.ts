@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import { clientKeyVariable, settings } from '../config.ts';
-import type { Client } from './client.ts';
+import type { Client } from '../lab-service.ts';
 
 /** The signals by which a program is told to end. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { Event } from '../events/schema.ts';
+import { type Client, reasonOf } from '../lab-service.ts';
 import { printable } from '../printable.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
-import { type Client, reasonOf } from './client.ts';
 
 /** What to listen to, and what to do with each event. */
 export interface ListenOptions extends Client {

@@ -134,7 +134,7 @@ const RecordedRequest = Type.Object(
   },
   { title: 'RecordedRequest', description: 'A request and what came of it.' },
 );
-type RecordedRequest = Static<typeof RecordedRequest>;
+export type RecordedRequest = Static<typeof RecordedRequest>;
 
 export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',

@@ -1,5 +1,11 @@
-import { labPrefix } from '../http/target.ts';
-import { type Client, reasonOf } from './client.ts';
+import { labPrefix } from './http/target.ts';
+
+/** What is needed to talk to a running service. */
+export interface Client {
+  /** Where the API is, without a slash at the end. */
+  baseUrl: string;
+  key: string;
+}
 
 /** A service that is silent for so long is not waited for. */
 const answerWithinMs = 60_000;
@@ -86,4 +92,10 @@ function messageIn(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** `fetch` hides the reason of a failure in its cause. */
+export function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
+  return cause?.code ?? cause?.message ?? message;
 }

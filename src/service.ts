@@ -1,0 +1,138 @@
+import { type AddressInfo, createServer } from 'node:net';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { buildApp } from './app.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db/database.ts';
+import { Changes } from './history/changes.ts';
+import { forgetOldEvents } from './history/store.ts';
+import { forgetOldKeys } from './http/idempotency.ts';
+import { forgetOldRecordings } from './lab/recordings/store.ts';
+import { forgetOldRehearsals } from './lab/rehearsals/store.ts';
+import type { Limiter } from './limits/limiter.ts';
+import { LocalLimiter } from './limits/local-limiter.ts';
+import type { Log } from './log/logger.ts';
+import { repeat } from './repeat.ts';
+import type { InstallationKey } from './secret-key.ts';
+import { forgetOldDeliveries } from './webhooks/deliveries.ts';
+import { Dispatcher, realTicker, type Ticker } from './webhooks/dispatcher.ts';
+import { systemResolver } from './webhooks/resolve.ts';
+import { send } from './webhooks/send.ts';
+import { targetPolicy, targetProblem } from './webhooks/target.ts';
+
+const forgetEventsEveryMs = 60 * 1000;
+const sweepEveryMs = 60 * 60 * 1000;
+/** How long requests in flight may take when the service is told to stop. */
+const stopWithinMs = 10_000;
+
+export interface ServiceParts {
+  /** With a port, not 0: answers contain it. */
+  config: Config;
+  db: Database;
+  key: InstallationKey;
+  log: Log;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  ticker?: Ticker;
+  /** How many log lines were dropped because nobody read them. */
+  unreadLines?: () => number;
+}
+
+/** A service that listens. */
+export interface Service {
+  app: FastifyInstance;
+  /** Stops taking requests, lets those in flight finish, and closes the storage. */
+  stop(): Promise<void>;
+}
+
+/** Serves an open storage: app, socket, webhooks, and what is done again and again. The storage is closed with it, not if it fails to start. */
+export async function startService(parts: ServiceParts): Promise<Service> {
+  const { config, db, key, log, clock, ticker = realTicker, unreadLines } = parts;
+  const limiter = await openLimiter(config, db, clock, log);
+  const policy = targetPolicy(config);
+  const resolver = systemResolver();
+  const installation = { key, targetProblem: (url: string) => targetProblem(url, policy) };
+  const changes = new Changes();
+  const dispatcher = new Dispatcher({
+    ...{ db, changes, key, log, clock, random: Math.random, ticker },
+    send: (outgoing, signal) => send(outgoing, { policy, resolver, signal }),
+  });
+  const app = buildApp({
+    ...{ config, db, limiter, log, installation, dispatcher, changes, clock },
+    hasOthers: config.databaseUrl !== undefined,
+    ...(unreadLines && { unreadLines }),
+  });
+  try {
+    await app.listen({ port: config.port, host: config.host });
+  } catch (error) {
+    await app.close();
+    await limiter.close();
+    refuse(error as NodeJS.ErrnoException, config);
+  }
+  dispatcher.start();
+  const sweeps = startSweeps(parts, limiter);
+  return {
+    app,
+    async stop() {
+      for (const end of sweeps) end();
+      // After an answer that was under way its connection stays open for requests that nobody will accept.
+      const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
+      const giveUp = setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
+      await Promise.all([app.close(), dispatcher.stop()]);
+      clearInterval(closing);
+      clearTimeout(giveUp);
+      await limiter.close();
+      await db.close();
+    },
+  };
+}
+
+/** A port that is free on a host. Answers contain the port, so it must be known before the start. */
+export async function freePort(host: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen({ port: 0, host }, resolve);
+  }).catch((error) => refuse(error, { port: 0, host }));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Limits in this process, or shared by all instances through Valkey if it is configured. */
+async function openLimiter(
+  { valkeyUrls, valkeyTimeoutMs }: Config,
+  db: Database,
+  clock: () => number,
+  log: FastifyBaseLogger,
+): Promise<Limiter> {
+  const local = new LocalLimiter(db, clock, log);
+  if (valkeyUrls.length === 0) return local;
+  const { SharedLimiter } = await import('./limits/shared-limiter.ts');
+  const shared = new SharedLimiter(local, { urls: valkeyUrls, timeoutMs: valkeyTimeoutMs }, log);
+  await shared.start();
+  return shared;
+}
+
+/** Removes what is old, again and again, and returns what ends that. */
+function startSweeps({ config, db, clock, log }: ServiceParts, limiter: Limiter): (() => void)[] {
+  const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
+  const failed = (err: unknown) => log.warn({ err }, 'sweeping failed');
+  return [
+    repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, clock()), failed),
+    repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, clock()), failed),
+    repeat(sweepEveryMs, () => forgetOldKeys(db, clock()), failed),
+    repeat(sweepEveryMs, () => forgetOldRehearsals(db, clock()), failed),
+    repeat(forgetEventsEveryMs, () => forgetOldRecordings(db, clock()), failed),
+    repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), failed),
+  ];
+}
+
+/** Explains why the server cannot listen on the configured address. */
+function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
+  const { code } = error;
+  if (code === 'EADDRINUSE')
+    throw new Error(`PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 npm start`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    throw new Error(`HOST ${host} is not an address of this machine.`);
+  if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);
+  throw error;
+}
