@@ -25,25 +25,23 @@ function read(text: string): { utc?: string; problem?: string } {
   if (year.length !== 4) return { problem: notOfFourDigits };
   const isLeapSecond = second === '60';
   const [day, time] = [`${year}${monthAndDay}`, `${minute}:${isLeapSecond ? '59' : second}`];
-  if (!exists(() => Temporal.PlainDate.from(day))) return { problem: `there is no day ${day}` };
-  if (!exists(() => Temporal.PlainTime.from(time)))
-    return { problem: `there is no time ${minute}:${second}` };
-  const zone = offset.toUpperCase();
-  if (!exists(() => Temporal.Instant.from(`${day}T${time}${zone}`)))
-    return { problem: `there is no offset ${offset}` };
-  const instant = Temporal.Instant.from(`${day}T${time}.${fraction}${zone}`);
-  if (isLeapSecond && !instant.toString().includes('T23:59:59'))
+  if (!exists(day, '00:00:00')) return { problem: `there is no day ${day}` };
+  if (!exists(day, time)) return { problem: `there is no time ${minute}:${second}` };
+  const atMs = Date.parse(`${day}T${time}${offset.toUpperCase()}`);
+  if (Number.isNaN(atMs)) return { problem: `there is no offset ${offset}` };
+  if (isLeapSecond && !inUtc(atMs).endsWith('T23:59:59'))
     return { problem: 'a leap second is at 23:59:60 in UTC and at no other time' };
-  const utc = (isLeapSecond ? instant.add({ seconds: 1 }) : instant).toString();
-  return /^\d{4}-/.test(utc) ? { utc } : { problem: notOfFourDigits };
+  const utc = inUtc(isLeapSecond ? atMs + 1000 : atMs);
+  if (!/^\d{4}-/.test(utc)) return { problem: notOfFourDigits };
+  const digits = fraction.replace(/0+$/, '');
+  return { utc: `${utc}${digits && `.${digits}`}Z` };
 }
 
-/** Whether something can be made from its text. */
-function exists(make: () => unknown): boolean {
-  try {
-    make();
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether a clock ever shows it. `Date` makes 1 March of 30 February, and the next day of 24:00. */
+function exists(day: string, time: string): boolean {
+  const atMs = Date.parse(`${day}T${time}Z`);
+  return !Number.isNaN(atMs) && inUtc(atMs) === `${day}T${time}`;
 }
+
+/** A time to the second, without its zone. */
+const inUtc = (atMs: number) => new Date(atMs).toISOString().slice(0, -'.000Z'.length);
