@@ -59,7 +59,7 @@ function open(dataDir: string, { isService = false, maxGroupSize = defaultGroupS
 function connect(path: string, maxGroupSize: number, lock: ServiceLock | undefined): Database {
   ensureFile(path);
   assertWritable(path);
-  const writer = new DatabaseSync(path, { returnArrays: true, timeout: lockWaitMs });
+  const writer = new DatabaseSync(path, { timeout: lockWaitMs });
   try {
     writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
     // Temporary data stays in memory, so that no folder such as /tmp need be writable.
@@ -67,7 +67,7 @@ function connect(path: string, maxGroupSize: number, lock: ServiceLock | undefin
     migrate(writer, pendingMigrations('sqlite'));
     // From here on waiting for a lock must not block the event loop: begin() waits without blocking.
     writer.exec('pragma busy_timeout = 0');
-    const reader = new DatabaseSync(path, { returnArrays: true, readOnly: true, timeout: readerLockWaitMs });
+    const reader = new DatabaseSync(path, { readOnly: true, timeout: readerLockWaitMs });
     return new SqliteDatabase(writer, reader, maxGroupSize, lock);
   } catch (error) {
     writer.close();
@@ -216,6 +216,8 @@ function runner(connection: DatabaseSync, counts: StorageCounts) {
     if (!statement) {
       // SQLite plans a statement again for each new value of a plain limit, which takes as long as reading a page.
       statement = connection.prepare(text.replaceAll('limit ?', 'limit ? + 0'));
+      // Before Node.js 24.4 a connection cannot be told it for all of its statements.
+      statement.setReturnArrays(true);
       byText.set(text, statement);
     }
     return statement;
@@ -237,8 +239,8 @@ function runner(connection: DatabaseSync, counts: StorageCounts) {
 function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): void {
   connection.exec('begin immediate');
   try {
-    const [row] = connection.prepare('pragma user_version').all() as unknown as Row[];
-    for (const migration of pending(Number(row?.[0]))) {
+    const version = connection.prepare('pragma user_version').get()?.user_version;
+    for (const migration of pending(Number(version))) {
       connection.exec(migration.sql);
       connection.exec(`pragma user_version = ${migration.version}`);
     }
