@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { start } from '#distribution';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -130,7 +131,7 @@ function startSweeps({ config, db, clock, log }: ServiceParts, limiter: Limiter)
 function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
   const { code } = error;
   if (code === 'EADDRINUSE')
-    throw new Error(`PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 npm start`);
+    throw new Error(`PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 ${start}`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);
   if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);

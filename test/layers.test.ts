@@ -59,6 +59,7 @@ const layers = [
   'reference-url.ts',
   'repeat.ts',
   'version.ts',
+  'distribution', //   what differs between the tree and the npm package
 ];
 
 const src = fileURLToPath(new URL('../src', import.meta.url));

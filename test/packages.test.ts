@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { neededNode } from '#distribution';
 
 interface Package {
   version?: string;
@@ -39,7 +40,7 @@ test('every byte that npm installs is locked, and none runs while it is installe
 
 test('npm has nothing to warn of, also on the oldest Node.js that package.json allows', () => {
   const oldest = semver.minVersion(engines.node).version;
-  assert.equal(oldest, '20.0.0');
+  assert.equal(oldest, `${neededNode}.0.0`);
   for (const [path, { engines, deprecated }] of Object.entries(packages)) {
     assert.ok(semver.satisfies(oldest, engines?.node ?? '*'), `${path} needs Node.js ${engines?.node}`);
     assert.equal(deprecated, undefined, path);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
+import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { parentPort, Worker } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
@@ -36,7 +37,7 @@ const longestMs = 30_000;
  * Rejects when the thread fails, ends without them, or takes more than `limitMs`, after which it is ended.
  */
 export async function formsFromThread(module: URL, workerData?: string, limitMs = longestMs): Promise<Forms> {
-  const worker = new Worker(module, { workerData });
+  const worker = new Worker(asBuilt(module), { workerData });
   const limit = setTimeout(() => worker.terminate(), limitMs);
   const ended = once(worker, 'exit').then(([code]) => {
     throw new Error(`${module} ended with ${code} before it made its text, or took more than ${limitMs} ms.`);
@@ -48,6 +49,9 @@ export async function formsFromThread(module: URL, workerData?: string, limitMs 
     clearTimeout(limit);
   }
 }
+
+/** The package has JavaScript where the tree has TypeScript. */
+const asBuilt = ({ href }: URL) => new URL(href.replace(/\.ts$/, extname(import.meta.url)));
 
 /** Hands the forms of a text to who started this thread. */
 export async function sendForms(text: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { command, firstStart, neededNode } from '#distribution';
 import { grouped, kibibytes, maxBodyBytes, maxDepth, maxHeaderBytes, maxValues } from '../bounds.ts';
 import { settings } from '../config.ts';
 import { eventMeanings } from '../events/schema.ts';
@@ -74,8 +75,11 @@ function fill(text: string, values: Record<string, string>): string {
   });
 }
 
-/** The numbers of the guides, taken from the code that uses them. */
+/** What the guides say of the code, taken from it. */
 const facts = () => ({
+  command,
+  first_start: firstStart,
+  needed_node: String(neededNode),
   plans: planTable(),
   free_pace_seconds: grouped(Math.ceil(dayMs / 1000 / plans.free.perDay)),
   ban_min_strikes: grouped(minStrikes),
@@ -174,7 +178,7 @@ function commandOf({ faults }: { faults: Record<string, string | number>[] }): s
       .filter(Boolean)
       .join(':'),
   );
-  return `npm run -s petstore -- lab rehearse ${words.join(' ')}`;
+  return `${command} lab rehearse ${words.join(' ')}`;
 }
 
 const table = (head: string[], rows: string[][]) =>

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
+import { command } from '#distribution';
 import { serveDocument } from '../http/document.ts';
 import { formsFromThread, formsOf } from '../http/forms.ts';
 import { compactDescription } from '../openapi/compact.ts';
@@ -80,7 +81,7 @@ const summary =
 
 const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL: ${baseUrl}
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. Whoever runs the service has one in
-  \`data/demo.key\`, or creates it: \`npm run -s petstore -- keys create --plan free\`.
+  \`data/demo.key\`, or creates it: \`${command} keys create --plan free\`.
 - Lists are arrays; while \`Link\` has \`rel="next"\`, take the \`cursor\` out of it. Repeat a POST only with the same \`Idempotency-Key\`.
 - A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for \`Retry-After\`.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for a key that asks, so that a client can be tested.` : ''}`;
 

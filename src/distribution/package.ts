@@ -1,0 +1,16 @@
+// The npm package, for which scripts/build.ts takes this file in place of tree.ts.
+
+import { readFile } from 'node:fs/promises';
+
+/** The oldest Node.js that will do. */
+export const neededNode = 24;
+
+/** How the command line is called. */
+export const command = 'npx petstore';
+
+/** How the service is started where nothing is installed yet, and how later. */
+export const firstStart = 'npm install petstore && npx petstore serve';
+export const start = 'npx petstore serve';
+
+/** Scalar's program for the browser, which the package carries along. */
+export const scalarProgram = () => readFile(new URL('scalar.js', import.meta.url), 'utf8');
