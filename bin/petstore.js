@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
+import './protect.js';
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import module from 'node:module';
@@ -10,11 +11,6 @@ import { fileURLToPath } from 'node:url';
 const neededMajor = 26;
 /** Who was handed over to gets this long to end once the process that did it is gone. */
 const endWithinMs = 600;
-
-// What this process writes is for its user alone.
-process.umask(0o077);
-// Node.js would open its debugger, to everybody on this machine.
-process.on('SIGUSR1', () => {});
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
   endWithStarter();

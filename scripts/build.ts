@@ -1,0 +1,94 @@
+/** Makes the npm package in `dist/`: `npm run build`, and then `npm pack ./dist`. */
+
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { neededNode } from '../src/distribution/package.ts';
+import { scalarProgram } from '../src/distribution/tree.ts';
+import { version } from '../src/version.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const src = join(root, 'src');
+const dist = join(root, 'dist');
+const lib = join(dist, 'lib');
+
+/** The modules that others may import: an index.ts in `src` or in a folder of it. */
+const entries = globSync('{,*/}index.ts', { cwd: src }).sort();
+
+rmSync(dist, { recursive: true, force: true });
+run('node_modules/typescript/bin/tsc', '--project', 'tsconfig.package.json');
+keepDeclarations();
+cpSync(src, lib, { recursive: true, filter: (path) => !path.endsWith('.ts') });
+mkdirSync(join(dist, 'bin'));
+copy('scripts/package/petstore.js', 'bin/petstore.js');
+copy('bin/protect.js');
+copy('scripts/package/README.md', 'README.md');
+copy('CHANGELOG.md');
+await carryScalar();
+writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+writeFileSync(join(dist, 'openapi.json'), run('dist/bin/petstore.js', 'openapi'));
+
+/** What a program of JavaScript writes. If it fails, that is told, and this ends. */
+function run(...args: string[]): string {
+  const { status, stdout } = spawnSync(process.execPath, args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status === 0) return stdout;
+  console.error(stdout);
+  process.exit(1);
+}
+
+function copy(from: string, to = from): void {
+  copyFileSync(join(root, from), join(dist, to));
+}
+
+function textOf(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+/** Removes the declarations that no entry refers to. */
+function keepDeclarations(): void {
+  const kept = new Set(entries.map((entry) => join(lib, entry.replace(/ts$/, 'd.ts'))));
+  for (const file of kept) {
+    const references = readFileSync(file, 'utf8').matchAll(/(?:from |import\()["'](\.[^"']+)\.ts["']/g);
+    for (const [, reference] of references) kept.add(join(dirname(file), `${reference}.d.ts`));
+  }
+  const all = globSync('**/*.d.ts', { cwd: lib }).map((file) => join(lib, file));
+  for (const file of all) if (!kept.has(file)) rmSync(file);
+}
+
+/** Takes Scalar's program for browsers along, without the plugin for servers and what that asks for. */
+async function carryScalar(): Promise<void> {
+  const plugin = 'node_modules/@scalar/fastify-api-reference';
+  const { name, version } = JSON.parse(textOf(`${plugin}/package.json`));
+  const file = join(lib, 'distribution/scalar.js');
+  writeFileSync(file, await scalarProgram());
+  const notice = `# What others wrote
+
+\`${relative(dist, file)}\` is the program for browsers out of ${name} ${version}, unchanged. Its licence:
+
+${textOf(`${plugin}/LICENSE`)}`;
+  writeFileSync(join(dist, 'NOTICE.md'), notice);
+}
+
+/** The package.json of the package: that of the tree, without what only the tree needs. */
+function manifest(): object {
+  const { name, description, type, bin, dependencies } = JSON.parse(textOf('package.json'));
+  const code = globSync('**/*.js', { cwd: lib }).map((file) => readFileSync(join(lib, file), 'utf8'));
+  const isImported = (name: string) => code.some((text) => new RegExp(`(from |\\()'${name}['/]`).test(text));
+  const modules = entries.map((entry) => [dirname(`./${entry}`), `./lib/${entry.replace(/ts$/, 'js')}`]);
+  return {
+    ...{ name, version, description, type, bin },
+    exports: {
+      ...Object.fromEntries(modules),
+      './openapi.json': './openapi.json',
+      './package.json': './package.json',
+    },
+    imports: { '#distribution': './lib/distribution/package.js' },
+    engines: { node: `>=${neededNode}` },
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => isImported(name))),
+  };
+}

@@ -1,0 +1,100 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const packedFile = 'packed.json';
+const commandTimeoutMs = 60_000;
+
+/** What npm tells of a tarball. */
+interface Packed {
+  filename: string;
+  size: number;
+  files: { path: string }[];
+}
+
+/** The package as somebody has it who has installed it. All tests share the project, so they write nothing there. */
+export interface InstalledPackage {
+  packed: Packed;
+  project: string;
+  /** The folder of the package itself. */
+  folder: string;
+}
+
+/** Fills an empty folder: with the tarball, and a project in which it is installed. */
+export function makePackage(folder: string): void {
+  execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });
+  const env = { ...process.env, PATH: pathWith(process.execPath) };
+  const npm = (cwd: string, ...args: string[]) =>
+    execFileSync('npm', args, {
+      cwd,
+      env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+  const [packed] = JSON.parse(npm(folder, 'pack', '--json', join(root, 'dist'))) as [Packed];
+  writeFileSync(join(folder, packedFile), JSON.stringify(packed));
+  const project = join(folder, 'project');
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
+  npm(project, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.filename));
+}
+
+/** The package that was made for this run of the tests. */
+export function installedPackage(): InstalledPackage {
+  const { PETSTORE_TEST_PACKAGE: made } = process.env;
+  if (!made) throw new Error('The package is not there: "npm run test:package" makes it.');
+  const project = join(made, 'project');
+  const packed = JSON.parse(readFileSync(join(made, packedFile), 'utf8'));
+  return { packed, project, folder: join(project, 'node_modules/petstore') };
+}
+
+/** The program of a Node.js that test/nodes has, or why it has none. */
+export function otherNode(name: 'node-22' | 'node-24'): { node: string; skip: string | false } {
+  const node = join(root, 'test/nodes/node_modules', name, 'bin/node');
+  return { node, skip: !existsSync(node) && !process.env.CI && `test/nodes has no ${name} for this machine` };
+}
+
+/** A search path on which this Node.js is found first. */
+const pathWith = (node: string) => `${dirname(node)}${delimiter}${process.env.PATH}`;
+
+/** Nothing of the npm that runs the tests, and no setting. */
+const environment = (node: string) => ({ PATH: pathWith(node), HOME: process.env.HOME });
+
+/** Runs a command in the project by npx to its end. */
+export function npx(node: string, ...args: string[]) {
+  const { project: cwd } = installedPackage();
+  const options = { cwd, env: environment(node), encoding: 'utf8', timeout: commandTimeoutMs } as const;
+  const { status, stdout, stderr } = spawnSync('npx', args, options);
+  // npm may have something to say of its own settings.
+  return { status, stdout, stderr: stderr.replaceAll(/^npm .*\n/gm, '') };
+}
+
+/** A service that npx has started, and what it has told. */
+export interface Told {
+  npx: ChildProcess;
+  baseUrl: string;
+  key: string;
+  pid: number;
+  /** What standard error has got until now. */
+  log(): string;
+}
+
+/** Starts the service by npx on a free port with a folder for its data, and waits until it is ready. */
+export async function serveByNpx(t: TestContext, node: string, dataDir: string): Promise<Told> {
+  const { project: cwd } = installedPackage();
+  const env = { ...environment(node), PORT: '0', PETSTORE_DATA_DIR: dataDir };
+  const child = spawn('npx', ['petstore', 'serve', '--json'], { cwd, env });
+  t.after(() => child.kill('SIGKILL'));
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => (log += text));
+  const ended = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`The service did not start: ${log}`)),
+  );
+  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended]);
+  return { npx: child, ...JSON.parse(line), log: () => log };
+}
