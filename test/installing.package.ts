@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +14,9 @@ import { temporaryFolder } from './support/folder.ts';
 import { installedPackage, npx, otherNode, serveByNpx } from './support/installed-package.ts';
 import { openStream } from './support/streams.ts';
 import { until } from './support/until.ts';
+
+/** Less than a stop may take that waits for answers under way. */
+const endsWithinMs = 8_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { packed, project, folder } = installedPackage();
@@ -111,9 +116,9 @@ for (const [name, { node, skip }] of [
       assert.equal(stderr.replaceAll(/^\(.*\n/gm, ''), '');
     });
 
-    test('npx serves: the API, a stream, the reference and all texts', async (t) => {
+    test('npx serves the API, a stream, the reference and all texts, and stops at once', async (t) => {
       const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
-      const { origin } = new URL(service.baseUrl);
+      const { origin, port } = new URL(service.baseUrl);
       const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
       const stream = await openStream(t, origin, { key: service.key });
       const body = JSON.stringify({ name: 'Dragons' });
@@ -135,8 +140,11 @@ for (const [name, { node, skip }] of [
       assert.match(texts.get('/llms-full.txt') as string, /npx petstore keys create/);
       assert.doesNotMatch(service.log(), /Warning/);
 
+      const silent = connect(Number(port), '127.0.0.1').on('error', () => {});
+      t.after(() => silent.destroy());
+      await once(silent, 'connect');
       service.npx.kill('SIGTERM');
-      await until(() => !isRunning(service.pid));
+      await until(() => !isRunning(service.pid), endsWithinMs);
     });
   });
 }

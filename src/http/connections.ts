@@ -85,6 +85,8 @@ function keepAnswersUnderWay(server: Server): void {
   });
   const closeIdleConnections = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
+    // Node.js 24 would wait for the first request of a connection.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
     const busy = [...open].filter((socket) => socket.writableLength > 0);
     for (const socket of busy) socket.destroy = () => socket;
     closeIdleConnections();
