@@ -8,9 +8,9 @@ export const neededNode = 24;
 /** How the command line is called. */
 export const command = 'npx petstore';
 
-/** How the service is started where nothing is installed yet, and how later. */
-export const firstStart = 'npm install petstore && npx petstore serve';
-export const start = 'npx petstore serve';
+/** How the service is started for the first time, and how later. */
+export const firstStart = 'npx petstore serve';
+export const start = firstStart;
 
 /** Scalar's program for the browser, which the package carries along. */
 export const scalarProgram = () => readFile(new URL('scalar.js', import.meta.url), 'utf8');

@@ -6,7 +6,7 @@ export const neededNode = 20;
 /** How the command line is called. */
 export const command = 'npm run -s petstore --';
 
-/** How the service is started where nothing is installed yet, and how later. */
+/** How the service is started for the first time, and how later. */
 export const firstStart = 'npm ci && npm start';
 export const start = 'npm start';
 
