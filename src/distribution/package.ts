@@ -1,4 +1,4 @@
-// The npm package, for which scripts/build.ts takes this file in place of tree.ts.
+// The npm package, which is built with this file in place of tree.ts.
 
 import { readFile } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-// The tree, which runs as it is. See package.ts beside this file.
+// The tree, which runs as it is. The npm package is built with package.ts beside this file.
 
 /** The oldest Node.js that will do: it hands over to the one that npm installs. */
 export const neededNode = 20;
