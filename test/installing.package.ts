@@ -83,7 +83,8 @@ test('the description and the guides tell how the package is called', () => {
 });
 
 test('the tree itself cannot be packed', () => {
-  const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], { cwd: root, encoding: 'utf8' });
+  const args = ['pack', '--dry-run', '--loglevel', 'error'];
+  const { status, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8' });
   assert.equal(status, 1);
   assert.match(stderr, /must have name and version/);
 });
