@@ -23,6 +23,7 @@ const silentModules = [
     'node:path',
     'node:readline',
     'node:sqlite',
+    'node:string_decoder',
     'node:timers/promises',
     'node:tty',
   ],
@@ -91,8 +92,10 @@ test('the service has no way out but to its storage, to the server that shares i
     // In the text of samples.
     'src/openapi/samples.ts': ['fetch'],
     // In a comment.
-    // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded.
+    // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded or graded.
     'src/commands/lab-run.ts': ['node:child_process'],
+    'src/grade/program.ts': ['node:child_process'],
+    'src/grade/state/read.ts': ['fetch'],
     'src/lab-service.ts': ['fetch'],
     'src/commands/listen.ts': ['eventsource-parser', 'fetch'],
     // To the receivers of webhooks.

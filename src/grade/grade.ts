@@ -18,6 +18,9 @@ export interface Ending {
 export interface Baseline extends Ending {
   /** The operations that it used, by their operationId, in the order of their first use. */
   operations: string[];
+  checks: CheckResult[];
+  /** Why nothing can be graded, in a sentence, if so. Then no fault was tried. */
+  problem?: string;
 }
 
 /** A run of the program under one fault. */

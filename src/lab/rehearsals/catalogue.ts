@@ -33,6 +33,10 @@ const Fault = Type.Object(
     operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
       description: 'The operations that it can touch.',
     }),
+    level: Shown(
+      'Whether a client must survive it, `required`, or had better, `recommended`: do under it what it does without.',
+      rateLimited.level,
+    ),
     does: Shown('What the service does.', rateLimited.does),
     goodClient: Shown('What a good client does.', rateLimited.goodClient),
     bites: Shown('Where users were bitten by it.', rateLimited.bites),
@@ -44,7 +48,7 @@ export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'F
 
 /** Every fault, for the operations that it can touch. */
 export const toCatalogue = (operations: readonly Operation[]): Static<typeof FaultList> =>
-  faults.map(({ name, isCondition, isForAll, parameters, fits, does, goodClient, bites }) => ({
+  faults.map(({ name, isCondition, isForAll, parameters, fits, level, does, goodClient, bites }) => ({
     name,
     kind: isCondition ? 'condition' : 'step',
     takesOperation: !isForAll,
@@ -53,6 +57,7 @@ export const toCatalogue = (operations: readonly Operation[]): Static<typeof Fau
       return { name: parameter, description, minimum, maximum, default: usual };
     }),
     operations: operations.filter(fits).map(({ id }) => id),
+    level,
     does,
     goodClient,
     bites,

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../db/database.ts';
 import type { Rehearsed } from '../../http/rehearsed.ts';
 import type { Decision } from '../../limits/decision.ts';
 import type { Operation } from '../../operation.ts';
+import type { Level } from '../report/checks/check.ts';
 import type { HeldBack } from './held-back.ts';
 import type { Scope } from './progress.ts';
 
@@ -30,6 +31,8 @@ export interface Fault {
   holdMs?(parameters: Parameters): number;
   /** Of a step that does nothing to a request that is refused before it acts: it is counted by its `claim`. */
   isLate?: boolean;
+  /** Whether a client must survive it, or had better: do under it what it does without. */
+  level: Level;
   /** What the service does. */
   does: string;
   /** What a good client does. */

@@ -23,6 +23,7 @@ export const reset = fault({
   parameters: {},
   fits: () => true,
   canTouch: isDirect,
+  level: 'recommended',
   does: `Resets the connection (RST) before anything is done. ${directly}`,
   goodClient: 'Retries what may be retried, later each time.',
   bites:
@@ -40,6 +41,7 @@ export const lostAnswer = fault({
   parameters: {},
   fits: ({ success }) => success.kind !== 'stream',
   canTouch: isDirect,
+  level: 'required',
   does: `Does what was asked, commits it, and resets the connection (RST) instead of an answer. ${directly}`,
   goodClient:
     'Retries with the same `Idempotency-Key`, and gets the first answer: one thing is created. Retries PUT and DELETE as they are.',
@@ -59,6 +61,7 @@ export const truncated = fault({
   parameters: {},
   fits: hasBody,
   canTouch: (request, tools) => isDirect(request, tools) && surelyHasBody(request),
+  level: 'recommended',
   does: `Announces the whole body by \`Content-Length\`, sends half of it, and closes the connection. What was asked is done. ${directly}`,
   goodClient: 'Notices that the answer is incomplete, uses nothing of it, and retries what may be retried.',
   bites: 'Clients that do not count show half a list, or report a parser that failed as a wrong answer.',
@@ -77,6 +80,7 @@ export const staleConnection = fault({
   parameters: {},
   fits: () => true,
   canTouch: (request, tools) => isDirect(request, tools) && cameAfterIdling(request.raw),
+  level: 'recommended',
   does: `Closes a connection (FIN) that carried a request before, just as the next one comes on it. Nothing is done. A client's first request on a connection is let through. ${directly}`,
   goodClient: 'Retries on a new connection. This is not a failure of the service.',
   bites:

@@ -36,6 +36,7 @@ export const newFields = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isResource),
+  level: 'required',
   does: 'Each object of an answer has a few properties of a later additive version, in lists and events too. They are ignored where they are sent back. Holds for all operations alike.',
   goodClient: 'Ignores what it does not know.',
   bites:
@@ -61,6 +62,7 @@ export const newStatus = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isPetStatus),
+  level: 'recommended',
   does: `Pets and their stock that are \`${today}\` have a status of a later version instead, \`${later}\`, which is understood in bodies and queries, too. Holds for all operations alike.`,
   goodClient:
     'Bears a value that it does not know: shows it, or takes it for the most careful of those that it knows.',

@@ -11,6 +11,7 @@ export const smallPages = fault({
   parameters: {},
   isCondition: true,
   fits: isList,
+  level: 'required',
   does: 'No page of a list has more than two items, whatever `limit` says. A page is touched if it holds fewer than it would have.',
   goodClient: 'Follows the link with `rel="next"` until a page has none.',
   bites:
@@ -34,6 +35,7 @@ export const emptyPage = fault({
   parameters: {},
   isLate: true,
   fits: isList,
+  level: 'recommended',
   does: 'A page is empty, and its link with `rel="next"` leads to what it would have held.',
   goodClient: 'Goes on while there is such a link, whatever a page holds.',
   bites:

@@ -25,6 +25,7 @@ export const slow = fault({
   },
   fits: hasBody,
   canTouch: surelyHasBody,
+  level: 'required',
   does: 'Sends the head of the answer at once, and its body in small pieces.',
   goodClient: 'Reads on while something comes, and gives up after a time of its own.',
   bites:
@@ -57,6 +58,7 @@ export const delay = fault({
   },
   isLate: true,
   fits: () => true,
+  level: 'required',
   does: 'Waits before it does what was asked, which is done even if the client leaves meanwhile, but not if its key is revoked. What is invalid is refused at once.',
   goodClient: 'Waits longer than answers usually take, and no longer than its user would.',
   bites:

@@ -1,13 +1,14 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 
 export const levels = ['required', 'recommended'] as const;
+export type Level = (typeof levels)[number];
 export const results = ['passed', 'failed', 'not_observed'] as const;
 
 /** One thing that a good client does, and how a recording shows whether it did. */
 export interface Check {
   /** Stable: `retry-after.obeyed`. */
   name: string;
-  level: (typeof levels)[number];
+  level: Level;
   /** What it asks of a client, in one sentence. */
   asks: string;
   /** What counts for the client and what against it, so that nobody is blamed for what a server cannot know. */

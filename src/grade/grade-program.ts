@@ -1,0 +1,117 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../lab/rehearsals/fault.ts';
+import { faults as catalogue } from '../lab/rehearsals/faults.ts';
+import type { Baseline, FaultGrade, Grade, Progress } from './grade.ts';
+import { type FaultPlan, planOf, waitForMinuteMs } from './plan.ts';
+import { type Run, type RunOptions, runOnce } from './run.ts';
+import { Slots } from './slots.ts';
+import { differenceOf, type Variation, variationOf } from './state/compare.ts';
+import type { GradingStore } from './store.ts';
+import { gradeOf, unreached, verdictOf } from './verdict.ts';
+
+export interface GradeOptions {
+  /** The program and its arguments. */
+  command: readonly string[];
+  store: GradingStore;
+  /** The names of the faults to grade it under; all if absent. */
+  faults?: readonly string[] | undefined;
+  /** How long a run may take, besides what faults make it wait. By default it follows from the run without a fault. */
+  timeoutMs?: number | undefined;
+  /** How many runs there are at once at most; by default as many as the machine has processors. */
+  atOnce?: number | undefined;
+  /** The environment of the program, to which the address and the key are added. */
+  env?: NodeJS.ProcessEnv;
+  /** Stops it: the program is ended, what was made is removed, and the reason is thrown. */
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+  /** Gets what the program writes: of a run under a fault, with the name of this. */
+  onOutput?: (text: string, fault?: string) => void;
+}
+
+const [baselineLimitMs, leastLimitMs, limitFactor] = [600_000, 30_000, 10];
+
+/** Grades a program: runs it without faults, then under each fault, side by side, and compares what it leaves in the store. */
+export async function gradeProgram(options: GradeOptions): Promise<Grade> {
+  const { command, store, timeoutMs, onProgress = () => {}, onOutput = () => {} } = options;
+  const names = options.faults ?? catalogue.map(({ name }) => name);
+  const faults = catalogue.filter(({ name }) => names.includes(name));
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+  const run = (fault?: string, rest?: Partial<RunOptions>): Promise<Run> =>
+    runOnce({
+      ...{ store, command, env: options.env ?? process.env, signal },
+      timeLimitMs: timeoutMs ?? baselineLimitMs,
+      onOutput: (text) => onOutput(text, fault),
+      ...rest,
+    });
+
+  onProgress({ stage: 'baseline' });
+  const first = await run();
+  const again = problemOf(first) === undefined ? await run() : first;
+  const baseline = toBaseline(first, again);
+  const shared = { command: [...command], baseline };
+  if (baseline.problem !== undefined) return { ...shared, notCompared: [], faults: [], verdict: 'failed' };
+
+  const { inWords, ...variation } = variationOf(first.state, again.state);
+  const tookMs = Math.max(first.tookMs, again.tookMs);
+  const limitMs = timeoutMs ?? Math.max(leastLimitMs, limitFactor * tookMs);
+  const slots = new Slots(options.atOnce ?? availableParallelism());
+  const underPlan = async (fault: Fault, { faults, waitsMs, isUntilMinuteEnds }: FaultPlan) => {
+    if (isUntilMinuteEnds) await sleep(waitForMinuteMs(Date.now(), tookMs), undefined, { signal });
+    return slots.run(async () => {
+      onProgress({ stage: 'begun', fault: fault.name });
+      const after = await run(fault.name, { faults, timeLimitMs: limitMs + waitsMs });
+      return gradeOf(fault, after, differenceIn(first, after, variation));
+    }, isUntilMinuteEnds);
+  };
+  const graded = async (fault: Fault): Promise<FaultGrade> => {
+    const plan = planOf(fault, { operations: baseline.operations, requestCount: first.requestCount });
+    const grade = plan ? await underPlan(fault, plan) : unreached(fault);
+    onProgress({ stage: 'ended', grade });
+    return grade;
+  };
+
+  onProgress({ stage: 'faults', faults: faults.map(({ name }) => name) });
+  const grades = await allOrStop(faults.map(graded), stop);
+  return { ...shared, notCompared: inWords, faults: grades, verdict: verdictOf(baseline, grades) };
+}
+
+const differenceIn = (base: Run, run: Run, variation: Variation) =>
+  differenceOf(base.state, run.state, { variation, others: run.others });
+
+/** Two runs without a fault, as one. */
+function toBaseline(first: Run, again: Run): Baseline {
+  const problem = problemOf(first) ?? problemOf(again);
+  const { exitStatus, lastLines, tookMs, checks } = problemOf(first) === undefined ? again : first;
+  const operations = new Set(
+    [first, again].flatMap(({ requests }) => requests).flatMap((r) => r.operation ?? []),
+  );
+  return {
+    ...{ exitStatus, lastLines, tookMs, checks, operations: [...operations] },
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+/** Why a run without a fault is none to compare others with. */
+function problemOf({ problem, exitStatus, requests }: Run): string | undefined {
+  if (problem !== undefined) return problem;
+  if (exitStatus === undefined) return 'Without a fault it does not end in time.';
+  if (exitStatus !== 0) return `Without a fault it ends with ${exitStatus}, not with 0.`;
+  if (requests.length === 0)
+    return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL, which it finds in its environment.';
+  if (!requests.some(({ operation }) => operation))
+    return 'None of its requests is for an operation of the API: PETSTORE_BASE_URL ends in /v1, and paths follow.';
+  return undefined;
+}
+
+/** Waits for all. If one fails, the others are stopped before this throws. */
+async function allOrStop<T>(tasks: Promise<T>[], stop: AbortController): Promise<T[]> {
+  try {
+    return await Promise.all(tasks);
+  } catch (error) {
+    stop.abort(error);
+    await Promise.allSettled(tasks);
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ending } from './grade.ts';
+import { Tail } from './tail.ts';
+
+export interface ProgramOptions {
+  /** The program and its arguments. */
+  command: readonly string[];
+  env: NodeJS.ProcessEnv;
+  timeLimitMs: number;
+  /** Ends it at once, and all that it started. */
+  signal: AbortSignal;
+  /** Gets what it writes, as it comes. */
+  onOutput?: ((text: string) => void) | undefined;
+}
+
+/** How a program ended, and why it did not start, if it did not. */
+export interface Ended extends Ending {
+  problem?: string;
+}
+
+/** How long a program may take to end when it is told to. */
+const graceMs = 2_000;
+/** How long output may follow the end of a program: others that hold its streams open may never end. */
+const lastOutputMs = 200;
+const notFoundStatus = 127;
+
+/**
+ * Runs a program in a process group of its own, without input, until it ends or its time is over. Whatever else is left of its group
+ * then is ended, too. Throws only if the signal says so.
+ */
+export async function runProgram(options: ProgramOptions): Promise<Ended> {
+  const { command, env, timeLimitMs, signal, onOutput = () => {} } = options;
+  signal.throwIfAborted();
+  const beganMs = performance.now();
+  const tail = new Tail();
+  const ending = (exitStatus: number | undefined): Ended => ({
+    ...{ exitStatus, lastLines: tail.lines(), tookMs: Math.round(performance.now() - beganMs) },
+  });
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: hasGroups });
+  // Told by `ended` alone.
+  child.on('error', () => {});
+  child.stdout.on('data', tail.stream(onOutput));
+  child.stderr.on('data', tail.stream(onOutput));
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  try {
+    const end = await ended(child, timeLimitMs, signal);
+    if (!end) await endGroup(child, graceMs);
+    await Promise.race([closed, sleep(lastOutputMs, undefined, { ref: false })]);
+    return ending(end);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { ...ending(notFoundStatus), problem: `${program} does not start (${code ?? message}).` };
+  } finally {
+    await endGroup(child, graceMs);
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+/** Its exit status, or 128 and the number of the signal that ended it; undefined if its time was over first. */
+async function ended(child: ChildProcess, timeLimitMs: number, signal: AbortSignal) {
+  const overMs = AbortSignal.timeout(timeLimitMs);
+  try {
+    const [code, by] = await once(child, 'exit', { signal: AbortSignal.any([signal, overMs]) });
+    return (code as number | null) ?? 128 + constants.signals[by as NodeJS.Signals];
+  } catch (error) {
+    if (overMs.aborted && !signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** Windows has none; there the program alone is ended. */
+const hasGroups = process.platform !== 'win32';
+
+/** Ends all that is left of the group of a program: kindly first. */
+async function endGroup(child: ChildProcess, withinMs: number): Promise<void> {
+  const untilMs = performance.now() + withinMs;
+  if (!send(child, 'SIGTERM')) return;
+  while (send(child, 0)) {
+    if (performance.now() > untilMs) {
+      send(child, 'SIGKILL');
+      return;
+    }
+    await sleep(20);
+  }
+}
+
+/** Sends a signal to the group of a program; 0 only asks. Returns whether there is somebody to get it. */
+function send(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  if (child.pid === undefined) return false;
+  try {
+    return hasGroups ? process.kill(-child.pid, signal) : child.exitCode === null && child.kill(signal);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clientKeyVariable, settings } from '../config.ts';
+import { dayInSeconds } from '../lab/bounds.ts';
+import type { RecordedRequest, Recording } from '../lab/recordings/schema.ts';
+import type { PlannedFault, Rehearsal } from '../lab/rehearsals/schema.ts';
+import type { CheckResult, Report } from '../lab/report/report.ts';
+import { LabService } from '../lab-service.ts';
+import { type Ended, runProgram } from './program.ts';
+import { readOtherChanges, readState } from './state/read.ts';
+import type { OtherChange, StoreState } from './state/state.ts';
+import type { Grading, GradingStore } from './store.ts';
+
+export interface RunOptions {
+  store: GradingStore;
+  command: readonly string[];
+  env: NodeJS.ProcessEnv;
+  /** What the program is to meet; nothing if absent. */
+  faults?: PlannedFault[];
+  timeLimitMs: number;
+  signal: AbortSignal;
+  onOutput?: ((text: string) => void) | undefined;
+}
+
+/** What a run of the program left. */
+export interface Run extends Ended {
+  /** In the order in which they came. */
+  requests: RecordedRequest[];
+  /** How many there were, also of those that were not kept. */
+  requestCount: number;
+  checks: CheckResult[];
+  state: StoreState;
+  /** How often its faults were performed. */
+  performed: number;
+  /** What the other writer of its faults changed. */
+  others: OtherChange[];
+}
+
+/** Requests that are kept of a run. */
+const maxRequests = 1_000;
+
+/** Runs the program once in a fresh workspace, which is removed afterwards. */
+export async function runOnce(options: RunOptions): Promise<Run> {
+  options.signal.throwIfAborted();
+  const grading = await options.store.addWorkspace();
+  try {
+    return await runIn(grading, options);
+  } finally {
+    await options.store.removeWorkspace(grading.workspace);
+  }
+}
+
+async function runIn(
+  grading: Grading,
+  { command, env, faults, timeLimitMs, ...rest }: RunOptions,
+): Promise<Run> {
+  const lab = new LabService(grading);
+  const expiresInSeconds = Math.min(dayInSeconds, Math.ceil(timeLimitMs / 1_000) + afterwardsSeconds);
+  const recording = await lab.json<Recording>('POST', '/recordings', { expiresInSeconds });
+  const path = `/recordings/${recording.id}`;
+  const rehearsal =
+    faults && (await lab.json<Rehearsal>('POST', '/rehearsals', { faults, expiresInSeconds }));
+  const ended = await runProgram({
+    ...{ command, timeLimitMs, signal: rest.signal, onOutput: rest.onOutput },
+    env: { ...env, [settings.baseUrl.variable]: grading.baseUrl, [clientKeyVariable]: grading.key },
+  });
+  await settled(lab, path);
+  const rehearsed = rehearsal && (await lab.json<Rehearsal>('DELETE', `/rehearsals/${rehearsal.id}`));
+  const { requests: kept, leftOut } = await lab.json<Recording>('POST', `${path}/end`);
+  const { checks } = await lab.json<Report>('GET', `${path}/report`);
+  const state = await readState(grading);
+  return {
+    ...ended,
+    requests: await requestsOf(lab, path),
+    requestCount: kept + leftOut,
+    checks,
+    state,
+    performed: rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0,
+    others: rehearsal ? await readOtherChanges(grading, rehearsal.id) : [],
+  };
+}
+
+/** Rehearsals and recordings outlive the program by so much at least. */
+const afterwardsSeconds = 600;
+const settlingMs = 100;
+const maxSettlings = 50;
+
+/** Waits until requests that the program left running are done. What a fault holds back goes on once its client has left. */
+async function settled(lab: LabService, path: string): Promise<void> {
+  let last = -1;
+  for (let count = 0; count < maxSettlings; count++) {
+    const { requests, leftOut } = await lab.json<Recording>('GET', path);
+    if (requests + leftOut === last) return;
+    last = requests + leftOut;
+    await sleep(settlingMs);
+  }
+}
+
+/** The first requests of a recording, without their bodies. */
+async function requestsOf(lab: LabService, path: string): Promise<RecordedRequest[]> {
+  const requests: RecordedRequest[] = [];
+  for await (const page of lab.pages<RecordedRequest>(`${path}/requests`)) {
+    for (const { body: _, ...request } of page) requests.push(request);
+    if (requests.length >= maxRequests) break;
+  }
+  return requests.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || Number(a.id) - Number(b.id));
+}

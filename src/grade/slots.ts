@@ -1,0 +1,25 @@
+/** Lets so many tasks run at once. */
+export class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Runs a task when there is room for it; an urgent one before others that wait. */
+  async run<T>(task: () => Promise<T>, isUrgent = false): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else
+      await new Promise<void>((resolve) =>
+        isUrgent ? this.#waiting.unshift(resolve) : this.#waiting.push(resolve),
+      );
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import type { Row } from './rows.ts';
+
+/** Fields of rows, by the ids of these, whose values differ from run to run. */
+export type Varying = ReadonlyMap<number, ReadonlySet<string>>;
+
+/** Rows of two states that stand for the same. */
+export interface Pair {
+  base: Row;
+  run: Row;
+  /** The fields in which they differ. */
+  differing: string[];
+}
+
+export interface Matched {
+  pairs: Pair[];
+  /** Rows without a counterpart: of the base, and of the run. */
+  missing: Row[];
+  extra: Row[];
+}
+
+/** How many rows of the same name are looked at for the nearest. */
+const maxCandidates = 20;
+
+/**
+ * Finds the counterpart of each row of the base among those of a run: first all that are equal, then those that are found again by
+ * name or id. Takes time in proportion to their number.
+ */
+export function matchRows(base: readonly Row[], run: readonly Row[], varying: Varying): Matched {
+  const matching = new Matching(base, run, varying);
+  matching.pairEqual();
+  matching.pairNear();
+  return { pairs: matching.pairs, missing: [...matching.missing], extra: [...matching.extra] };
+}
+
+/** The content of a row: all its fields but some. Those of equal rows are equal. */
+export const contentOf = ({ kind, fields }: Row, but?: ReadonlySet<string>): string =>
+  JSON.stringify([
+    kind,
+    ...Object.entries(fields).flatMap(([name, { value }]) => (but?.has(name) ? [] : [name, value])),
+  ]);
+
+class Matching {
+  readonly pairs: Pair[] = [];
+  readonly missing: Set<Row>;
+  readonly extra: Set<Row>;
+  readonly #varying: Varying;
+
+  constructor(base: readonly Row[], run: readonly Row[], varying: Varying) {
+    this.missing = new Set(base);
+    this.extra = new Set(run);
+    this.#varying = varying;
+  }
+
+  /** Pairs rows that are equal but for what varies: those first of which least varies. */
+  pairEqual(): void {
+    const byVarying = Map.groupBy(this.missing, (row) => [...this.#varyingOf(row)].sort().join());
+    const groups = [...byVarying.values()].sort((a, b) => this.#variability(a) - this.#variability(b));
+    for (const rows of groups) this.#pairEqualOf(rows, this.#varyingOf(rows[0] as Row));
+  }
+
+  /** Pairs rows of which the same fields vary. Of equal ones those with the same id, as rows refer to them. */
+  #pairEqualOf(rows: readonly Row[], but: ReadonlySet<string>): void {
+    const byId = this.#extraById();
+    for (const row of rows) {
+      const same = byId.get(row.id);
+      if (same && contentsOf(same, but).includes(contentOf(row, but))) this.#pair(row, same);
+    }
+    const byContent = new Map<string, Row[]>();
+    for (const row of [...this.extra].reverse())
+      for (const content of contentsOf(row, but)) push(byContent, content, row);
+    for (const row of rows) {
+      if (!this.missing.has(row)) continue;
+      const equals = byContent.get(contentOf(row, but)) ?? [];
+      let next = equals.pop();
+      while (next && !this.extra.has(next)) next = equals.pop();
+      this.#pair(row, next);
+    }
+  }
+
+  /** Pairs what is left by name and id, then by name, then by id where at least half is equal. */
+  pairNear(): void {
+    const byId = this.#extraById();
+    for (const row of this.missing) {
+      const same = byId.get(row.id);
+      if (same?.handle === row.handle) this.#pair(row, same);
+    }
+    const byHandle = Map.groupBy(this.extra, ({ handle }) => handle);
+    for (const row of this.missing) {
+      const candidates = byHandle.get(row.handle) ?? [];
+      const index = this.#nearest(row, candidates.slice(0, maxCandidates));
+      this.#pair(row, candidates.splice(index, 1)[0]);
+    }
+    for (const row of this.missing) {
+      const same = byId.get(row.id);
+      if (same && this.#differing(row, same).length * 2 <= Object.keys(row.fields).length)
+        this.#pair(row, same);
+    }
+  }
+
+  #extraById = () => new Map([...this.extra].map((row) => [row.id, row]));
+
+  #pair(base: Row, run: Row | undefined): void {
+    if (!run || !this.extra.delete(run)) return;
+    this.missing.delete(base);
+    this.pairs.push({ base, run, differing: this.#differing(base, run) });
+  }
+
+  /** Which of some rows differs least. */
+  #nearest(row: Row, candidates: readonly Row[]): number {
+    const counts = candidates.map((other) => this.#differing(row, other).length);
+    return counts.indexOf(Math.min(...counts));
+  }
+
+  #differing(base: Row, run: Row): string[] {
+    const varying = this.#varyingOf(base);
+    return Object.entries(base.fields).flatMap(([name, { value }]) => {
+      const other = run.fields[name];
+      const isSame = other?.value === value || other?.orElse?.includes(value) || varying.has(name);
+      return isSame ? [] : [name];
+    });
+  }
+
+  #varyingOf = ({ id }: Row) => this.#varying.get(id) ?? nothing;
+
+  #variability = ([row]: readonly Row[]) => (row ? this.#varyingOf(row).size : 0);
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** What a row holds, and what it may hold as well: each combination of the fields that another writer had a hand in. */
+function contentsOf(row: Row, but: ReadonlySet<string>): string[] {
+  let variants = [row];
+  for (const [name, field] of Object.entries(row.fields)) {
+    const values = field.orElse ?? [];
+    const more = values.flatMap((value) =>
+      variants.map((variant) => ({ ...variant, fields: { ...variant.fields, [name]: { ...field, value } } })),
+    );
+    variants = [...variants, ...more];
+  }
+  return [...new Set(variants.map((variant) => contentOf(variant, but)))];
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}

@@ -1,0 +1,73 @@
+import type { Client } from '../../lab-service.ts';
+import type { OtherChange, StoreState } from './state.ts';
+
+const pageSize = 100;
+const answerWithinMs = 60_000;
+
+/** Reads all that a workspace holds, through the API, with its key. */
+export async function readState(client: Client): Promise<StoreState> {
+  const [categories, pets, orders, inventory, webhooks] = await Promise.all([
+    readAll<StoreState['categories'][number]>(client, '/categories'),
+    readAll<StoreState['pets'][number]>(client, '/pets'),
+    readAll<StoreState['orders'][number]>(client, '/store/orders'),
+    readAll<StoreState['inventory'][number]>(client, '/inventory'),
+    readAll<StoreState['webhooks'][number]>(client, '/store/webhooks'),
+  ]);
+  return { categories, pets, orders, inventory, webhooks };
+}
+
+/** What the other writer of a rehearsal changed, in that order: its events have the id of the rehearsal as that of their request. */
+export async function readOtherChanges(client: Client, rehearsalId: string): Promise<OtherChange[]> {
+  const types = ['category.updated', 'pet.updated', 'order.updated', 'inventory.updated'];
+  const query = types.map((type) => `type=${type}`).join('&');
+  const events = await readAll<Updated>(client, `/store/events?${query}`);
+  return events.filter(({ requestId }) => requestId === rehearsalId).flatMap(otherChangeOf);
+}
+
+/** What is read of an event about a change. */
+interface Updated {
+  type: string;
+  requestId?: string;
+  data: { id?: number; petId?: number; name?: string; shipDate?: string; quantity?: number };
+  previous: { name?: string; shipDate?: string | null; quantity?: number };
+}
+
+function otherChangeOf({ type, data, previous }: Updated): OtherChange[] {
+  if (type === 'order.updated')
+    return written('order', data.id, 'shipDate', previous.shipDate, data.shipDate);
+  if (type === 'inventory.updated')
+    return written('pet', data.petId, 'stock', previous.quantity, data.quantity);
+  return written(type === 'pet.updated' ? 'pet' : 'category', data.id, 'name', previous.name, data.name);
+}
+
+/** A change, if it is one of that property: the status of a pet follows its stock in an event of its own. */
+function written(
+  kind: OtherChange['kind'],
+  id: number | undefined,
+  property: OtherChange['property'],
+  before: string | number | null | undefined,
+  after: string | number | undefined,
+): OtherChange[] {
+  if (id === undefined || before === undefined || after === undefined) return [];
+  return [{ kind, id, property, before: before === null ? undefined : String(before), after: String(after) }];
+}
+
+/** A whole list, page after page. */
+async function readAll<Item>(client: Client, path: string): Promise<Item[]> {
+  const items: Item[] = [];
+  const first = `${path}${path.includes('?') ? '&' : '?'}limit=${pageSize}`;
+  for (let next: string | undefined = first; next !== undefined; ) {
+    const response: Response = await fetch(client.baseUrl + next, {
+      headers: { authorization: `Bearer ${client.key}` },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`The store cannot be read: GET ${path} answers ${response.status}.`);
+    items.push(...(JSON.parse(text) as Item[]));
+    // The address in it is the one that the service is told to have, which need not be the one asked here.
+    const query = /<[^>?]*(\?[^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+    next = query && path.replace(/\?.*$/, '') + query;
+  }
+  return items;
+}
