@@ -48,10 +48,11 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
 
   onProgress({ stage: 'baseline' });
   const first = await run();
-  const again = problemOf(first) === undefined ? await run() : first;
+  const again = problemOf(first) === undefined ? await run() : undefined;
   const baseline = toBaseline(first, again);
   const shared = { command: [...command], baseline };
-  if (baseline.problem !== undefined) return { ...shared, notCompared: [], faults: [], verdict: 'failed' };
+  if (!again || baseline.problem !== undefined)
+    return { ...shared, notCompared: [], faults: [], verdict: 'failed' };
 
   const { inWords, ...variation } = variationOf(first.state, again.state);
   const tookMs = Math.max(first.tookMs, again.tookMs);
@@ -73,45 +74,46 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   };
 
   onProgress({ stage: 'faults', faults: faults.map(({ name }) => name) });
-  const grades = await allOrStop(faults.map(graded), stop);
+  const grades = await allOrStop(faults.map(graded), stop, signal);
   return { ...shared, notCompared: inWords, faults: grades, verdict: verdictOf(baseline, grades) };
 }
 
 const differenceIn = (base: Run, run: Run, variation: Variation) =>
   differenceOf(base.state, run.state, { variation, others: run.others });
 
-/** Two runs without a fault, as one. */
-function toBaseline(first: Run, again: Run): Baseline {
-  const problem = problemOf(first) ?? problemOf(again);
-  const { exitStatus, lastLines, tookMs, checks } = problemOf(first) === undefined ? again : first;
-  const operations = new Set(
-    [first, again].flatMap(({ requests }) => requests).flatMap((r) => r.operation ?? []),
-  );
+/** Two runs without a fault, as one. There is no second one if the first failed. */
+function toBaseline(first: Run, again: Run | undefined): Baseline {
+  const { exitStatus, lastLines, tookMs, checks } = again ?? first;
+  const problem = again ? problemOf(again) : problemOf(first);
   return {
-    ...{ exitStatus, lastLines, tookMs, checks, operations: [...operations] },
-    ...(problem !== undefined && { problem }),
+    ...{ exitStatus, lastLines, tookMs, checks },
+    operations: [...new Set([...first.operations, ...(again?.operations ?? [])])],
+    ...(problem !== undefined && {
+      problem: `${again ? 'It ran well once, but not again. ' : ''}${problem}`,
+    }),
   };
 }
 
 /** Why a run without a fault is none to compare others with. */
-function problemOf({ problem, exitStatus, requests }: Run): string | undefined {
+function problemOf({ problem, exitStatus, requestCount, operations }: Run): string | undefined {
   if (problem !== undefined) return problem;
   if (exitStatus === undefined) return 'Without a fault it does not end in time.';
   if (exitStatus !== 0) return `Without a fault it ends with ${exitStatus}, not with 0.`;
-  if (requests.length === 0)
+  if (requestCount === 0)
     return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL, which it finds in its environment.';
-  if (!requests.some(({ operation }) => operation))
+  if (operations.length === 0)
     return 'None of its requests is for an operation of the API: PETSTORE_BASE_URL ends in /v1, and paths follow.';
   return undefined;
 }
 
-/** Waits for all. If one fails, the others are stopped before this throws. */
-async function allOrStop<T>(tasks: Promise<T>[], stop: AbortController): Promise<T[]> {
+/** Waits for all. If one fails, the others are stopped before this throws why. */
+async function allOrStop<T>(tasks: Promise<T>[], stop: AbortController, told: AbortSignal): Promise<T[]> {
   try {
     return await Promise.all(tasks);
   } catch (error) {
     stop.abort(error);
     await Promise.allSettled(tasks);
-    throw error;
+    // What was stopped may say no more than that.
+    throw told.reason;
   }
 }

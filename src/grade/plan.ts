@@ -25,6 +25,8 @@ const stepWaitMs = 2_000;
 const slowly = { bytesPerSecond: 1_000 };
 const slowWaitMs = 5_000;
 const [minPerMinute, maxPerMinute] = [1, 1_000];
+/** So many requests pass before a fault at most. */
+const maxAfter = 10_000;
 
 /**
  * The plan of a fault: at the first request of each operation that the program used, or, of a condition, for the whole run. Undefined
@@ -37,8 +39,10 @@ export function planOf(fault: Fault, { operations: used, requestCount }: Seen): 
   if (fault.perMinute) return untilMinuteEnds(name, requestCount);
   if (isCondition) return { faults: [{ fault: name }], waitsMs: 0 };
   // A ban is of the whole key: it comes once, in the middle, where most is at stake.
-  if (scope === 'key')
-    return { faults: [{ fault: name, after: Math.floor(requestCount / 2) }], waitsMs: stepWaitMs };
+  if (scope === 'key') {
+    const after = Math.min(maxAfter, Math.floor(requestCount / 2));
+    return { faults: [{ fault: name, after }], waitsMs: stepWaitMs };
+  }
   const isSlow = Object.keys(slowly).every((parameter) => parameter in fault.parameters);
   return {
     faults: touched.map(({ id }) => ({ fault: name, operation: id, ...(isSlow && slowly) })),

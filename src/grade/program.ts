@@ -48,7 +48,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   const closed = new Promise((resolve) => child.once('close', resolve));
   try {
     const end = await ended(child, timeLimitMs, signal);
-    if (!end) await endGroup(child, graceMs);
+    if (end === undefined) await endGroup(child, graceMs);
     await Promise.race([closed, sleep(lastOutputMs, undefined, { ref: false })]);
     return ending(end);
   } catch (error) {

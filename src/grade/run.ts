@@ -23,10 +23,12 @@ export interface RunOptions {
 
 /** What a run of the program left. */
 export interface Run extends Ended {
-  /** In the order in which they came. */
+  /** The first of them, in the order in which they came. */
   requests: RecordedRequest[];
-  /** How many there were, also of those that were not kept. */
+  /** How many there were. */
   requestCount: number;
+  /** The operations that it used, in the order of their first use. */
+  operations: string[];
   checks: CheckResult[];
   state: StoreState;
   /** How often its faults were performed. */
@@ -70,7 +72,7 @@ async function runIn(
   const state = await readState(grading);
   return {
     ...ended,
-    requests: await requestsOf(lab, path),
+    ...(await sentIn(lab, path)),
     requestCount: kept + leftOut,
     checks,
     state,
@@ -95,12 +97,23 @@ async function settled(lab: LabService, path: string): Promise<void> {
   }
 }
 
-/** The first requests of a recording, without their bodies. */
-async function requestsOf(lab: LabService, path: string): Promise<RecordedRequest[]> {
+/** The requests of a recording, without their bodies, and the operations that they used. */
+async function sentIn(lab: LabService, path: string): Promise<Pick<Run, 'requests' | 'operations'>> {
   const requests: RecordedRequest[] = [];
+  const firstUses = new Map<string, string>();
   for await (const page of lab.pages<RecordedRequest>(`${path}/requests`)) {
-    for (const { body: _, ...request } of page) requests.push(request);
-    if (requests.length >= maxRequests) break;
+    for (const { body: _, ...request } of page) {
+      if (requests.length < maxRequests) requests.push(request);
+      const { operation, at } = request;
+      if (operation && at < (firstUses.get(operation) ?? later)) firstUses.set(operation, at);
+    }
   }
-  return requests.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || Number(a.id) - Number(b.id));
+  const order = ([, a]: [string, string], [, b]: [string, string]) => Date.parse(a) - Date.parse(b);
+  return {
+    requests: requests.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || Number(a.id) - Number(b.id)),
+    operations: [...firstUses].sort(order).map(([operation]) => operation),
+  };
 }
+
+/** After each time that is written as they all are. */
+const later = 'Z';

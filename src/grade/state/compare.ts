@@ -1,5 +1,5 @@
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
-import { type Kind, kinds, noContents, plurals, type Row, rowsOf } from './rows.ts';
+import { type Field, type Kind, kinds, noContents, plurals, type Row, rowsOf, short } from './rows.ts';
 import type { OtherChange, StoreState } from './state.ts';
 
 /** What differs from run to run without a fault: fields of rows of a state, and kinds of which there are not always as many. */
@@ -38,7 +38,9 @@ export function variationOf(base: StoreState, again: StoreState): Variation & { 
   const counts = found.flatMap(([kind, { missing, extra }]) => (missing.length + extra.length ? [kind] : []));
   const inWords = found.flatMap(([kind, { pairs }]) => [
     ...(counts.includes(kind) ? [`which ${plurals[kind]} there are`] : []),
-    ...changed(pairs).map(({ base, differing }) => `${base.kind} ${base.title}: ${differing.join(', ')}`),
+    ...changed(pairs).map(
+      ({ base, differing }) => `${base.kind} ${short(base.title)}: ${differing.join(', ')}`,
+    ),
   ]);
   return { fields, counts: new Set(counts), inWords: bounded(inWords, 'things') };
 }
@@ -70,9 +72,9 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched): string[] {
   return [...titles].flatMap((title) => {
     const both = paired.get(title) ?? 0;
     const [was, is] = [both + (less.get(title) ?? 0), both + (more.get(title) ?? 0)];
-    if (was === is) return [`${counted(is, kind)} ${title}, but not the same`];
+    if (was === is) return [`${counted(is, kind)} ${short(title)}, but not the same`];
     return [
-      `${counted(is, kind)} ${title} where there ${was === 1 ? 'was' : 'were'} ${numberWord(was, 'none')}`,
+      `${counted(is, kind)} ${short(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`,
     ];
   });
 }
@@ -91,13 +93,18 @@ const changed = (pairs: readonly Pair[]) => pairs.filter(({ differing }) => diff
 const changes = ({ pairs }: Matched) =>
   changed(pairs).map(({ base, run, differing }) => {
     const each = differing.map((name) => {
-      const [was, is] = [base.fields[name]?.text, run.fields[name]?.text];
+      const [was, is] = [shown(base.fields[name]), shown(run.fields[name])];
       // That an order is complete says its own name.
       const subject = name === 'complete' || name === 'enabled' ? '' : `${name} `;
       return was === is ? `another ${name} ${is}` : `${subject}${is} instead of ${was}`;
     });
-    return `${base.kind} ${base.title}: ${each.join(', ')}`;
+    return `${base.kind} ${short(base.title)}: ${each.join(', ')}`;
   });
+
+function shown(field: Field | undefined): string {
+  if (!field) return 'none';
+  return field.isQuoted ? `"${short(field.text)}"` : short(field.text);
+}
 
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 

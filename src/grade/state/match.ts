@@ -129,6 +129,7 @@ const nothing: ReadonlySet<string> = new Set();
 
 /** What a row holds, and what it may hold as well: each combination of the fields that another writer had a hand in. */
 function contentsOf(row: Row, but: ReadonlySet<string>): string[] {
+  if (Object.values(row.fields).every(({ orElse }) => !orElse)) return [contentOf(row, but)];
   let variants = [row];
   for (const [name, field] of Object.entries(row.fields)) {
     const values = field.orElse ?? [];

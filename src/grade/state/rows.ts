@@ -17,8 +17,10 @@ export const plurals: Readonly<Record<Kind, string>> = {
 export interface Field {
   /** What is compared. Of a reference, what the row that it leads to holds. */
   value: string;
-  /** For people. */
+  /** As it is, for people. */
   text: string;
+  /** Whether it is a text, which may be empty. */
+  isQuoted?: true;
   /** Values that are as good, as another writer had a hand in this one. */
   orElse?: readonly string[];
 }
@@ -27,7 +29,7 @@ export interface Field {
 export interface Row {
   kind: Kind;
   id: number;
-  /** What people call it: `Rex`, `of 2 Nemo`. */
+  /** What people call it, as it is: `Rex`, `of 2 Nemo`. */
   title: string;
   /** What it is found again by, if it has changed. */
   handle: string;
@@ -62,7 +64,7 @@ export function rowsOf(
 const makers: Readonly<Record<Kind, (state: StoreState, contents: Contents) => Row[]>> = {
   category: ({ categories }) =>
     categories.map(({ id, name, description }) => ({
-      ...{ kind: 'category', id, title: short(name), handle: name },
+      ...{ kind: 'category', id, title: name, handle: name },
       fields: { name: text(name), description: quoted(description) },
     })),
 
@@ -70,7 +72,7 @@ const makers: Readonly<Record<Kind, (state: StoreState, contents: Contents) => R
     const names = new Map(categories.map(({ id, name }) => [id, name]));
     const stock = new Map(inventory.map(({ petId, quantity }) => [petId, quantity]));
     return pets.map(({ id, name, categoryId, status }) => ({
-      ...{ kind: 'pet', id, title: short(name), handle: name },
+      ...{ kind: 'pet', id, title: name, handle: name },
       fields: {
         name: text(name),
         category: reference(contents.category.get(categoryId), names.get(categoryId)),
@@ -97,7 +99,7 @@ const makers: Readonly<Record<Kind, (state: StoreState, contents: Contents) => R
 
   webhook: ({ webhooks }) =>
     webhooks.map(({ id, url, types, description, enabled }) => ({
-      ...{ kind: 'webhook', id, title: `to ${short(url)}`, handle: url },
+      ...{ kind: 'webhook', id, title: `to ${url}`, handle: url },
       fields: {
         url: text(url),
         types: text(types?.toSorted().join(' ')),
@@ -109,8 +111,8 @@ const makers: Readonly<Record<Kind, (state: StoreState, contents: Contents) => R
 
 const maxShown = 60;
 
-/** A text of the store for people. */
-function short(text: string): string {
+/** A text of the store for people. To make it takes longer than to compare what it tells of. */
+export function short(text: string): string {
   const shown = printable(withoutSecrets(text));
   return shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown;
 }
@@ -121,13 +123,13 @@ const absent: Field = { value: 'absent', text: 'none' };
 const there = (value: unknown) => `=${value}`;
 
 const text = (value: string | number | undefined): Field =>
-  value === undefined ? absent : { value: there(value), text: short(String(value)) };
+  value === undefined ? absent : { value: there(value), text: String(value) };
 
 const quoted = (value: string | undefined): Field =>
-  value === undefined ? absent : { value: there(value), text: `"${short(value)}"` };
+  value === undefined ? absent : { value: there(value), text: value, isQuoted: true };
 
 const reference = (content: string | undefined, name: string | undefined): Field =>
-  content === undefined ? absent : { value: content, text: short(name ?? 'one that is gone') };
+  content === undefined ? absent : { value: content, text: name ?? 'one that is gone' };
 
 const dayMs = 86_400_000;
 const sign = / \(another writer(?: \d+)?\)/gi;

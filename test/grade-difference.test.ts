@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { differenceOf, variationOf } from '../src/grade/state/compare.ts';
+import type { OtherChange, StoreState } from '../src/grade/state/state.ts';
+
+/** A small store: Rex is Dog 1, Nemo is Fish 2, of whom 2 are ordered. */
+const store = (): StoreState => ({
+  categories: [
+    { id: 1, name: 'Dogs', description: 'Loyal.' },
+    { id: 2, name: 'Fish' },
+  ],
+  pets: [
+    { id: 1, name: 'Rex', categoryId: 1, status: 'available' },
+    { id: 2, name: 'Nemo', categoryId: 2, status: 'available' },
+  ],
+  orders: [{ id: 1, petId: 2, quantity: 2, shipDate: '2026-02-01T09:00:00Z', complete: false }],
+  inventory: [
+    { petId: 1, quantity: 2, status: 'available' },
+    { petId: 2, quantity: 40, status: 'available' },
+  ],
+  webhooks: [{ id: 1, url: 'https://shop.example/events', enabled: true }],
+});
+
+type Change = (state: StoreState) => void;
+
+const changed = (...changes: Change[]): StoreState => {
+  const state = store();
+  for (const change of changes) change(state);
+  return state;
+};
+
+const addPet =
+  (id: number, name: string, categoryId = 1, quantity = 1): Change =>
+  ({ pets, inventory }) => {
+    pets.push({ id, name, categoryId, status: 'available' });
+    inventory.push({ petId: id, quantity, status: 'available' });
+  };
+const addOrder =
+  (id: number, petId: number | undefined, quantity: number): Change =>
+  ({ orders }) => {
+    orders.push({ id, ...(petId && { petId }), quantity, complete: false });
+  };
+const setPet =
+  (index: number, fields: Partial<StoreState['pets'][number]>): Change =>
+  ({ pets }) => {
+    Object.assign(pets[index] as object, fields);
+  };
+const setStock =
+  (index: number, quantity: number): Change =>
+  ({ inventory }) => {
+    Object.assign(inventory[index] as object, { quantity });
+  };
+const setOrder =
+  (index: number, fields: Partial<StoreState['orders'][number]>): Change =>
+  ({ orders }) => {
+    Object.assign(orders[index] as object, fields);
+  };
+const setCategory =
+  (index: number, fields: Partial<StoreState['categories'][number]>): Change =>
+  ({ categories }) => {
+    Object.assign(categories[index] as object, fields);
+  };
+/** Adds to all ids, as where others were made before and removed. */
+const shiftIds: Change = (state) => {
+  for (const row of [...state.categories, ...state.pets, ...state.orders, ...state.webhooks])
+    row.id = (row.id ?? 0) + 100;
+  for (const pet of state.pets) pet.categoryId += 100;
+  for (const row of [...state.orders, ...state.inventory]) if (row.petId) row.petId += 100;
+};
+const reverse: Change = (state) => {
+  for (const rows of Object.values(state)) rows.reverse();
+};
+
+/** What is told of the second state beside the first. */
+const cases: [base: StoreState, run: StoreState, told: string[]][] = [
+  // Equal by content.
+  [store(), store(), []],
+  [store(), changed(shiftIds), []],
+  [store(), changed(reverse), []],
+  [changed(addPet(3, 'A'), addPet(4, 'B')), changed(addPet(3, 'B'), addPet(4, 'A')), []],
+  [
+    changed(addPet(3, 'A'), addPet(4, 'B'), addOrder(2, 3, 1)),
+    changed(addPet(3, 'B'), addPet(4, 'A'), addOrder(2, 4, 1)),
+    [],
+  ],
+  // More and less of something.
+  [
+    changed(addPet(3, 'Smaug')),
+    changed(addPet(3, 'Smaug'), addPet(4, 'Smaug')),
+    ['two pets Smaug where there was one'],
+  ],
+  [changed(addPet(3, 'Smaug')), store(), ['no pet Smaug where there was one']],
+  [store(), changed(addPet(3, 'Smaug')), ['one pet Smaug where there was none']],
+  [
+    changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
+    changed(addPet(3, 'Smaug'), addPet(4, 'Smaug'), addPet(5, 'Fafnir')),
+    ['two pets Smaug where there was one'],
+  ],
+  [
+    changed(addOrder(2, 2, 2)),
+    changed(addOrder(2, 2, 2), addOrder(3, 2, 2), addOrder(4, 2, 2)),
+    ['four orders of 2 Nemo where there were two'],
+  ],
+  [
+    store(),
+    changed(({ orders }) => {
+      orders.length = 0;
+    }),
+    ['no order of 2 Nemo where there was one'],
+  ],
+  [store(), changed(addOrder(2, undefined, 1)), ['one order of 1 without a pet where there was none']],
+  [
+    store(),
+    changed(({ webhooks }) => {
+      webhooks.push({ id: 2, url: 'https://shop.example/events', enabled: true });
+    }),
+    ['two webhooks to https://shop.example/events where there was one'],
+  ],
+  // What has changed is told as that, and not of what refers to it.
+  [store(), changed(setStock(0, 3)), ['pet Rex: stock 3 instead of 2']],
+  [
+    store(),
+    changed(setPet(0, { status: 'sold' }), setStock(0, 0)),
+    ['pet Rex: status sold instead of available, stock 0 instead of 2'],
+  ],
+  [store(), changed(setPet(0, { name: 'Rexy' })), ['pet Rex: name Rexy instead of Rex']],
+  [store(), changed(setPet(1, { name: 'Marlin' })), ['pet Nemo: name Marlin instead of Nemo']],
+  [store(), changed(setPet(0, { categoryId: 2 })), ['pet Rex: category Fish instead of Dogs']],
+  [
+    store(),
+    changed(setCategory(0, { description: 'Faithful.' })),
+    ['category Dogs: description "Faithful." instead of "Loyal."'],
+  ],
+  [
+    store(),
+    changed(({ categories }) => {
+      delete categories[0]?.description;
+    }),
+    ['category Dogs: description none instead of "Loyal."'],
+  ],
+  [store(), changed(setCategory(1, { description: '' })), ['category Fish: description "" instead of none']],
+  [store(), changed(setOrder(0, { complete: true })), ['order of 2 Nemo: complete instead of open']],
+  [store(), changed(setOrder(0, { quantity: 5 })), ['order of 2 Nemo: quantity 5 instead of 2']],
+  [
+    store(),
+    changed(setOrder(0, { shipDate: '2026-02-02T09:00:00Z' })),
+    ['order of 2 Nemo: shipDate 2026-02-02T09:00:00Z instead of 2026-02-01T09:00:00Z'],
+  ],
+  [store(), changed(setOrder(0, { petId: 1 })), ['order of 2 Nemo: pet Rex instead of Nemo']],
+  // Found again by name, though ids have moved.
+  [
+    changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
+    changed(addPet(3, 'Fafnir', 1, 7)),
+    ['no pet Smaug where there was one', 'pet Fafnir: stock 7 instead of 1'],
+  ],
+  // Two things of the same name are still two things.
+  [
+    changed(
+      ({ categories }) => {
+        categories.push({ id: 3, name: 'Dogs', description: 'Other dogs.' });
+      },
+      addPet(3, 'Smaug', 3),
+    ),
+    changed(
+      ({ categories }) => {
+        categories.push({ id: 3, name: 'Dogs', description: 'Other dogs.' });
+      },
+      addPet(3, 'Smaug', 1),
+    ),
+    ['pet Smaug: another category Dogs'],
+  ],
+  // A terminal gets nothing that it would obey.
+  [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m where there was none']],
+];
+
+test('states are compared by what they hold, and differences are told in sentences', () => {
+  for (const [base, run, told] of cases) assert.deepEqual(differenceOf(base, run), told);
+});
+
+test('a difference is told the other way round as well', () => {
+  for (const [base, run, told] of cases)
+    assert.equal(differenceOf(run, base).length, told.length, told.join());
+});
+
+test('of many differences the first are told, and how many more there are', () => {
+  const many = changed(...Array.from({ length: 50 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
+  const told = differenceOf(many, store());
+  assert.equal(told.length, 21);
+  assert.equal(told.at(-1), '30 more differences');
+});
+
+test('what differs from run to run is told and not compared, and all else is', () => {
+  const named = (name: string, ...more: Change[]) => changed(addPet(3, name), addOrder(2, 3, 1), ...more);
+  const base = named('Smaug-1f');
+  const { inWords, ...variation } = variationOf(base, named('Smaug-77'));
+  assert.deepEqual(inWords, ['pet Smaug-1f: name']);
+  const difference = (run: StoreState) => differenceOf(base, run, { variation });
+  assert.deepEqual(difference(named('Smaug-a0')), []);
+  assert.deepEqual(difference(named('Smaug-a0', addPet(4, 'Smaug-a0'))), [
+    'two pets Smaug-a0 where there was one',
+  ]);
+  assert.deepEqual(difference(changed(addPet(3, 'Smaug-a0'))), [
+    'no order of 1 Smaug-1f where there was one',
+  ]);
+  assert.deepEqual(difference(named('Smaug-a0', setStock(2, 5))), ['pet Smaug-1f: stock 5 instead of 1']);
+  assert.deepEqual(difference(named('Smaug-a0', setStock(0, 5))), ['pet Rex: stock 5 instead of 2']);
+  assert.deepEqual(difference(store()), [
+    'no pet Smaug-1f where there was one',
+    'no order of 1 Smaug-1f where there was one',
+  ]);
+});
+
+test('rows whose names differ from run to run are told apart by what refers to them', () => {
+  const two = (a: string, b: string, ...ids: [number, number]) =>
+    changed(addPet(3, a), addPet(4, b), addOrder(2, ids[0], 1), addOrder(3, ids[1], 5));
+  const base = two('x1', 'x2', 3, 4);
+  const { inWords: _, ...variation } = variationOf(base, two('x3', 'x4', 3, 4));
+  assert.deepEqual(differenceOf(base, two('x5', 'x6', 3, 4), { variation }), []);
+  assert.deepEqual(differenceOf(base, two('x5', 'x6', 4, 3), { variation }), []);
+});
+
+test('where their number differs from run to run, rows are not counted, but what has changed is told', () => {
+  const base = changed(addPet(3, 'A'), addPet(4, 'B'));
+  const { inWords, ...variation } = variationOf(base, changed(addPet(3, 'A')));
+  assert.deepEqual(inWords, ['which pets there are']);
+  assert.deepEqual(differenceOf(base, store(), { variation }), []);
+  assert.deepEqual(differenceOf(base, changed(addPet(3, 'A'), setStock(0, 9)), { variation }), [
+    'pet Rex: stock 9 instead of 2',
+  ]);
+  assert.deepEqual(differenceOf(base, changed(addOrder(2, 1, 1)), { variation }), [
+    'one order of 1 Rex where there was none',
+  ]);
+});
+
+const other = (
+  kind: OtherChange['kind'],
+  property: OtherChange['property'],
+  before: string | undefined,
+  after: string,
+): OtherChange => ({ kind, id: 1, property, before, after });
+const sign = ' (another writer)';
+const renamedRex = other('pet', 'name', 'Rex', `Rex${sign}`);
+const renamedDogs = other('category', 'name', 'Dogs', `Dogs${sign}`);
+const oneMore = other('pet', 'stock', '2', '3');
+const later = other('order', 'shipDate', '2026-02-01T09:00:00.000Z', '2026-02-02T09:00:00.000Z');
+const shipped = (shipDate: string) => setOrder(0, { shipDate });
+
+/** What the other writer did, what the client leaves without it and beside it, and what is held against the client. */
+const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[]][] = [
+  // The client keeps it, overwrites it, or builds on it.
+  [[renamedRex], [], [setPet(0, { name: `Rex${sign}` })], []],
+  [[renamedRex], [], [], []],
+  [[renamedRex], [setPet(0, { name: 'Rexy' })], [setPet(0, { name: 'Rexy' })], []],
+  [[renamedRex], [setPet(0, { name: 'Old Rex' })], [setPet(0, { name: `Old Rex${sign}` })], []],
+  [
+    [renamedRex],
+    [setPet(0, { status: 'pending' })],
+    [setPet(0, { status: 'pending', name: `Rex${sign}` })],
+    [],
+  ],
+  // What was its own to do is still to be done.
+  [
+    [renamedRex],
+    [setPet(0, { name: 'Rexy' })],
+    [setPet(0, { name: `Rex${sign}` })],
+    ['pet Rexy: name Rex (another writer) instead of Rexy'],
+  ],
+  [
+    [renamedRex],
+    [setPet(0, { status: 'pending' })],
+    [setPet(0, { name: `Rex${sign}` })],
+    ['pet Rex: status available instead of pending'],
+  ],
+  // Of another pet nothing was changed.
+  [
+    [renamedRex],
+    [],
+    [setPet(1, { name: `Nemo${sign}` })],
+    ['pet Nemo: name Nemo (another writer) instead of Nemo'],
+  ],
+  // Twice.
+  [
+    [renamedRex, other('pet', 'name', `Rex${sign}`, 'Rex (another writer 2)')],
+    [],
+    [setPet(0, { name: 'Rex (another writer 2)' })],
+    [],
+  ],
+  [[renamedDogs], [], [setCategory(0, { name: `Dogs${sign}` })], []],
+  // Stock set again, kept, or counted from; and the status that follows it.
+  [[oneMore], [setStock(0, 7)], [setStock(0, 7)], []],
+  [[oneMore], [setStock(0, 7)], [setStock(0, 8)], []],
+  [[oneMore], [setStock(0, 7)], [setStock(0, 3)], ['pet Rex: stock 3 instead of 7']],
+  [[oneMore], [setStock(0, 0), setPet(0, { status: 'sold' })], [setStock(0, 1)], []],
+  [[oneMore], [setStock(0, 7)], [setStock(0, 9)], ['pet Rex: stock 9 instead of 7']],
+  // The ship date.
+  [[later], [shipped('2026-02-01T09:00:00.000Z')], [shipped('2026-02-02T09:00:00.000Z')], []],
+  [[later], [shipped('2026-05-01T09:00:00.000Z')], [shipped('2026-05-01T09:00:00.000Z')], []],
+  [
+    [later],
+    [shipped('2026-05-01T09:00:00.000Z')],
+    [shipped('2026-02-02T09:00:00.000Z')],
+    ['order of 2 Nemo: shipDate 2026-02-02T09:00:00.000Z instead of 2026-05-01T09:00:00.000Z'],
+  ],
+];
+
+test('what another writer changed is not held against the client, and what it left undone is', () => {
+  for (const [others, base, run, told] of besideOthers)
+    assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), told);
+});
+
+test('large states are compared in time that grows with their number, whatever they hold', () => {
+  const count = 10_000;
+  const large = (name: (i: number) => string, quantity: number) =>
+    changed(...Array.from({ length: count }, (_, i) => addPet(i + 3, name(i), 1, quantity)));
+  const beganMs = performance.now();
+  assert.deepEqual(differenceOf(large(String, 1), large(String, 1)), []);
+  assert.equal(
+    differenceOf(
+      large(() => 'Same', 1),
+      large(() => 'Same', 2),
+    ).length,
+    21,
+  );
+  assert.equal(differenceOf(large(String, 1), store()).length, 21);
+  assert.ok(performance.now() - beganMs < 10_000);
+});
