@@ -4,9 +4,9 @@ import type { Fault } from '../lab/rehearsals/fault.ts';
 import { faults as catalogue } from '../lab/rehearsals/faults.ts';
 import type { Baseline, FaultGrade, Grade, Progress } from './grade.ts';
 import { type FaultPlan, planOf, waitForMinuteMs } from './plan.ts';
-import { type Run, type RunOptions, runOnce } from './run.ts';
+import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
 import { Slots } from './slots.ts';
-import { differenceOf, type Variation, variationOf } from './state/compare.ts';
+import { differenceOf, variationOf } from './state/compare.ts';
 import type { GradingStore } from './store.ts';
 import { gradeOf, unreached, verdictOf } from './verdict.ts';
 
@@ -47,6 +47,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     });
 
   onProgress({ stage: 'baseline' });
+  const initial = await initialState(store);
   const first = await run();
   const again = problemOf(first) === undefined ? await run() : undefined;
   const baseline = toBaseline(first, again);
@@ -54,17 +55,18 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   if (!again || baseline.problem !== undefined)
     return { ...shared, notCompared: [], faults: [], verdict: 'failed' };
 
-  const { inWords, ...variation } = variationOf(first.state, again.state);
+  const { inWords, ...variation } = variationOf(first.state, again.state, initial);
   const tookMs = Math.max(first.tookMs, again.tookMs);
   const limitMs = timeoutMs ?? Math.max(leastLimitMs, limitFactor * tookMs);
   const slots = new Slots(options.atOnce ?? availableParallelism());
-  const underPlan = async (fault: Fault, { faults, waitsMs, isUntilMinuteEnds }: FaultPlan) => {
-    if (isUntilMinuteEnds) await sleep(waitForMinuteMs(Date.now(), tookMs), undefined, { signal });
+  const underPlan = async (fault: Fault, plan: FaultPlan) => {
+    if (plan.isUntilMinuteEnds) await sleep(waitForMinuteMs(Date.now(), tookMs), undefined, { signal });
     return slots.run(async () => {
       onProgress({ stage: 'begun', fault: fault.name });
-      const after = await run(fault.name, { faults, timeLimitMs: limitMs + waitsMs });
-      return gradeOf(fault, after, differenceIn(first, after, variation));
-    }, isUntilMinuteEnds);
+      const after = await run(fault.name, { plan, timeLimitMs: limitMs + plan.waitsMs });
+      const { state, others } = after;
+      return gradeOf(fault, after, differenceOf(first.state, state, { initial, variation, others }));
+    }, plan.isUntilMinuteEnds);
   };
   const graded = async (fault: Fault): Promise<FaultGrade> => {
     const plan = planOf(fault, { operations: baseline.operations, requestCount: first.requestCount });
@@ -77,9 +79,6 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const grades = await allOrStop(faults.map(graded), stop, signal);
   return { ...shared, notCompared: inWords, faults: grades, verdict: verdictOf(baseline, grades) };
 }
-
-const differenceIn = (base: Run, run: Run, variation: Variation) =>
-  differenceOf(base.state, run.state, { variation, others: run.others });
 
 /** Two runs without a fault, as one. There is no second one if the first failed. */
 function toBaseline(first: Run, again: Run | undefined): Baseline {

@@ -1,5 +1,6 @@
 import type { Fault } from '../lab/rehearsals/fault.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
+import { parametersOf } from '../lab/rehearsals/script.ts';
 import { minuteMs } from '../limits/decision.ts';
 import { operations } from '../operations.ts';
 
@@ -8,6 +9,8 @@ export interface FaultPlan {
   faults: PlannedFault[];
   /** What it takes at most, besides what the program takes by itself. */
   waitsMs: number;
+  /** What it holds back may still be done so long after the program has ended. */
+  lingersMs: number;
   /** Whether a limit holds until the minute ends, so that the run had better begin late in one. */
   isUntilMinuteEnds?: true;
 }
@@ -37,28 +40,30 @@ export function planOf(fault: Fault, { operations: used, requestCount }: Seen): 
   const touched = operations.filter((operation) => used.includes(operation.id) && fits(operation));
   if (touched.length === 0) return undefined;
   if (fault.perMinute) return untilMinuteEnds(name, requestCount);
-  if (isCondition) return { faults: [{ fault: name }], waitsMs: 0 };
+  if (isCondition) return { faults: [{ fault: name }], waitsMs: 0, lingersMs: 0 };
   // A ban is of the whole key: it comes once, in the middle, where most is at stake.
   if (scope === 'key') {
     const after = Math.min(maxAfter, Math.floor(requestCount / 2));
-    return { faults: [{ fault: name, after }], waitsMs: stepWaitMs };
+    return { faults: [{ fault: name, after }], waitsMs: stepWaitMs, lingersMs: 0 };
   }
   const isSlow = Object.keys(slowly).every((parameter) => parameter in fault.parameters);
   return {
     faults: touched.map(({ id }) => ({ fault: name, operation: id, ...(isSlow && slowly) })),
     waitsMs: touched.length * (isSlow ? slowWaitMs : stepWaitMs),
+    lingersMs: parametersOf(fault, {}).delayMs ?? 0,
   };
 }
 
 /** So many requests a minute that the program needs two minutes, if it may. */
 function untilMinuteEnds(fault: string, requestCount: number): FaultPlan {
   const enough = Math.ceil(requestCount * 0.6);
-  const remaining = Math.min(maxPerMinute, Math.max(minPerMinute, enough));
+  const remaining = Math.max(minPerMinute, Math.min(maxPerMinute, enough, requestCount - 1));
   const minutes = Math.ceil(requestCount / remaining);
   const isRefused = requestCount > remaining;
   return {
     faults: [{ fault, remaining }],
     waitsMs: minutes * minuteMs,
+    lingersMs: 0,
     ...(isRefused && { isUntilMinuteEnds: true }),
   };
 }

@@ -21,8 +21,11 @@ export interface Ended extends Ending {
   problem?: string;
 }
 
-/** How long a program may take to end when it is told to. */
-const graceMs = 2_000;
+/** How a program is told to end, and how long it may take. What nobody has asked how it ended may seem to go on. */
+const endings = [
+  ['SIGTERM', 1_000],
+  ['SIGKILL', 300],
+] as const;
 /** How long output may follow the end of a program: others that hold its streams open may never end. */
 const lastOutputMs = 200;
 const notFoundStatus = 127;
@@ -48,7 +51,6 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   const closed = new Promise((resolve) => child.once('close', resolve));
   try {
     const end = await ended(child, timeLimitMs, signal);
-    if (end === undefined) await endGroup(child, graceMs);
     await Promise.race([closed, sleep(lastOutputMs, undefined, { ref: false })]);
     return ending(end);
   } catch (error) {
@@ -56,7 +58,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
     const { code, message } = error as NodeJS.ErrnoException;
     return { ...ending(notFoundStatus), problem: `${program} does not start (${code ?? message}).` };
   } finally {
-    await endGroup(child, graceMs);
+    await endGroup(child);
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -78,15 +80,11 @@ async function ended(child: ChildProcess, timeLimitMs: number, signal: AbortSign
 const hasGroups = process.platform !== 'win32';
 
 /** Ends all that is left of the group of a program: kindly first. */
-async function endGroup(child: ChildProcess, withinMs: number): Promise<void> {
-  const untilMs = performance.now() + withinMs;
-  if (!send(child, 'SIGTERM')) return;
-  while (send(child, 0)) {
-    if (performance.now() > untilMs) {
-      send(child, 'SIGKILL');
-      return;
-    }
-    await sleep(20);
+async function endGroup(child: ChildProcess): Promise<void> {
+  for (const [signal, withinMs] of endings) {
+    if (!send(child, signal)) return;
+    const untilMs = performance.now() + withinMs;
+    while (send(child, 0) && performance.now() < untilMs) await sleep(20);
   }
 }
 

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientKeyVariable, settings } from '../config.ts';
 import { dayInSeconds } from '../lab/bounds.ts';
 import type { RecordedRequest, Recording } from '../lab/recordings/schema.ts';
-import type { PlannedFault, Rehearsal } from '../lab/rehearsals/schema.ts';
+import type { Rehearsal } from '../lab/rehearsals/schema.ts';
 import type { CheckResult, Report } from '../lab/report/report.ts';
 import { LabService } from '../lab-service.ts';
+import type { FaultPlan } from './plan.ts';
 import { type Ended, runProgram } from './program.ts';
 import { readOtherChanges, readState } from './state/read.ts';
 import type { OtherChange, StoreState } from './state/state.ts';
@@ -15,7 +16,7 @@ export interface RunOptions {
   command: readonly string[];
   env: NodeJS.ProcessEnv;
   /** What the program is to meet; nothing if absent. */
-  faults?: PlannedFault[];
+  plan?: Pick<FaultPlan, 'faults' | 'lingersMs'>;
   timeLimitMs: number;
   signal: AbortSignal;
   onOutput?: ((text: string) => void) | undefined;
@@ -40,6 +41,16 @@ export interface Run extends Ended {
 /** Requests that are kept of a run. */
 const maxRequests = 1_000;
 
+/** What a workspace holds before the program runs. */
+export async function initialState(store: GradingStore): Promise<StoreState> {
+  const grading = await store.addWorkspace();
+  try {
+    return await readState(grading);
+  } finally {
+    await store.removeWorkspace(grading.workspace);
+  }
+}
+
 /** Runs the program once in a fresh workspace, which is removed afterwards. */
 export async function runOnce(options: RunOptions): Promise<Run> {
   options.signal.throwIfAborted();
@@ -53,18 +64,19 @@ export async function runOnce(options: RunOptions): Promise<Run> {
 
 async function runIn(
   grading: Grading,
-  { command, env, faults, timeLimitMs, ...rest }: RunOptions,
+  { command, env, plan, timeLimitMs, ...rest }: RunOptions,
 ): Promise<Run> {
   const lab = new LabService(grading);
   const expiresInSeconds = Math.min(dayInSeconds, Math.ceil(timeLimitMs / 1_000) + afterwardsSeconds);
   const recording = await lab.json<Recording>('POST', '/recordings', { expiresInSeconds });
   const path = `/recordings/${recording.id}`;
   const rehearsal =
-    faults && (await lab.json<Rehearsal>('POST', '/rehearsals', { faults, expiresInSeconds }));
+    plan && (await lab.json<Rehearsal>('POST', '/rehearsals', { faults: plan.faults, expiresInSeconds }));
   const ended = await runProgram({
     ...{ command, timeLimitMs, signal: rest.signal, onOutput: rest.onOutput },
     env: { ...env, [settings.baseUrl.variable]: grading.baseUrl, [clientKeyVariable]: grading.key },
   });
+  await sleep(plan?.lingersMs ?? 0);
   await settled(lab, path);
   const rehearsed = rehearsal && (await lab.json<Rehearsal>('DELETE', `/rehearsals/${rehearsal.id}`));
   const { requests: kept, leftOut } = await lab.json<Recording>('POST', `${path}/end`);
@@ -86,7 +98,7 @@ const afterwardsSeconds = 600;
 const settlingMs = 100;
 const maxSettlings = 50;
 
-/** Waits until requests that the program left running are done. What a fault holds back goes on once its client has left. */
+/** Waits until requests that the program left running are done. */
 async function settled(lab: LabService, path: string): Promise<void> {
   let last = -1;
   for (let count = 0; count < maxSettlings; count++) {

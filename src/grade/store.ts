@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { readConfig, settings } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { randomDigits } from '../keys/key.ts';
 import type { Account } from '../lab/account/schema.ts';
 import { type Client, LabService } from '../lab-service.ts';
 import { addWorkspace, startPetstore } from '../start-petstore.ts';
@@ -34,7 +34,7 @@ export async function openGradingStore(env: NodeJS.ProcessEnv = process.env): Pr
 
 /** Names of workspaces by which an operator recognizes them. */
 function namer(): () => string {
-  const prefix = `grade-${randomDigits(12)}`;
+  const prefix = `grade-${randomBytes(6).toString('hex')}`;
   let last = 0;
   return () => `${prefix}-${++last}`;
 }

@@ -14,6 +14,8 @@ const noVariation: Variation = {
 };
 
 interface Options {
+  /** What there was before both: a row with the same id is the same one. */
+  initial?: StoreState;
   /** What is not compared. */
   variation?: Variation;
   /** What another writer changed in the run, which is not held against the client. */
@@ -30,8 +32,12 @@ export function differenceOf(base: StoreState, run: StoreState, options: Options
 }
 
 /** What differs between two runs without a fault, for further comparisons with the first of them, and in words. */
-export function variationOf(base: StoreState, again: StoreState): Variation & { inWords: string[] } {
-  const found = matchAll(base, again);
+export function variationOf(
+  base: StoreState,
+  again: StoreState,
+  initial?: StoreState,
+): Variation & { inWords: string[] } {
+  const found = matchAll(base, again, initial && { initial });
   const fields: Record<Kind, Varying> = { ...noVariation.fields };
   for (const [kind, { pairs }] of found)
     fields[kind] = new Map(changed(pairs).map(({ base, differing }) => [base.id, new Set(differing)]));
@@ -49,13 +55,14 @@ export function variationOf(base: StoreState, again: StoreState): Variation & { 
 function matchAll(
   base: StoreState,
   run: StoreState,
-  { variation = noVariation, others = [] }: Options = {},
+  { initial, variation = noVariation, others = [] }: Options = {},
 ): [Kind, Matched][] {
   const [ofBase, ofRun] = [noContents(), noContents()];
   return kinds.map((kind) => {
     const varying = variation.fields[kind];
     const baseRows = rowsOf(kind, base, ofBase);
-    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun, others), varying);
+    const lasting = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
+    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun, others), { varying, lasting });
     for (const row of baseRows) ofBase[kind].set(row.id, contentOf(row, varying.get(row.id)));
     for (const { base, run } of matched.pairs) ofRun[kind].set(run.id, ofBase[kind].get(base.id) as string);
     for (const row of matched.extra) ofRun[kind].set(row.id, contentOf(row));

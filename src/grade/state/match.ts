@@ -3,6 +3,13 @@ import type { Row } from './rows.ts';
 /** Fields of rows, by the ids of these, whose values differ from run to run. */
 export type Varying = ReadonlyMap<number, ReadonlySet<string>>;
 
+/** What is known of the rows besides. */
+interface Known {
+  varying: Varying;
+  /** The ids of those that were there before both: of the same id, they are the same. */
+  lasting: ReadonlySet<number>;
+}
+
 /** Rows of two states that stand for the same. */
 export interface Pair {
   base: Row;
@@ -25,8 +32,8 @@ const maxCandidates = 20;
  * Finds the counterpart of each row of the base among those of a run: first all that are equal, then those that are found again by
  * name or id. Takes time in proportion to their number.
  */
-export function matchRows(base: readonly Row[], run: readonly Row[], varying: Varying): Matched {
-  const matching = new Matching(base, run, varying);
+export function matchRows(base: readonly Row[], run: readonly Row[], known: Known): Matched {
+  const matching = new Matching(base, run, known);
   matching.pairEqual();
   matching.pairNear();
   return { pairs: matching.pairs, missing: [...matching.missing], extra: [...matching.extra] };
@@ -43,12 +50,12 @@ class Matching {
   readonly pairs: Pair[] = [];
   readonly missing: Set<Row>;
   readonly extra: Set<Row>;
-  readonly #varying: Varying;
+  readonly #known: Known;
 
-  constructor(base: readonly Row[], run: readonly Row[], varying: Varying) {
+  constructor(base: readonly Row[], run: readonly Row[], known: Known) {
     this.missing = new Set(base);
     this.extra = new Set(run);
-    this.#varying = varying;
+    this.#known = known;
   }
 
   /** Pairs rows that are equal but for what varies: those first of which least varies. */
@@ -77,12 +84,12 @@ class Matching {
     }
   }
 
-  /** Pairs what is left by name and id, then by name, then by id where at least half is equal. */
+  /** Pairs what is left by id if it was there before, or by name and id, then by name, then by id where at least half is equal. */
   pairNear(): void {
     const byId = this.#extraById();
     for (const row of this.missing) {
       const same = byId.get(row.id);
-      if (same?.handle === row.handle) this.#pair(row, same);
+      if (this.#known.lasting.has(row.id) || same?.handle === row.handle) this.#pair(row, same);
     }
     const byHandle = Map.groupBy(this.extra, ({ handle }) => handle);
     for (const row of this.missing) {
@@ -120,7 +127,7 @@ class Matching {
     });
   }
 
-  #varyingOf = ({ id }: Row) => this.#varying.get(id) ?? nothing;
+  #varyingOf = ({ id }: Row) => this.#known.varying.get(id) ?? nothing;
 
   #variability = ([row]: readonly Row[]) => (row ? this.#varyingOf(row).size : 0);
 }

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { FaultGrade, Progress } from '../src/grade/grade.ts';
+import { type GradeOptions, gradeProgram } from '../src/grade/grade-program.ts';
+import { openGradingStore } from '../src/grade/store.ts';
+import { faults } from '../src/lab/rehearsals/faults.ts';
+import { temporaryFolder } from './support/folder.ts';
+
+const store = await openGradingStore({});
+after(() => store.close());
+
+const programOf = (name: string, ...args: string[]) => [
+  process.execPath,
+  fileURLToPath(new URL(`support/graded/${name}.ts`, import.meta.url)),
+  ...args,
+];
+const careless = (what: string) => programOf('careless', what);
+
+/** The environment of these tests is not that of a program. */
+const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+
+const grade = (command: string[], options: Partial<GradeOptions> = {}) =>
+  gradeProgram({ command, store, env, ...options });
+
+/** The grade of a program under one fault. */
+async function under(fault: string, command: string[], options: Partial<GradeOptions> = {}) {
+  const { faults, ...whole } = await grade(command, { faults: [fault], ...options });
+  assert.equal(whole.baseline.problem, undefined);
+  return { ...whole, fault: faults[0] as FaultGrade };
+}
+
+/** Waits for a minute to end, so it is left to a test of its own. */
+const quick = faults.map(({ name }) => name).filter((name) => name !== 'near-limit');
+
+test('a careful program survives every fault that it meets, and its checks pass', async () => {
+  const told: Progress[] = [];
+  const { verdict, baseline, faults, notCompared } = await grade(programOf('careful'), {
+    ...{ faults: quick, atOnce: 4, onProgress: (progress) => told.push(progress) },
+  });
+  assert.deepEqual(
+    faults.map(({ fault, verdict, difference }) => ({ fault, verdict, difference })),
+    quick.map((fault) => ({
+      fault,
+      verdict: fault === 'sunset' ? 'not-reached' : 'survived',
+      difference: [],
+    })),
+  );
+  assert.equal(verdict, 'passed');
+  assert.equal(baseline.exitStatus, 0);
+  assert.deepEqual(baseline.operations, [
+    ...['createPet', 'placeOrder', 'listPets', 'updatePet', 'getInventory', 'updateInventory'],
+  ]);
+  assert.deepEqual(notCompared, []);
+  const reached = faults.filter(({ verdict }) => verdict === 'survived');
+  assert.ok(
+    reached.every(({ performed, requests, checks }) => performed && requests.length && checks.length),
+  );
+  const stages = (stage: Progress['stage']) => told.filter((progress) => progress.stage === stage).length;
+  assert.deepEqual([stages('baseline'), stages('faults'), stages('begun')], [1, 1, reached.length]);
+  assert.equal(stages('ended'), quick.length);
+});
+
+test('a program that repeats a POST changes the store where the answer to it was lost', async () => {
+  const { fault, verdict } = await under('lost-answer', careless('blind retries'));
+  assert.equal(fault.verdict, 'changed-the-store');
+  assert.deepEqual(fault.difference, ['two pets Smaug where there was one']);
+  assert.equal(fault.exitStatus, 0);
+  assert.equal(verdict, 'failed');
+  assert.equal((await under('reset', careless('blind retries'))).fault.verdict, 'survived');
+});
+
+test('a program that takes the first page for all changes the store where pages are small', async () => {
+  const { fault } = await under('small-pages', careless('pages'));
+  assert.equal(fault.verdict, 'changed-the-store');
+  assert.ok(
+    fault.difference.some((told) =>
+      told.startsWith('category Category 3: name Birds instead of Category 3,'),
+    ),
+    fault.difference.join('\n'),
+  );
+});
+
+test('a program that gives up fails, with its exit status and its last lines', async () => {
+  const { fault, verdict } = await under('rate-limited', careless('refusals'));
+  assert.deepEqual([fault.verdict, fault.exitStatus, fault.required], ['failed', 1, true]);
+  assert.match(fault.lastLines.join('\n'), /POST \/pets: 429/);
+  assert.deepEqual(fault.difference, [
+    'no pet Smaug where there was one',
+    'no pet Fafnir where there was one',
+  ]);
+  assert.equal(verdict, 'failed');
+});
+
+test('what a client had better survive does not fail it', async () => {
+  const { fault, verdict } = await under('internal-error', careless('failures'));
+  assert.deepEqual([fault.verdict, fault.required], ['failed', false]);
+  assert.equal(verdict, 'passed');
+});
+
+test('a program that does not end in time hangs', async () => {
+  const { fault } = await under('rate-limited', careless('time'), { timeoutMs: 1_500 });
+  assert.deepEqual([fault.verdict, fault.exitStatus], ['hung', undefined]);
+});
+
+test('a fault that the program gives no occasion to is not reached, whether it was tried or not', async () => {
+  const begun: string[] = [];
+  const { faults, verdict } = await grade(careless('connections'), {
+    faults: ['stale-connection', 'small-pages'],
+    onProgress: (progress) => progress.stage === 'begun' && begun.push(progress.fault),
+  });
+  assert.deepEqual(
+    faults.map(({ fault, verdict, performed }) => [fault, verdict, performed]),
+    [
+      ['stale-connection', 'not-reached', 0],
+      ['small-pages', 'not-reached', 0],
+    ],
+  );
+  assert.deepEqual(begun, ['stale-connection']);
+  assert.equal(verdict, 'incomplete');
+});
+
+test('names that differ from run to run are told and not compared', async () => {
+  const { fault, notCompared } = await under('new-fields', careless('names'));
+  assert.equal(fault.verdict, 'survived');
+  assert.match(notCompared.join('\n'), /^pet Smaug [\d.e-]+: name$/);
+});
+
+test('what a program has left running is waited for', async () => {
+  const { fault } = await under('delay', careless('what it leaves'));
+  assert.deepEqual([fault.verdict, fault.difference], ['survived', []]);
+});
+
+test('without a fault the program must end well and use the store', async () => {
+  for (const [command, problem] of [
+    [['no-such-program'], /^no-such-program does not start \(ENOENT\)\.$/],
+    [careless('nothing'), /sends no request/],
+    [careless('another key'), /sends no request/],
+    [careless('paths'), /None of its requests/],
+    [programOf('rude', 'kills itself'), /ends with 137/],
+  ] as const) {
+    const { baseline, faults, verdict } = await grade(command as string[]);
+    assert.match(baseline.problem ?? '', problem);
+    assert.deepEqual([faults, verdict], [[], 'failed']);
+  }
+});
+
+test('a program gets no input, and of much output the last lines are told, without its key', async () => {
+  const read = await grade(programOf('rude', 'reads'), { faults: [] });
+  assert.deepEqual(read.baseline.lastLines, ['Read "".']);
+  let characters = 0;
+  const { baseline } = await grade(programOf('rude', 'writes'), {
+    ...{ faults: [], onOutput: (text) => (characters += text.length) },
+  });
+  assert.ok(characters > 4_000_000);
+  assert.equal(baseline.lastLines.length, 20);
+  assert.ok(baseline.lastLines.some((line) => /^line 49\d\d\d x+$/.test(line)));
+  assert.ok(baseline.lastLines.includes('the end pet_***'));
+});
+
+test('nothing that a program started in its group is left of it', async (t) => {
+  const pidsOf = async (what: string, timeoutMs?: number) => {
+    const pids = join(temporaryFolder(t), 'pids');
+    const { baseline } = await grade(programOf('rude', what, pids), { faults: [], timeoutMs });
+    return { baseline, pids: readFileSync(pids, 'utf8').trim().split('\n').map(Number) };
+  };
+  const stayed = await pidsOf('stays', 1_000);
+  assert.match(stayed.baseline.problem ?? '', /does not end in time/);
+  const left = await pidsOf('leaves a child');
+  assert.equal(left.baseline.problem, undefined);
+  assert.equal(stayed.pids.length, 2);
+  for (const pid of [...stayed.pids, ...left.pids]) assert.ok(!isAlive(pid), `${pid} is gone`);
+});
+
+test('a process that has left the group of the program is not waited for', async () => {
+  const beganMs = performance.now();
+  await grade(programOf('rude', 'leaves a daemon'), { faults: [] });
+  assert.ok(performance.now() - beganMs < 8_000);
+});
+
+/** Whether a process runs. One that has ended may wait for somebody to ask how. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+test('when it is stopped, the program is ended, and the reason is thrown', async (t) => {
+  const pids = join(temporaryFolder(t), 'pids');
+  const reason = new Error('Ctrl-C');
+  const stop = new AbortController();
+  const graded = grade(programOf('rude', 'stays', pids), { signal: stop.signal });
+  const written = setInterval(() => {
+    try {
+      if (readFileSync(pids, 'utf8').trim().split('\n').length === 2) stop.abort(reason);
+    } catch {
+      // Not yet.
+    }
+  }, 20);
+  await assert.rejects(graded, reason);
+  clearInterval(written);
+  for (const pid of readFileSync(pids, 'utf8').trim().split('\n').map(Number)) assert.ok(!isAlive(pid));
+});

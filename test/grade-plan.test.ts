@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type FaultPlan, planOf, waitForMinuteMs } from '../src/grade/plan.ts';
+import type { Fault } from '../src/lab/rehearsals/fault.ts';
+import { faultNamed, faults } from '../src/lab/rehearsals/faults.ts';
+import { readFaults } from '../src/lab/rehearsals/planned-faults.ts';
+import { operations } from '../src/operations.ts';
+
+const plan = (name: string, used: string[], requestCount = 10): FaultPlan | undefined =>
+  planOf(faultNamed(name) as Fault, { operations: used, requestCount });
+
+const plannedFaults = (...args: Parameters<typeof plan>) => plan(...args)?.faults;
+
+test('a fault is performed at the first request of each operation that the program used and that it fits', () => {
+  assert.deepEqual(plannedFaults('lost-answer', ['placeOrder', 'listPets', 'streamEvents']), [
+    { fault: 'lost-answer', operation: 'listPets' },
+    { fault: 'lost-answer', operation: 'placeOrder' },
+  ]);
+  assert.equal(plannedFaults('conflict', ['listPets', 'createPet']), undefined);
+  assert.equal(plannedFaults('small-pages', ['createPet']), undefined);
+  assert.deepEqual(plannedFaults('small-pages', ['createPet', 'listPets']), [{ fault: 'small-pages' }]);
+  assert.deepEqual(plannedFaults('banned', ['createPet'], 21), [{ fault: 'banned', after: 10 }]);
+});
+
+test('every plan is one that a rehearsal takes, however much the program does', () => {
+  const all = operations.map(({ id }) => id);
+  for (const fault of faults) {
+    for (const requestCount of [1, 2, 1_000_000]) {
+      const found = planOf(fault, { operations: all, requestCount }) as FaultPlan;
+      assert.ok(readFaults(found.faults).length <= 100, fault.name);
+    }
+  }
+});
+
+test('a limit leaves so much that two minutes are enough, and less than the program needs', () => {
+  for (let count = 2; count <= 1_500; count++) {
+    const { faults, waitsMs } = plan('near-limit', ['listPets'], count) as FaultPlan;
+    const remaining = Number(faults[0]?.remaining);
+    assert.ok(remaining < count, `${count}`);
+    assert.ok(remaining * 2 >= count, `${count}`);
+    assert.equal(waitsMs, 120_000);
+  }
+  assert.equal(plan('near-limit', ['listPets'], 1)?.isUntilMinuteEnds, undefined);
+});
+
+test('a run into a limit begins so that it is held up for a few seconds at the end of a minute', () => {
+  const minute = Date.parse('2026-06-01T12:00:00Z');
+  for (const tookMs of [100, 5_000, 20_000]) {
+    for (let second = 0; second < 60; second++) {
+      const startMs = minute + second * 1_000 + waitForMinuteMs(minute + second * 1_000, tookMs);
+      const leftMs = 60_000 - (startMs % 60_000);
+      assert.ok(leftMs >= 2 * tookMs && leftMs <= 2 * tookMs + 3_000, `${tookMs} at second ${second}`);
+      assert.ok(startMs - minute < 120_000);
+    }
+  }
+});

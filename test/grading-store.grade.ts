@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gradeProgram } from '../src/grade/grade-program.ts';
+import { openGradingStore } from '../src/grade/store.ts';
+import { temporaryFolder } from './support/folder.ts';
+import { environment, petstore, startService } from './support/service.ts';
+
+const careful = [process.execPath, fileURLToPath(new URL('support/graded/careful.ts', import.meta.url))];
+
+const labOnly = { PETSTORE_DEMO: 'off', PETSTORE_LAB: 'on' };
+
+test('at a running service, programs are graded in workspaces that are gone afterwards', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const { origin } = await startService(t, dataDir, labOnly);
+  const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${origin}/v1` };
+  const workspaces = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
+  const store = await openGradingStore(environment(env));
+  assert.deepEqual(workspaces(), [], 'nothing is left of the trial at the start');
+
+  const { verdict, faults } = await gradeProgram({ command: careful, store, faults: ['lost-answer'] });
+  assert.deepEqual([verdict, faults[0]?.verdict], ['passed', 'survived']);
+  assert.deepEqual(workspaces(), []);
+
+  const stop = new AbortController();
+  const stopped = gradeProgram({
+    ...{ command: careful, store, faults: ['rate-limited'], signal: stop.signal },
+    onProgress: ({ stage }) => stage === 'begun' && stop.abort(new Error('Ctrl-C')),
+  });
+  await assert.rejects(stopped, /Ctrl-C/);
+  assert.deepEqual(workspaces(), []);
+
+  const { workspace } = await store.addWorkspace();
+  assert.match(workspace, /^grade-[\da-f]{12}-\d+$/);
+  assert.equal(workspaces().length, 1);
+  await store.close();
+  assert.deepEqual(workspaces(), [], 'what is left is removed at the end');
+});
+
+test('a service that cannot be graded at is told in words', async (t) => {
+  const [dataDir, other] = [temporaryFolder(t), temporaryFolder(t)];
+  const withoutLab = await startService(t, dataDir, { PETSTORE_DEMO: 'off' });
+  const open = (origin: string, folder: string) =>
+    openGradingStore(environment({ PETSTORE_DATA_DIR: folder, PETSTORE_BASE_URL: `${origin}/v1` }));
+  await assert.rejects(open(withoutLab.origin, dataDir), /There is no lab at .*PETSTORE_LAB=on/);
+  await withoutLab.stop('SIGTERM');
+  const withLab = await startService(t, dataDir, labOnly);
+  await assert.rejects(open(withLab.origin, other), /unknown or revoked.*PETSTORE_DATA_DIR or DATABASE_URL/);
+  await assert.rejects(open('http://127.0.0.1:1', dataDir), /cannot be reached/);
+});

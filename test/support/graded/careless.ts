@@ -1,0 +1,55 @@
+/** A program that does the following once, and nothing more: its argument says what it is careless of. */
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const [careless] = process.argv.slice(2);
+const { PETSTORE_BASE_URL, PETSTORE_API_KEY } = process.env;
+
+async function send(method: string, path: string, body?: unknown, attempts = 1): Promise<Response> {
+  const answer = await fetch(PETSTORE_BASE_URL + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${PETSTORE_API_KEY}`,
+      'content-type': 'application/json',
+      ...(careless === 'connections' && { connection: 'close' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch(() => undefined);
+  if (answer?.ok) return answer;
+  // Again, although it may have been done.
+  if (!answer && careless === 'blind retries' && attempts < 5) return send(method, path, body, attempts + 1);
+  if (careless === 'time') return sleep(1_000_000, answer as Response);
+  throw new Error(`${method} ${path}: ${answer?.status ?? 'no answer'}`);
+}
+
+const addPet = (name: string) => send('POST', '/pets', { name, categoryId: 1 });
+
+switch (careless) {
+  case 'pages': {
+    // All that is on the first page, for all that there is.
+    const categories = (await (await send('GET', '/categories')).json()) as { id: number }[];
+    for (const { id } of categories) await send('PUT', `/categories/${id}`, { name: `Category ${id}` });
+    break;
+  }
+  case 'names':
+    await addPet(`Smaug ${Math.random()}`);
+    break;
+  case 'nothing':
+    break;
+  case 'another key':
+    await fetch(`${PETSTORE_BASE_URL}/pets`, { headers: { authorization: 'Bearer x' } });
+    break;
+  case 'paths':
+    await fetch(`${PETSTORE_BASE_URL}/dogs`, { headers: { authorization: `Bearer ${PETSTORE_API_KEY}` } });
+    break;
+  case 'what it leaves':
+    // Goes once it has sent what it asks, and reads no answer.
+    request(`${PETSTORE_BASE_URL}/pets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${PETSTORE_API_KEY}`, 'content-type': 'application/json' },
+    }).end('{"name":"Smaug","categoryId":1}', () => process.exit(0));
+    break;
+  default:
+    await addPet('Smaug');
+    await addPet('Fafnir');
+}
