@@ -100,6 +100,17 @@ test('what a client had better survive does not fail it', async () => {
   assert.equal(verdict, 'passed');
 });
 
+test('what another writer left is not held against a program, and to overwrite it is, by a check', async () => {
+  const blind = await under('conflict', careless('other writers'));
+  assert.deepEqual([blind.fault.verdict, blind.verdict], ['survived', 'failed']);
+  assert.deepEqual(failedChecks(blind.fault), ['updates.not-lost']);
+  const kept = await under('conflict', careless('what is no concern of it'));
+  assert.deepEqual([kept.fault.verdict, kept.fault.difference, kept.verdict], ['survived', [], 'passed']);
+});
+
+const failedChecks = ({ checks }: FaultGrade) =>
+  checks.filter(({ level, result }) => level === 'required' && result === 'failed').map(({ name }) => name);
+
 test('a program that does not end in time hangs', async () => {
   const { fault } = await under('rate-limited', careless('time'), { timeoutMs: 1_500 });
   assert.deepEqual([fault.verdict, fault.exitStatus], ['hung', undefined]);

@@ -182,6 +182,21 @@ test('a difference is told the other way round as well', () => {
     assert.equal(differenceOf(run, base).length, told.length, told.join());
 });
 
+test('what was there before both is told as changed, however much of it is', () => {
+  const initial = changed(addPet(3, 'Smaug'));
+  const [base, run] = [
+    changed(addPet(3, 'A', 2, 9)),
+    changed(addPet(3, 'B', 1, 8), ({ categories }) => categories.reverse()),
+  ];
+  assert.deepEqual(differenceOf(base, run, { initial }), [
+    'pet A: name B instead of A, category Dogs instead of Fish, stock 8 instead of 9',
+  ]);
+  assert.deepEqual(differenceOf(base, run), [
+    'no pet A where there was one',
+    'one pet B where there was none',
+  ]);
+});
+
 test('of many differences the first are told, and how many more there are', () => {
   const many = changed(...Array.from({ length: 50 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
   const told = differenceOf(many, store());
@@ -242,7 +257,7 @@ const sign = ' (another writer)';
 const renamedRex = other('pet', 'name', 'Rex', `Rex${sign}`);
 const renamedDogs = other('category', 'name', 'Dogs', `Dogs${sign}`);
 const oneMore = other('pet', 'stock', '2', '3');
-const later = other('order', 'shipDate', '2026-02-01T09:00:00.000Z', '2026-02-02T09:00:00.000Z');
+const later = other('order', 'shipDate', '2026-02-01T09:00:00Z', '2026-02-02T09:00:00Z');
 const shipped = (shipDate: string) => setOrder(0, { shipDate });
 
 /** What the other writer did, what the client leaves without it and beside it, and what is held against the client. */
@@ -293,13 +308,14 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
   [[oneMore], [setStock(0, 0), setPet(0, { status: 'sold' })], [setStock(0, 1)], []],
   [[oneMore], [setStock(0, 7)], [setStock(0, 9)], ['pet Rex: stock 9 instead of 7']],
   // The ship date.
-  [[later], [shipped('2026-02-01T09:00:00.000Z')], [shipped('2026-02-02T09:00:00.000Z')], []],
-  [[later], [shipped('2026-05-01T09:00:00.000Z')], [shipped('2026-05-01T09:00:00.000Z')], []],
+  [[later], [shipped('2026-02-01T09:00:00Z')], [shipped('2026-02-02T09:00:00Z')], []],
+  [[later], [shipped('2026-05-01T09:00:00Z')], [shipped('2026-05-01T09:00:00Z')], []],
+  [[later], [shipped('2026-02-08T09:00:00Z')], [shipped('2026-02-09T09:00:00Z')], []],
   [
     [later],
-    [shipped('2026-05-01T09:00:00.000Z')],
-    [shipped('2026-02-02T09:00:00.000Z')],
-    ['order of 2 Nemo: shipDate 2026-02-02T09:00:00.000Z instead of 2026-05-01T09:00:00.000Z'],
+    [shipped('2026-05-01T09:00:00Z')],
+    [shipped('2026-02-02T09:00:00Z')],
+    ['order of 2 Nemo: shipDate 2026-02-02T09:00:00Z instead of 2026-05-01T09:00:00Z'],
   ],
 ];
 

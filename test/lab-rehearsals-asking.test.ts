@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { forgetOldRehearsals } from '../src/lab/rehearsals/store.ts';
+import { levels } from '../src/lab/report/checks/check.ts';
 import { operations } from '../src/operations.ts';
 import { assertTouched, endRehearsal, rehearsalOf, rehearse } from './support/lab.ts';
 import { times } from './support/limits.ts';
@@ -99,8 +100,9 @@ test('the catalogue tells every fault, which a rehearsal takes with the defaults
   const store = await startPetstore(t);
   const faults = (await store.send('GET', '/lab/faults')).body;
   assert.ok(faults.length > 0);
-  for (const { name, kind, takesOperation, parameters, operations: its, does, goodClient, bites } of faults) {
-    assert.ok(does && goodClient && bites);
+  for (const { name, kind, takesOperation, parameters, operations: its, ...texts } of faults) {
+    const { level, does, goodClient, bites } = texts;
+    assert.ok(levels.includes(level) && does && goodClient && bites);
     const usual = parameters.map((one: { name: string; default: number }) => [one.name, one.default]);
     const [fault] = (await rehearse(store, [name])).faults;
     const given = { fault: name, ...Object.fromEntries(usual), performed: 0 };

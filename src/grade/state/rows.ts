@@ -1,3 +1,5 @@
+import { toUtc } from '../../instant.ts';
+import { dayMs } from '../../limits/decision.ts';
 import { printable } from '../../printable.ts';
 import { withoutSecrets } from '../../redact.ts';
 import type { OtherChange, StoreState } from './state.ts';
@@ -131,7 +133,6 @@ const quoted = (value: string | undefined): Field =>
 const reference = (content: string | undefined, name: string | undefined): Field =>
   content === undefined ? absent : { value: content, text: name ?? 'one that is gone' };
 
-const dayMs = 86_400_000;
 const sign = / \(another writer(?: \d+)?\)/gi;
 
 /**
@@ -169,7 +170,7 @@ function without(value: string, changes: readonly OtherChange[]): string[] {
   for (let count = 1; count <= changes.length; count++) {
     if (property === 'stock') found.add(there(Number(plain) - count));
     const dateMs = property === 'shipDate' ? Date.parse(plain) : Number.NaN;
-    if (!Number.isNaN(dateMs)) found.add(there(new Date(dateMs - count * dayMs).toISOString()));
+    if (!Number.isNaN(dateMs)) found.add(there(toUtc(new Date(dateMs - count * dayMs).toISOString())));
   }
   return [...found];
 }

@@ -34,6 +34,12 @@ switch (careless) {
   case 'names':
     await addPet(`Smaug ${Math.random()}`);
     break;
+  case 'other writers':
+    await send('PATCH', '/pets/2', { name: 'Rexy' });
+    break;
+  case 'what is no concern of it':
+    await send('PATCH', '/pets/2', { status: 'pending' });
+    break;
   case 'nothing':
     break;
   case 'another key':
