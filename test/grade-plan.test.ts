@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type FaultPlan, planOf, waitForMinuteMs } from '../src/grade/plan.ts';
+import { Slots } from '../src/grade/slots.ts';
 import type { Fault } from '../src/lab/rehearsals/fault.ts';
 import { faultNamed, faults } from '../src/lab/rehearsals/faults.ts';
 import { readFaults } from '../src/lab/rehearsals/planned-faults.ts';
@@ -53,4 +54,21 @@ test('a run into a limit begins so that it is held up for a few seconds at the e
       assert.ok(startMs - minute < 120_000);
     }
   }
+});
+
+test('so many run at once and no more, and what is urgent comes before what waits', async () => {
+  const slots = new Slots(2);
+  const begun: string[] = [];
+  let running = 0;
+  const task = (name: string) => async () => {
+    begun.push(name);
+    assert.ok(++running <= 2);
+    await new Promise(setImmediate);
+    running--;
+    if (name === 'b') throw new Error(name);
+  };
+  const tasks = ['a', 'b', 'c', 'd', 'urgent'].map((name) => slots.run(task(name), name === 'urgent'));
+  const ends = await Promise.allSettled(tasks);
+  assert.deepEqual(begun, ['a', 'b', 'urgent', 'c', 'd']);
+  assert.equal(ends.filter(({ status }) => status === 'rejected').length, 1);
 });
