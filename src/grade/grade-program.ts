@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../lab/rehearsals/fault.ts';
-import { faults as catalogue } from '../lab/rehearsals/faults.ts';
+import { faults as catalogue, faultNames } from '../lab/rehearsals/faults.ts';
 import type { Baseline, FaultGrade, Grade, Progress } from './grade.ts';
 import { type FaultPlan, planOf, waitForMinuteMs } from './plan.ts';
 import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
@@ -34,8 +34,7 @@ const [baselineLimitMs, leastLimitMs, limitFactor] = [600_000, 30_000, 10];
 /** Grades a program: runs it without faults, then under each fault, side by side, and compares what it leaves in the store. */
 export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const { command, store, timeoutMs, onProgress = () => {}, onOutput = () => {} } = options;
-  const names = options.faults ?? catalogue.map(({ name }) => name);
-  const faults = catalogue.filter(({ name }) => names.includes(name));
+  const faults = named(options.faults ?? faultNames);
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
   const run = (fault?: string, rest?: Partial<RunOptions>): Promise<Run> =>
@@ -78,6 +77,13 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   onProgress({ stage: 'faults', faults: faults.map(({ name }) => name) });
   const grades = await allOrStop(faults.map(graded), stop, signal);
   return { ...shared, notCompared: inWords, faults: grades, verdict: verdictOf(baseline, grades) };
+}
+
+/** The faults of these names, in the order of the catalogue. */
+function named(names: readonly string[]): Fault[] {
+  const unknown = names.find((name) => !faultNames.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no fault ${unknown}.`);
+  return catalogue.filter(({ name }) => names.includes(name));
 }
 
 /** Two runs without a fault, as one. There is no second one if the first failed. */

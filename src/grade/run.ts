@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientKeyVariable, settings } from '../config.ts';
 import { dayInSeconds } from '../lab/bounds.ts';
 import type { RecordedRequest, Recording } from '../lab/recordings/schema.ts';
+import { conflict } from '../lab/rehearsals/faults/other-writer.ts';
 import type { Rehearsal } from '../lab/rehearsals/schema.ts';
 import type { CheckResult, Report } from '../lab/report/report.ts';
 import { LabService } from '../lab-service.ts';
@@ -89,9 +90,12 @@ async function runIn(
     checks,
     state,
     performed: rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0,
-    others: rehearsal ? await readOtherChanges(grading, rehearsal.id) : [],
+    others: rehearsal && hasOtherWriter(plan) ? await readOtherChanges(grading, rehearsal.id) : [],
   };
 }
+
+const hasOtherWriter = (plan: RunOptions['plan']) =>
+  plan?.faults.some(({ fault }) => fault === conflict.name);
 
 /** Rehearsals and recordings outlive the program by so much at least. */
 const afterwardsSeconds = 600;
