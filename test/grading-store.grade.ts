@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { gradeProgram } from '../src/grade/grade-program.ts';
 import { openGradingStore } from '../src/grade/store.ts';
 import { temporaryFolder } from './support/folder.ts';
+import { programOf } from './support/grading.ts';
 import { environment, petstore, startService } from './support/service.ts';
 
-const careful = [process.execPath, fileURLToPath(new URL('support/graded/careful.ts', import.meta.url))];
+const careful = programOf('careful');
 
 const labOnly = { PETSTORE_DEMO: 'off', PETSTORE_LAB: 'on' };
 

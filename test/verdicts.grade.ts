@@ -1,29 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
 import type { FaultGrade, Progress } from '../src/grade/grade.ts';
-import { type GradeOptions, gradeProgram } from '../src/grade/grade-program.ts';
-import { openGradingStore } from '../src/grade/store.ts';
+import type { GradeOptions } from '../src/grade/grade-program.ts';
 import { faults } from '../src/lab/rehearsals/faults.ts';
-import { temporaryFolder } from './support/folder.ts';
-
-const store = await openGradingStore({});
-after(() => store.close());
-
-const programOf = (name: string, ...args: string[]) => [
-  process.execPath,
-  fileURLToPath(new URL(`support/graded/${name}.ts`, import.meta.url)),
-  ...args,
-];
-const careless = (what: string) => programOf('careless', what);
-
-/** The environment of these tests is not that of a program. */
-const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-
-const grade = (command: string[], options: Partial<GradeOptions> = {}) =>
-  gradeProgram({ command, store, env, ...options });
+import { careless, grade, programOf } from './support/grading.ts';
 
 /** The grade of a program under one fault. */
 async function under(fault: string, command: string[], options: Partial<GradeOptions> = {}) {
@@ -38,7 +18,7 @@ const quick = faults.map(({ name }) => name).filter((name) => name !== 'near-lim
 test('a careful program survives every fault that it meets, and its checks pass', async () => {
   const told: Progress[] = [];
   const { verdict, baseline, faults, notCompared } = await grade(programOf('careful'), {
-    ...{ faults: quick, atOnce: 4, onProgress: (progress) => told.push(progress) },
+    ...{ faults: quick, atOnce: 8, onProgress: (progress) => told.push(progress) },
   });
   assert.deepEqual(
     faults.map(({ fault, verdict, difference }) => ({ fault, verdict, difference })),
@@ -112,7 +92,7 @@ const failedChecks = ({ checks }: FaultGrade) =>
   checks.filter(({ level, result }) => level === 'required' && result === 'failed').map(({ name }) => name);
 
 test('a program that does not end in time hangs', async () => {
-  const { fault } = await under('rate-limited', careless('time'), { timeoutMs: 1_500 });
+  const { fault } = await under('rate-limited', careless('time'), { timeoutMs: 2_500 });
   assert.deepEqual([fault.verdict, fault.exitStatus], ['hung', undefined]);
 });
 
@@ -142,77 +122,4 @@ test('names that differ from run to run are told and not compared', async () => 
 test('what a program has left running is waited for', async () => {
   const { fault } = await under('delay', careless('what it leaves'));
   assert.deepEqual([fault.verdict, fault.difference], ['survived', []]);
-});
-
-test('without a fault the program must end well and use the store', async () => {
-  for (const [command, problem] of [
-    [['no-such-program'], /^no-such-program does not start \(ENOENT\)\.$/],
-    [careless('nothing'), /sends no request/],
-    [careless('another key'), /sends no request/],
-    [careless('paths'), /None of its requests/],
-    [programOf('rude', 'kills itself'), /ends with 137/],
-  ] as const) {
-    const { baseline, faults, verdict } = await grade(command as string[]);
-    assert.match(baseline.problem ?? '', problem);
-    assert.deepEqual([faults, verdict], [[], 'failed']);
-  }
-});
-
-test('a program gets no input, and of much output the last lines are told, without its key', async () => {
-  const read = await grade(programOf('rude', 'reads'), { faults: [] });
-  assert.deepEqual(read.baseline.lastLines, ['Read "".']);
-  let characters = 0;
-  const { baseline } = await grade(programOf('rude', 'writes'), {
-    ...{ faults: [], onOutput: (text) => (characters += text.length) },
-  });
-  assert.ok(characters > 4_000_000);
-  assert.equal(baseline.lastLines.length, 20);
-  assert.ok(baseline.lastLines.some((line) => /^line 49\d\d\d x+$/.test(line)));
-  assert.ok(baseline.lastLines.includes('the end pet_***'));
-});
-
-test('nothing that a program started in its group is left of it', async (t) => {
-  const pidsOf = async (what: string, timeoutMs?: number) => {
-    const pids = join(temporaryFolder(t), 'pids');
-    const { baseline } = await grade(programOf('rude', what, pids), { faults: [], timeoutMs });
-    return { baseline, pids: readFileSync(pids, 'utf8').trim().split('\n').map(Number) };
-  };
-  const stayed = await pidsOf('stays', 1_000);
-  assert.match(stayed.baseline.problem ?? '', /does not end in time/);
-  const left = await pidsOf('leaves a child');
-  assert.equal(left.baseline.problem, undefined);
-  assert.equal(stayed.pids.length, 2);
-  for (const pid of [...stayed.pids, ...left.pids]) assert.ok(!isAlive(pid), `${pid} is gone`);
-});
-
-test('a process that has left the group of the program is not waited for', async () => {
-  const beganMs = performance.now();
-  await grade(programOf('rude', 'leaves a daemon'), { faults: [] });
-  assert.ok(performance.now() - beganMs < 8_000);
-});
-
-/** Whether a process runs. One that has ended may wait for somebody to ask how. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-test('when it is stopped, the program is ended, and the reason is thrown', async (t) => {
-  const pids = join(temporaryFolder(t), 'pids');
-  const reason = new Error('Ctrl-C');
-  const stop = new AbortController();
-  const graded = grade(programOf('rude', 'stays', pids), { signal: stop.signal });
-  const written = setInterval(() => {
-    try {
-      if (readFileSync(pids, 'utf8').trim().split('\n').length === 2) stop.abort(reason);
-    } catch {
-      // Not yet.
-    }
-  }, 20);
-  await assert.rejects(graded, reason);
-  clearInterval(written);
-  for (const pid of readFileSync(pids, 'utf8').trim().split('\n').map(Number)) assert.ok(!isAlive(pid));
 });
