@@ -54,6 +54,7 @@ const layers = [
   'bounds.ts', //      what a request may hold
   'field-names.ts', // the names of header fields of answers
   'redact.ts',
+  'columns.ts', //     tables of text
   'printable.ts', //   what a terminal may get
   'instant.ts',
   'reference-url.ts',

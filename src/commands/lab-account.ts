@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { toColumns } from '../columns.ts';
 import { LabService } from '../lab-service.ts';
 import { readClient, withClientOptions } from './client.ts';
-import { isoTime, printLines, toColumns, toJson } from './output.ts';
+import { isoTime, printLines, toJson } from './output.ts';
 
 export const accountCommand = () =>
   withClientOptions(

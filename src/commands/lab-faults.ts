@@ -1,6 +1,7 @@
 import { Command } from 'commander';
+import { toColumns } from '../columns.ts';
 import { assertFaults } from './lab-fault-names.ts';
-import { toColumns, toJson } from './output.ts';
+import { toJson } from './output.ts';
 
 export const faultsCommand = () =>
   new Command('faults')
@@ -15,7 +16,8 @@ export const faultsCommand = () =>
       else console.log(one ? await describe(one) : await listOf(catalogue));
     });
 
-async function readCatalogue() {
+/** All that is known of every fault. */
+export async function readCatalogue() {
   const { toCatalogue } = await import('../lab/rehearsals/catalogue.ts');
   const { operations } = await import('../operations.ts');
   return toCatalogue(operations);

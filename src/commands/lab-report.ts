@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
+import { toColumns } from '../columns.ts';
 import { printable } from '../printable.ts';
-import { toColumns } from './output.ts';
 
 /** A report card of a recording, as far as it is printed. */
 export interface Report {

@@ -1,8 +1,6 @@
 import { styleText } from 'node:util';
 import { printable, unprintable } from '../printable.ts';
 
-const [usualWidth, minTextWidth] = [100, 30];
-
 type Cell = string | number | undefined;
 
 /** Prints rows as JSON, or as a table with the names of their fields as its head. */
@@ -44,36 +42,6 @@ function toLines(fields: Record<string, Cell>): string {
 
 /** Prints lines that a service wrote. */
 export const printLines = (text: string) => console.log(text.split('\n').map(printable).join('\n'));
-
-/** Lines of columns, of which the last is wrapped to the width of the terminal. */
-export function toColumns(rows: string[][]): string {
-  const shown = rows.map((row) => row.map((cell) => cell.replace(unprintable, '?')));
-  const count = Math.max(...shown.map((row) => row.length)) - 1;
-  const widths = Array.from({ length: count }, (_, i) =>
-    Math.max(...shown.map((row) => (row[i] ?? '').length)),
-  );
-  const indent = widths.reduce((sum, width) => sum + width + 2, 0);
-  const room = Math.max(minTextWidth, (process.stdout.columns ?? usualWidth) - indent);
-  const lines = shown.flatMap((row) => {
-    const begin = widths.map((width, i) => `${(row[i] ?? '').padEnd(width)}  `).join('');
-    return wrapped(row[count] ?? '', room).map((text, i) =>
-      `${i === 0 ? begin : ' '.repeat(indent)}${text}`.trimEnd(),
-    );
-  });
-  return lines.join('\n');
-}
-
-/** A text in lines of a width; a longer word has a line of its own. */
-function wrapped(text: string, width: number): string[] {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) as string;
-    if (line === '') lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
 
 /** Milliseconds since 1970 as an ISO 8601 time. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();

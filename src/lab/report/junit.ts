@@ -1,4 +1,5 @@
 import type { CheckResult, Report } from './report.ts';
+import { escaped } from './xml.ts';
 
 /**
  * A report card as JUnit XML, as CI systems read it: each check is a test case. Only a required check that failed is a failure, so that
@@ -47,24 +48,3 @@ function outcomeOf(check: CheckResult): string {
   const why = result === 'failed' ? `Failed, and is ${level} only: ${because}` : `Not observed: ${because}`;
   return `<skipped message="${escaped(why)}"/>`;
 }
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-  // A parser would make spaces of them in an attribute.
-  '\t': '&#9;',
-  '\n': '&#10;',
-  '\r': '&#13;',
-};
-
-/** What XML 1.0 has no way to write: most control characters, halves of surrogate pairs, and two that are no characters. */
-const unwritable = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
-
-/** A text within an element or an attribute. */
-const escaped = (text: string) =>
-  text
-    .replace(unwritable, '\u{fffd}')
-    .replace(/[&<>"'\t\n\r]/g, (character) => entities[character] as string);

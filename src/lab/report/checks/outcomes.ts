@@ -22,9 +22,10 @@ export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status 
 const streams = new Set(operations.filter(({ success }) => success.kind === 'stream').map(({ id }) => id));
 
 /** Whether its answer goes on until somebody ends it. */
-export const isStream = ({ operation = '' }: Recorded) => streams.has(operation);
+export const isStream = ({ operation = '' }: Pick<Recorded, 'operation'>) => streams.has(operation);
 
-const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection'];
+/** The faults that cut an answer off. */
+export const cuts: readonly string[] = ['reset', 'lost-answer', 'truncated', 'stale-connection'];
 
 /** Whether its client left before it had the whole answer, by a time limit of its own or because it was not wanted any more. */
 export const isLeft = (request: Recorded) =>

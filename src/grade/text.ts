@@ -1,0 +1,148 @@
+import { styleText } from 'node:util';
+import { type Cell, toColumns } from '../columns.ts';
+import type { CheckResult } from '../lab/report/report.ts';
+import { printable } from '../printable.ts';
+import { outcomeOf } from './attempts.ts';
+import {
+  breaks,
+  type Card,
+  type Entry,
+  howEndedWhen,
+  isTelling,
+  type Rank,
+  seconds,
+  toEntry,
+  verdictWords,
+} from './card.ts';
+import type { Ending, FaultGrade } from './grade.ts';
+
+/** So much of what a program wrote last, of the requests of a check, and of their targets, is shown. */
+const [maxLines, maxRequests, maxTarget] = [6, 6, 40];
+
+const looks = {
+  mend: { mark: '✗', style: 'red' },
+  advised: { mark: '!', style: 'yellow' },
+  survived: { mark: '✓', style: 'green' },
+  'not-reached': { mark: '–', style: 'dim' },
+} as const satisfies Record<Rank, object>;
+
+const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
+
+/** A grade for a terminal: a line for each fault, those that must be mended first, then what there is to say of these. */
+export function toText(card: Card): string {
+  const { grade, entries, failures } = card;
+  const title = styleText('bold', `Report card of ${printable(grade.command.join(' '))}`);
+  if (grade.baseline.problem !== undefined)
+    return [title, toColumns(endingRows(grade.baseline)), verdictText(card)].join('\n\n');
+  const told = new Set<string>();
+  return [
+    title,
+    table(card),
+    ...(failures.length > 0 ? [failuresText('without any fault', failures, told)] : []),
+    ...entries
+      .filter(({ rank }) => rank === 'mend' || rank === 'advised')
+      .map((entry) => entryText(entry, told)),
+    ...adviceText(card),
+    ...notComparedText(card),
+    verdictText(card),
+    ...nextText(card),
+  ].join('\n\n');
+}
+
+/** A fault in a line, as it is told when its run has ended. */
+export const lineOf = (fault: FaultGrade): string =>
+  toColumns([rowOf(toEntry(fault))], { width: Number.POSITIVE_INFINITY });
+
+function rowOf({ fault, verdict, rank, required, happened }: Entry): Cell[] {
+  const { mark, style } = looks[rank];
+  return [
+    { text: mark, style },
+    fault,
+    { text: verdictWords[verdict], style: verdict === 'survived' ? 'green' : style },
+    `${happened}${rank === 'advised' && !required ? ' (recommended)' : ''}`,
+  ];
+}
+
+function table({ entries, failures }: Card): string {
+  const head = ['', 'FAULT', 'VERDICT', 'WHAT HAPPENED'].map((text) => ({ text, style: 'bold' as const }));
+  const { mark, style } = looks.mend;
+  const baseline =
+    failures.length > 0 ? [[{ text: mark, style }, 'without any', '', breaks(failures) as string]] : [];
+  return toColumns([head, ...baseline, ...entries.map(rowOf)]);
+}
+
+/** What there is to say of a fault. Advice that stands further up already is not repeated. */
+function entryText(entry: Entry, told: Set<string>): string {
+  const { fault, verdict, rank, required, difference, failures, requests } = entry;
+  const title = `${fault}: ${verdictWords[verdict]} (${required ? 'required' : 'recommended'})`;
+  const rows: Cell[][] = [
+    ...difference.map((sentence, i) => [i === 0 ? 'Store' : '', sentence]),
+    ...(isTelling(entry) ? endingRows(entry) : []),
+  ];
+  return [
+    styleText([looks[rank].style, 'bold'], title),
+    ...(rows.length > 0 ? [toColumns(rows, { indent: '  ' })] : []),
+    ...failures.map((check) => checkText(check, told, requests)),
+  ].join('\n');
+}
+
+const failuresText = (title: string, failures: CheckResult[], told: Set<string>) =>
+  [styleText(['red', 'bold'], title), ...failures.map((check) => checkText(check, told))].join('\n');
+
+const endingRows = (ending: Ending): Cell[][] => [
+  ['Ended', howEndedWhen(ending)],
+  ...ending.lastLines.slice(-maxLines).map((line, i) => [i === 0 ? 'Wrote' : '', printable(line)]),
+];
+
+/** A failed check, the attempts that show it, and what to do about it. */
+function checkText(check: CheckResult, told: Set<string>, requests: FaultGrade['requests'] = []): string {
+  const { name, level, because, advice } = check;
+  const startMs = Date.parse(requests[0]?.at ?? '');
+  const shown = requests.filter(({ id }) => check.evidence.includes(id)).slice(0, maxRequests);
+  const attempts = shown.map((request) => {
+    const { id, at, method, target, gapMs, fault } = request;
+    const gap = gapMs === undefined ? '' : `after ${seconds(gapMs)}`;
+    const place = `+${((Date.parse(at) - startMs) / 1_000).toFixed(2)} s`;
+    return [`#${id}`, place, outcomeOf(request).word, gap, fault ? 'fault' : '', `${method} ${cut(target)}`];
+  });
+  const isNew = !told.has(name);
+  told.add(name);
+  const indent = '    ';
+  return [
+    `  ${styleText('bold', name)}${level === 'required' ? '' : ` (${level})`}`,
+    toColumns([[because]], { indent }),
+    ...(attempts.length > 0 ? [toColumns(attempts, { indent })] : []),
+    ...(isNew ? [toColumns([['To do:', advice]], { indent })] : []),
+  ].join('\n');
+}
+
+const cut = (target: string) => (target.length > maxTarget ? `${target.slice(0, maxTarget)}…` : target);
+
+function adviceText({ grade, advice }: Card): string[] {
+  if (advice.length === 0) return [];
+  const rows = advice.flatMap(({ check, runs }): Cell[][] => [
+    [
+      { text: check.name, style: 'yellow' },
+      `${check.because} In ${runs} of ${grade.faults.length + 1} runs.`,
+    ],
+    ['', check.advice],
+  ]);
+  return [`${styleText('bold', 'Recommended, whatever the fault')}\n${toColumns(rows, { indent: '  ' })}`];
+}
+
+const notComparedText = ({ grade: { notCompared } }: Card) =>
+  notCompared.length > 0
+    ? [toColumns([[`Not compared, as it differs without any fault, too: ${notCompared.join('; ')}.`]])]
+    : [];
+
+const verdictText = ({ grade: { verdict }, sentence }: Card) =>
+  toColumns([[{ text: `Verdict: ${verdict}`, style: ['bold', verdictStyles[verdict]] }, sentence]]);
+
+const nextText = ({ next }: Card) =>
+  next.length > 0
+    ? [
+        ['Next: what the first is about, and that fault alone once more.', ...next.map(printable)].join(
+          '\n  ',
+        ),
+      ]
+    : [];
