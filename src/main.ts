@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { gradeCommand } from './commands/grade.ts';
 import { keysCommand } from './commands/keys.ts';
 import { labCommand } from './commands/lab.ts';
 import { openapiCommand } from './commands/openapi.ts';
@@ -29,6 +30,7 @@ export async function main(argv: string[]): Promise<void> {
     workspacesCommand(),
     seedCommand(),
     webhooksCommand(),
+    gradeCommand(),
     labCommand(),
     openapiCommand(),
   ]) {

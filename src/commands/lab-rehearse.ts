@@ -87,7 +87,8 @@ function addFault(text: string, before: PlannedFault[] | undefined): PlannedFaul
   return [...(before ?? []), { fault, ...Object.fromEntries(parameters) }];
 }
 
-function parseSeconds(text: string): number {
+/** Reads a number of seconds, which is whole and above 0. */
+export function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (!/^\d+$/.test(text) || seconds < 1 || !Number.isSafeInteger(seconds)) {
     throw new InvalidArgumentError('It must be a whole number above 0.');

@@ -1,0 +1,158 @@
+import { writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { Command } from 'commander';
+import { toColumns } from '../columns.ts';
+import type { CommandLines } from '../grade/card.ts';
+import { assertFaults } from './lab-fault-names.ts';
+import { readCatalogue } from './lab-faults.ts';
+import { parseSeconds } from './lab-rehearse.ts';
+import { printLines, toJson } from './output.ts';
+
+const statuses = { passed: 0, failed: 1, incomplete: 3 };
+
+const more = `
+COMMAND runs twice as it is, and then once under each fault, each time with a store of its own behind PETSTORE_BASE_URL and
+PETSTORE_API_KEY. A fault is survived if COMMAND ends with 0 and leaves in the store what it leaves without the fault.
+Where PETSTORE_BASE_URL is set already, the service there is used, and PETSTORE_DATA_DIR or DATABASE_URL must name its storage.
+
+The exit status is ${statuses.failed} if a required fault was not survived or a required check failed, ${statuses.incomplete} if no fault was reached, and else 0.
+
+Examples:
+  petstore grade -- node my-client.mjs
+  petstore grade --fault lost-answer --fault rate-limited -- pytest tests/api
+  petstore grade --junit grade.xml --html grade.html -- npm test
+  petstore grade --list`;
+
+interface Options {
+  fault?: string[];
+  list?: true;
+  timeout?: number;
+  json?: true;
+  junit?: string;
+  html?: string;
+  verbose?: true;
+}
+
+/** Grades a program: runs it under each fault, and tells what it does not survive. */
+export const gradeCommand = () =>
+  new Command('grade')
+    .description('Run a program under every fault, and print its report card.')
+    .argument('[command...]', 'the program and its arguments, after --')
+    .usage('[options] -- COMMAND...')
+    .option(
+      '--fault <name>',
+      'only under this fault; may be given several times',
+      (name, names: string[] = []) => [...names, name],
+    )
+    .option('--list', 'list the faults, and which of them must be survived')
+    .option(
+      '--timeout <seconds>',
+      'how long a run may take; by default ten times as long as without a fault',
+      parseSeconds,
+    )
+    .option('--json', 'print the card as JSON')
+    .option('--junit <file>', 'write it as JUnit, too')
+    .option('--html <file>', 'write it as a page, too, with pictures of what was sent when')
+    .option('--verbose', 'show what the program prints, on standard error')
+    .addHelpText('after', more)
+    .action(async (words: string[], options: Options, command: Command) => {
+      if (words.length > 0 === Boolean(options.list))
+        command.error('error: give the program and its arguments after --, or --list alone');
+      await assertFaults(command, options.fault ?? []);
+      if (options.list) return list(options);
+      for (const file of [options.junit, options.html]) if (file !== undefined) assertWritable(command, file);
+      await grade(words, options);
+    });
+
+async function list({ json, fault: names }: Options): Promise<void> {
+  const faults = (await readCatalogue()).filter(({ name }) => names?.includes(name) ?? true);
+  if (json) {
+    const shown = faults.map(({ name, level, does, goodClient }) => ({
+      ...{ fault: name, required: level === 'required', does, goodClient },
+    }));
+    return console.log(toJson(shown));
+  }
+  const rows = faults.map(({ name, level, does }) => [name, level, does]);
+  console.log(
+    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nAll about one, and what a good client does: petstore lab faults NAME`,
+  );
+}
+
+/** A file is told to be unwritable before the program runs, and an old card is never taken for the new one. */
+function assertWritable(command: Command, file: string): void {
+  try {
+    writeFileSync(file, '');
+  } catch (error) {
+    command.error(`error: ${file} cannot be written (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+async function grade(words: string[], options: Options): Promise<void> {
+  const { json, junit, html, verbose, fault: faults, timeout } = options;
+  const { gradeProgram } = await import('../grade/grade-program.ts');
+  const { openGradingStore } = await import('../grade/store.ts');
+  const { progressOn } = await import('../grade/progress.ts');
+  const { toCard } = await import('../grade/card.ts');
+  const { signal, told } = untilTold();
+  const progress = progressOn(process.stderr, { isVerbose: verbose === true });
+  const store = await openGradingStore(process.env);
+  try {
+    const graded = await gradeProgram({
+      ...{ command: words, store, faults, signal },
+      ...{ timeoutMs: timeout === undefined ? undefined : 1_000 * timeout },
+      ...{ onProgress: progress.tell, onOutput: progress.show },
+    });
+    progress.end();
+    const card = toCard(graded, Date.now(), commandLines(words, options, process.env));
+    if (junit !== undefined) writeFileSync(junit, (await import('../grade/junit.ts')).toJunit(card));
+    if (html !== undefined) writeFileSync(html, (await import('../grade/page/page.ts')).toPage(card));
+    if (json) printLines(toJson((await import('../grade/json.ts')).toData(card)));
+    else console.log((await import('../grade/text.ts')).toText(card));
+    process.exitCode = statuses[graded.verdict];
+  } catch (error) {
+    progress.end();
+    if (!signal.aborted) throw error;
+    process.exitCode = 128 + constants.signals[told() as NodeJS.Signals];
+  } finally {
+    await store.close();
+  }
+}
+
+/** A signal to end ends the grading, and all that runs for it, first. */
+function untilTold(): { signal: AbortSignal; told(): NodeJS.Signals | undefined } {
+  const stop = new AbortController();
+  let told: NodeJS.Signals | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      told ??= signal;
+      stop.abort();
+    });
+  return { signal: stop.signal, told: () => told };
+}
+
+/** What the card tells to type next, as this command was called. */
+function commandLines(
+  words: string[],
+  { fault: faults = [], timeout }: Options,
+  env: NodeJS.ProcessEnv,
+): CommandLines {
+  const line = (...args: string[]) => [calledAs(env), ...args.map(quoted)].join(' ');
+  const limit = timeout === undefined ? [] : ['--timeout', String(timeout)];
+  return {
+    again: (fault) => {
+      const names = fault === undefined ? faults : [fault];
+      return line('grade', ...names.flatMap((name) => ['--fault', name]), ...limit, '--', ...words);
+    },
+    about: (fault) => line('lab', 'faults', fault),
+  };
+}
+
+/** npm says how it runs a command: by `npx`, by the script of this name, or by another one, in which it is found by its name. */
+function calledAs({ npm_command: by, npm_lifecycle_event: script }: NodeJS.ProcessEnv): string {
+  if (by === undefined) return 'petstore';
+  return by === 'run-script' && script === 'petstore' ? 'npm run -s petstore --' : 'npx petstore';
+}
+
+/** A word as a shell takes it for one. */
+const quoted = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
