@@ -110,7 +110,7 @@ test('of a program that fails by itself the card says so, and nothing else', () 
     textOf(brokenGrade),
     [
       'Report card of node examples/careless.mjs',
-      'Ended  exit status 1 after 0.06 s\nWrote  TypeError: url is undefined',
+      'Ended  exit status 1 after 61 ms\nWrote  TypeError: url is undefined',
       'Verdict: failed  Without a fault it ends with 1, not with 0.',
     ].join('\n\n'),
   );
@@ -237,7 +237,7 @@ function shownOn(screen: Pick<Screen, 'isTTY' | 'columns'>, { isVerbose = false 
 }
 
 test('progress is a line that changes at a terminal, and a line for each run elsewhere', () => {
-  const ended = '[1/2] ✗  delay  hung  did not end within 10 s\n';
+  const ended = '[1/2] ✗  delay  hung               did not end within 10 s\n';
   assert.equal(shownOn({}), `Without any fault …\n${ended}`);
   const printed = 'reset: one\nreset: two \\u001b[2J\n';
   assert.equal(shownOn({ isTTY: true }, { isVerbose: true }), `Without any fault …\n${ended}${printed}`);

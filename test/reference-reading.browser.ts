@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { guidePaths } from '../src/openapi/guides.ts';
+import { findings } from './support/axe.ts';
 import { openReference, skip, timeout } from './support/reference.ts';
 
 /** What is searched for, and the first thing that must be found: a section of a guide, or an operation. */
@@ -43,8 +41,6 @@ const looks = [
   { colorScheme: 'dark', width: 390, height: 844 },
 ] as const;
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 /** One of each kind: axe takes long for the whole page. */
 const partsOfPage = [
   'header',
@@ -54,23 +50,6 @@ const partsOfPage = [
   'section[id$="/tag/pets"]',
   'section[id$="/tag/pets/POST/pets"]',
 ];
-
-/** What axe finds that keeps somebody from reading or using parts of a page, as rule and element. */
-async function findings(page: Page, parts: string[]): Promise<string[]> {
-  await page.evaluate(axeSource);
-  return page.evaluate(
-    async (include) => {
-      // @ts-expect-error: it was put into the page
-      const { violations } = await globalThis.axe.run({ include }, { resultTypes: ['violations'] });
-      return violations
-        .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
-        .flatMap(({ id, nodes }: { id: string; nodes: { target: string[] }[] }) =>
-          nodes.map(({ target }) => `${id}: ${target}`),
-        );
-    },
-    parts.map((part) => [part]),
-  );
-}
 
 /** Cards and programs that one would have to scroll sideways. */
 const tooWide = `[...document.querySelectorAll(':is(.request-card, .response-card, .markdown pre) *')]

@@ -147,14 +147,15 @@ function sentenceOf({ baseline, verdict }: Grade, entries: Entry[], failures: Ch
 
 /** How a program ended. */
 export const howEnded = ({ exitStatus, tookMs }: Ending) =>
-  exitStatus === undefined ? `did not end within ${seconds(tookMs)}` : `exit status ${exitStatus}`;
+  exitStatus === undefined ? `did not end within ${duration(tookMs)}` : `exit status ${exitStatus}`;
 
 /** The same, and after which time. */
 export const howEndedWhen = (ending: Ending) =>
-  ending.exitStatus === undefined ? howEnded(ending) : `${howEnded(ending)} after ${seconds(ending.tookMs)}`;
+  ending.exitStatus === undefined ? howEnded(ending) : `${howEnded(ending)} after ${duration(ending.tookMs)}`;
 
 /** Whether how the program ended, and what it wrote last, tells what went wrong. */
 export const isTelling = ({ verdict }: FaultGrade) => verdict === 'failed' || verdict === 'hung';
 
-/** Milliseconds as seconds, as people say them. */
-export const seconds = (ms: number) => `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 0))} s`;
+/** How long something took, as people say it. */
+export const duration = (ms: number) =>
+  ms < 100 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 0))} s`;

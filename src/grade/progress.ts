@@ -32,7 +32,7 @@ export function progressOn(screen: Screen, { isVerbose = false } = {}): Teller {
 }
 
 function plainLines(screen: Screen, isVerbose: boolean): Teller {
-  let [ended, count] = [0, 0];
+  let [ended, count, nameWidth] = [0, 0, 0];
   /** The beginning of a line of each run. */
   const open = new Map<string, string>();
   const write = (fault: string, line: string) =>
@@ -40,10 +40,13 @@ function plainLines(screen: Screen, isVerbose: boolean): Teller {
   return {
     tell(progress) {
       if (progress.stage === 'baseline') screen.write('Without any fault …\n');
-      if (progress.stage === 'faults') count = progress.faults.length;
+      if (progress.stage === 'faults') {
+        count = progress.faults.length;
+        nameWidth = Math.max(...progress.faults.map(({ length }) => length));
+      }
       if (progress.stage !== 'ended') return;
       const place = String(++ended).padStart(String(count).length);
-      screen.write(`[${place}/${count}] ${lineOf(progress.grade)}\n`);
+      screen.write(`[${place}/${count}] ${lineOf(progress.grade, nameWidth)}\n`);
     },
     show(text, fault = 'without any fault') {
       if (!isVerbose) return;

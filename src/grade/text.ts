@@ -6,18 +6,19 @@ import { outcomeOf } from './attempts.ts';
 import {
   breaks,
   type Card,
+  duration,
   type Entry,
   howEndedWhen,
   isTelling,
   type Rank,
-  seconds,
   toEntry,
   verdictWords,
 } from './card.ts';
 import type { Ending, FaultGrade } from './grade.ts';
 
-/** So much of what a program wrote last, of the requests of a check, and of their targets, is shown. */
-const [maxLines, maxRequests, maxTarget] = [6, 6, 40];
+/** So many differences, last lines of a program, and requests of a check are shown, and so much of their targets. */
+const [maxDifferences, maxLines, maxRequests, maxTarget] = [6, 10, 6, 40];
+const verdictWidth = Math.max(...Object.values(verdictWords).map(({ length }) => length));
 
 const looks = {
   mend: { mark: '✗', style: 'red' },
@@ -49,9 +50,12 @@ export function toText(card: Card): string {
   ].join('\n\n');
 }
 
-/** A fault in a line, as it is told when its run has ended. */
-export const lineOf = (fault: FaultGrade): string =>
-  toColumns([rowOf(toEntry(fault))], { width: Number.POSITIVE_INFINITY });
+/** A fault in a line, as it is told when its run has ended, with room for names of this length. */
+export function lineOf(fault: FaultGrade, nameWidth: number): string {
+  const room = ['', ''.padEnd(nameWidth), ''.padEnd(verdictWidth), ''];
+  const lines = toColumns([rowOf(toEntry(fault)), room], { width: Number.POSITIVE_INFINITY });
+  return lines.split('\n')[0] as string;
+}
 
 function rowOf({ fault, verdict, rank, required, happened }: Entry): Cell[] {
   const { mark, style } = looks[rank];
@@ -75,15 +79,18 @@ function table({ entries, failures }: Card): string {
 function entryText(entry: Entry, told: Set<string>): string {
   const { fault, verdict, rank, required, difference, failures, requests } = entry;
   const title = `${fault}: ${verdictWords[verdict]} (${required ? 'required' : 'recommended'})`;
-  const rows: Cell[][] = [
-    ...difference.map((sentence, i) => [i === 0 ? 'Store' : '', sentence]),
-    ...(isTelling(entry) ? endingRows(entry) : []),
-  ];
+  const rows: Cell[][] = [...differenceRows(difference), ...(isTelling(entry) ? endingRows(entry) : [])];
   return [
     styleText([looks[rank].style, 'bold'], title),
     ...(rows.length > 0 ? [toColumns(rows, { indent: '  ' })] : []),
     ...failures.map((check) => checkText(check, told, requests)),
   ].join('\n');
+}
+
+function differenceRows(difference: readonly string[]): Cell[][] {
+  const more = difference.length - maxDifferences;
+  const shown = [...difference.slice(0, maxDifferences), ...(more > 0 ? [`and ${more} more`] : [])];
+  return shown.map((sentence, i) => [i === 0 ? 'Store' : '', sentence]);
 }
 
 const failuresText = (title: string, failures: CheckResult[], told: Set<string>) =>
@@ -101,7 +108,7 @@ function checkText(check: CheckResult, told: Set<string>, requests: FaultGrade['
   const shown = requests.filter(({ id }) => check.evidence.includes(id)).slice(0, maxRequests);
   const attempts = shown.map((request) => {
     const { id, at, method, target, gapMs, fault } = request;
-    const gap = gapMs === undefined ? '' : `after ${seconds(gapMs)}`;
+    const gap = gapMs === undefined ? '' : `after ${duration(gapMs)}`;
     const place = `+${((Date.parse(at) - startMs) / 1_000).toFixed(2)} s`;
     return [`#${id}`, place, outcomeOf(request).word, gap, fault ? 'fault' : '', `${method} ${cut(target)}`];
   });

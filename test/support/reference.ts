@@ -6,7 +6,8 @@ import { chromium, type Page, type Request } from 'playwright-core';
 import { startService } from './service.ts';
 import { temporaryStorage } from './storage.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** The browser. */
+export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** Why tests in a browser are skipped, if they are. */
 export const skip =
   !existsSync(executablePath) && !process.env.CI && `no browser at ${executablePath}; CHROMIUM can name one`;
@@ -15,7 +16,7 @@ export const timeout = 300_000;
 const stepTimeoutMs = 60_000;
 
 /** Keeps the browser from looking anything up by itself. */
-const args = [
+export const args = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

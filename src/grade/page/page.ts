@@ -7,12 +7,12 @@ import { version } from '../../version.ts';
 import { outcomeOf } from '../attempts.ts';
 import {
   type Card,
+  duration,
   type Entry,
   howEndedWhen,
   isTelling,
   type Rank,
   ranks,
-  seconds,
   verdictWords,
 } from '../card.ts';
 import type { Grade } from '../grade.ts';
@@ -102,7 +102,7 @@ const baseline = ({
 ${notCompared.length > 0 && html`<dt>Not compared</dt><dd>${notCompared.join('; ')}: differs from run to run</dd>`}
 </dl>
 ${failures.map(failedCheck)}
-${baseline.problem !== undefined && lines(baseline.lastLines)}
+${baseline.problem !== undefined && lines(baseline.lastLines, 'without any fault')}
 </section>`;
 
 const advice = ({ grade, advice }: Card) =>
@@ -136,7 +136,7 @@ ${about(entry.fault)}
 ${entry.difference.length > 0 && html`<h3>What the store holds otherwise</h3><ul class="difference">${entry.difference.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
 ${entry.failures.map(failedCheck)}
 ${entry.requests.length > 0 && html`<h3>What it sent</h3>${timeline(entry.requests)}${requestList(entry)}`}
-${isTelling(entry) && html`<h3>How it ended</h3><p>${howEndedWhen(entry)}</p>${lines(entry.lastLines)}`}
+${isTelling(entry) && html`<h3>How it ended</h3><p>${howEndedWhen(entry)}</p>${lines(entry.lastLines, `under ${entry.fault}`)}`}
 <p class="again">Once more, this fault alone: <code>${again}</code></p>
 </div>
 </details>
@@ -183,15 +183,15 @@ function requestRow(request: RecordedRequest, startMs: number): Markup {
     `${((Date.parse(at) - startMs) / 1_000).toFixed(3)} s`,
     html`<code>${method} ${target}</code>`,
     html`<span class="outcome ${kind}">${word}</span> ${code}`,
-    gapMs !== undefined && seconds(gapMs),
+    gapMs !== undefined && duration(gapMs),
     fault,
   ];
   return html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`;
 }
 
-const lines = (lastLines: readonly string[]) =>
+const lines = (lastLines: readonly string[], when: string) =>
   lastLines.length > 0 &&
-  html`<pre tabindex="0" role="region" aria-label="What the program wrote last">${lastLines.join('\n')}</pre>`;
+  html`<pre tabindex="0" role="region" aria-label="What the program wrote last ${when}">${lastLines.join('\n')}</pre>`;
 
 /** A sentence of ours, in which backticks are around what stands in code. */
 const prose = (text: string) =>

@@ -1,6 +1,6 @@
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type Attempt, type Lane, lanesOf, type OutcomeKind, outcomeKinds } from '../attempts.ts';
-import { seconds } from '../card.ts';
+import { duration } from '../card.ts';
 import { html, type Markup } from './markup.ts';
 
 /** So many lanes are drawn of a run, so many attempts in each, and so many are read out. */
@@ -56,7 +56,7 @@ export function timeline(requests: readonly RecordedRequest[]): Markup {
   const x = (ms: number) => Number(Math.min(100, (100 * ms) / wholeMs).toFixed(2));
   return html`<div class="timeline">
 ${lanes.map((lane) => drawLane(lane, ticks, x))}
-<svg class="axis" height="20" aria-hidden="true">${ticks.map((ms) => html`<text x="${x(ms)}%" y="14">${seconds(ms)}</text>`)}</svg>
+<svg class="axis" height="20" aria-hidden="true">${ticks.map((ms) => html`<text x="${x(ms)}%" y="14">${duration(ms)}</text>`)}</svg>
 ${legend(all)}
 </div>`;
 }
@@ -113,21 +113,22 @@ function toldIn(attempts: readonly Attempt[]): Told[] {
 }
 
 function drawTold({ fromMs, untilMs, toldMs, lastMs }: Told, x: Place): Markup {
-  const told = `Retry-After told to wait ${seconds(toldMs)}`;
+  const told = `Retry-After told to wait ${duration(toldMs)}`;
   const width = (x(untilMs) - x(fromMs)).toFixed(2);
   return html`<g><title>${told}</title><rect class="told" x="${x(fromMs)}%" width="${width}%" y="${trackY - 10}" height="20"/></g>${
     x(untilMs) - x(lastMs) > roomOfSentence &&
-    html`<text class="end told-text" x="100%" y="${wordY}">${told}</text>`
+    html`<text class="end told-text" x="${x(untilMs)}%" y="${wordY}">${told}</text>`
   }`;
 }
 
 /** The wait before an attempt, from the end of the one that it repeats. */
 function drawWait({ before, startMs }: Attempt, x: Place): Markup | undefined {
   if (!before) return undefined;
-  const waited = seconds(Math.max(0, startMs - before.endMs));
+  const waited = duration(Math.max(0, startMs - before.endMs));
   const isTooSoon = before.toldUntilMs !== undefined && startMs < before.toldUntilMs - toleranceMs;
   const [from, to] = [x(before.endMs), x(startMs)];
-  const told = before.toldUntilMs === undefined ? '' : `, told ${seconds(before.toldUntilMs - before.endMs)}`;
+  const told =
+    before.toldUntilMs === undefined ? '' : `, told ${duration(before.toldUntilMs - before.endMs)}`;
   const text = to - from >= room + 9 ? `${waited}${told}` : waited;
   return html`<g class="wait${isTooSoon && ' too-soon'}"><title>Waited ${waited}${told}${isTooSoon && ': too soon'}</title>
 <line x1="${from}%" x2="${to}%" y1="${trackY}" y2="${trackY}"/>${labelled((from + to) / 2, labelY, text, to - from)}</g>\n`;
@@ -135,10 +136,10 @@ function drawWait({ before, startMs }: Attempt, x: Place): Markup | undefined {
 
 function drawAttempt({ request, kind, word, startMs, endMs }: Attempt, x: Place): Markup {
   const { id, method, target, code, fault } = request;
-  const facts = [word, code, `after ${seconds(endMs - startMs)}`, fault && `touched by ${fault}`].filter(
+  const facts = [word, code, `after ${duration(endMs - startMs)}`, fault && `touched by ${fault}`].filter(
     Boolean,
   );
-  return html`<g><title>#${id} at ${seconds(startMs)}: ${method} ${target}\n${facts.join(', ')}</title>
+  return html`<g><title>#${id} at ${duration(startMs)}: ${method} ${target}\n${facts.join(', ')}</title>
 <line class="took ${kind}" x1="${x(startMs)}%" x2="${x(endMs)}%" y1="${trackY}" y2="${trackY}"/>
 <svg x="${x(endMs)}%" y="${trackY}" overflow="visible">${mark(kind, fault !== undefined)}</svg></g>\n`;
 }
@@ -167,7 +168,7 @@ function readOut(label: string, attempts: readonly Attempt[]): string {
   const said = attempts
     .slice(0, maxRead)
     .map(({ word, before, startMs }) =>
-      before ? `${word} after ${seconds(Math.max(0, startMs - before.endMs))}` : word,
+      before ? `${word} after ${duration(Math.max(0, startMs - before.endMs))}` : word,
     );
   const more = attempts.length > maxRead ? [`and ${attempts.length - maxRead} more`] : [];
   return `${label}: ${[...said, ...more].join(', ')}`;

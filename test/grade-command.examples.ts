@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from './support/folder.ts';
+import { bin, environment, petstore } from './support/service.ts';
+import { atTerminal, needsTerminal } from './support/terminal.ts';
+import { until } from './support/until.ts';
+
+/** A program that adds a pet, and with `tries` does so again when the connection breaks. */
+const program = (tries: number) => [
+  process.execPath,
+  '-e',
+  `const headers = { authorization: 'Bearer ' + process.env.PETSTORE_API_KEY, 'content-type': 'application/json' };
+   const add = (left) => fetch(process.env.PETSTORE_BASE_URL + '/pets', { method: 'POST', headers, body: '{"name":"Smaug","categoryId":1}' })
+     .catch((error) => { if (left === 0) throw error; return add(left - 1); });
+   add(${tries}).then(({ status }) => console.log('status', status));`,
+];
+
+/** The same, without an address. */
+const blind = [process.execPath, '-e', 'console.log("nothing to do")'];
+
+test('a program that sends a POST twice is told so in all forms, with exit status 1', (t) => {
+  const folder = temporaryFolder(t);
+  const [junit, html] = [join(folder, 'card.xml'), join(folder, 'card.html')];
+  writeFileSync(junit, 'an old card');
+  const options = ['--json', '--fault', 'lost-answer', '--fault', 'sunset', '--junit', junit, '--html', html];
+  const { status, stdout, stderr } = petstore(['grade', ...options, '--', ...program(1)]);
+  assert.equal(status, 1, stderr);
+  const { baseline, faults, verdict } = JSON.parse(stdout);
+  assert.deepEqual([verdict, baseline.exitStatus, baseline.operations], ['failed', 0, ['createPet']]);
+  const [lost, sunset] = faults;
+  assert.deepEqual([lost.fault, lost.verdict, lost.required], ['lost-answer', 'changed-the-store', true]);
+  assert.match(lost.difference.join(), /Smaug/);
+  assert.equal(
+    lost.checks.find(({ name }: { name: string }) => name === 'idempotency.no-blind-post-retry').result,
+    'failed',
+  );
+  assert.equal(sunset.verdict, 'not-reached');
+  assert.match(lost.again, /^petstore grade --fault lost-answer -- \S*node -e 'const /);
+  assert.match(stderr, /^Without any fault …\n(?:\[[12]\/2\] .+\n){2}$/);
+  assert.match(readFileSync(junit, 'utf8'), /<failure type="changed-the-store"/);
+  assert.match(
+    readFileSync(html, 'utf8'),
+    /^<!doctype html>.*aria-label="POST \/v1\/pets: cut off, 201 after/s,
+  );
+});
+
+test('what a program prints is shown where that is asked for, and the exit status tells the verdict', () => {
+  const good = petstore(['grade', '--fault', 'reset', '--verbose', '--', ...program(1)]);
+  assert.match(good.stderr, /^without any fault: status 201$/m);
+  assert.match(good.stderr, /^reset: status 201$/m);
+  // To send a POST again without a key is held against it, although nothing was done.
+  assert.deepEqual([good.status, /^✗ {2}reset +survived +breaks/m.test(good.stdout)], [1, true]);
+  const unreached = petstore(['grade', '--fault', 'sunset', '--', ...program(0)]);
+  assert.equal(unreached.status, 3, unreached.stdout);
+  assert.match(unreached.stdout, /^Verdict: incomplete /m);
+  const passed = petstore(['grade', '--fault', 'new-fields', '--', ...program(0)]);
+  assert.equal(passed.status, 0, passed.stdout);
+  const idle = petstore(['grade', '--', ...blind]);
+  assert.equal(idle.status, 1);
+  assert.match(idle.stdout, /^Wrote {2}nothing to do$/m);
+});
+
+test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {
+  const args = [
+    'grade',
+    '--fault',
+    'new-fields',
+    '--',
+    '/usr/bin/env',
+    'sh',
+    '-c',
+    'curl -s $PETSTORE_BASE_URL/pets',
+  ];
+  const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
+  await ended;
+  const states = output().split('\r\u001b[2K');
+  assert.match(states[1] as string, / without any fault …$/);
+  assert.match(states.at(-1) as string, /^\S*Report card of /);
+});
+
+test('a signal to end ends the program, too', async (t) => {
+  const waits = [process.execPath, '-e', 'console.log("pid", process.pid); setTimeout(() => {}, 60_000);'];
+  const child = spawn(process.execPath, [bin, 'grade', '--verbose', '--', ...waits], {
+    env: environment({}),
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  await until(() => /pid \d+\n/.test(stderr));
+  const ended = once(child, 'close');
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [130, null], stderr);
+  assert.throws(() => process.kill(Number(/pid (\d+)/.exec(stderr)?.[1]), 0), { code: 'ESRCH' });
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { faultNames } from '../src/lab/rehearsals/faults.ts';
+import { temporaryFolder } from './support/folder.ts';
+import { petstoreInTurn } from './support/service.ts';
+
+test('grade tells its use and its faults without running anything, and what is wrong with a call', (t) => {
+  const folder = temporaryFolder(t);
+  const calls: [string[], number, RegExp][] = [
+    [[], 2, /give the program and its arguments after --, or --list alone/],
+    [['--list', '--', 'true'], 2, /--list alone/],
+    [['--fault', 'lost-answr', '--', 'true'], 2, /no fault lost-answr; did you mean lost-answer\?/],
+    [['--timeout', '0', '--', 'true'], 2, /a whole number above 0/],
+    [['--html', folder, '--', 'true'], 2, / cannot be written \(EISDIR\)/],
+    [['--junit', join(folder, 'no/such.xml'), '--', 'true'], 2, /no\/such\.xml cannot be written \(ENOENT\)/],
+  ];
+  const shown = [['--help'], ['--list'], ['--list', '--json'], ['--list', '--fault', 'sunset', '--json']];
+  const ended = petstoreInTurn([...calls.map(([args]) => args), ...shown].map((args) => ['grade', ...args]));
+  for (const [i, [, status, message]] of calls.entries()) {
+    assert.equal(ended[i]?.status, status);
+    assert.match(ended[i]?.stderr as string, message);
+    assert.match(ended[i]?.stderr as string, /^error: .+ \(see --help\)\n$/);
+    assert.equal(ended[i]?.stdout, '');
+  }
+  const [help, list, json, one] = ended.slice(calls.length).map(({ stdout }) => stdout) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  assert.match(
+    help,
+    /^Usage: petstore grade \[options\] -- COMMAND\.\.\.\n.+\nExamples:\n {2}petstore grade -- /s,
+  );
+  for (const name of faultNames)
+    assert.match(list, new RegExp(`^${name} +(?:required|recommended) +[A-Z]`, 'm'));
+  for (const line of [...help.split('\n'), ...list.split('\n')]) assert.ok(line.length <= 120, line);
+  const faults: { fault: string; required: boolean }[] = JSON.parse(json);
+  assert.deepEqual(
+    faults.map(({ fault }) => fault),
+    faultNames,
+  );
+  assert.equal(new Set(faults.map(({ required }) => required)).size, 2);
+  assert.deepEqual(JSON.parse(one).length, 1);
+});
