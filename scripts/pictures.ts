@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the README: the reference in a browser, and curl in a terminal. Both show a service that this
- * program starts. `npm run pictures` writes them to docs/pictures.
+ * Makes the pictures of the README: the reference in a browser, curl in a terminal, and the report card of a careless program. The
+ * first two show a service that this program starts. `npm run pictures` writes them to docs/pictures.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,6 +19,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** How much of the minute is left when curl begins. */
 const leftMs = 6_300;
 const startTimeoutMs = 20_000;
+/** Between two lines of a report card. */
+const lineMs = 25;
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-pictures-'));
 asCheckout(folder);
@@ -41,6 +43,7 @@ service.stdout.on('data', (chunk) => (output += chunk));
 try {
   await until(isReady, 'get ready');
   save('limits.svg', drawTerminal(await recordLimits()));
+  save('grade.svg', drawTerminal(await recordGrade()));
   const key = readFileSync(join(folder, 'data/demo.key'), 'utf8').trim();
   for (const [scheme, picture] of await photograph(`http://localhost:${port}/reference#key=${key}`))
     save(`reference-${scheme}.webp`, picture);
@@ -64,6 +67,31 @@ async function recordLimits() {
   return {
     shown,
     printed: await record(ask.replace('localhost:8080', `localhost:${port}`), { ...env, SMALL }),
+  };
+}
+
+/** Grades the careless example. Of its card the picture has the table, what is said of the first fault, and the end. */
+async function recordGrade() {
+  const graded = 'grade -- node examples/careless.mjs';
+  // Run so that the card says what the reader of the README would type.
+  const cardEnv = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    npm_command: 'exec',
+    TERM: 'xterm-256color',
+  };
+  const printed = await record(
+    `cd ${root} && stty cols 80 && '${process.execPath}' bin/petstore.js ${graded} 2>/dev/null; [ $? = 1 ]`,
+    cardEnv,
+  );
+  const parts = printed
+    .map(({ text }) => text)
+    .join('\n')
+    .split('\n\n');
+  const shown = [...parts.slice(0, 3), '…', ...parts.slice(-2)].join('\n\n').split('\n');
+  return {
+    shown: [`npx petstore ${graded}`],
+    printed: shown.map((text, i) => ({ text, atMs: i * lineMs })),
   };
 }
 

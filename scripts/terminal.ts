@@ -44,6 +44,18 @@ interface Row {
   kind: 'comment' | 'command' | 'answer' | 'refusal' | 'warning';
 }
 
+/** The names of the styles that programs give to text, by their numbers. */
+const styles: Record<string, string> = {
+  1: 'bold',
+  2: 'dim',
+  31: 'red',
+  32: 'green',
+  33: 'yellow',
+  36: 'cyan',
+};
+/** Ends a style, or begins one. */
+const styling = /\p{Cc}\[(\d*)m/u;
+
 /** Draws a terminal, in which output appears when it did. Where nothing moves, all of it is there. */
 export function drawTerminal({ shown, printed }: { shown: string[]; printed: Line[] }): string {
   const typed: Row[] = shown.map((line) => ({
@@ -62,6 +74,7 @@ export function drawTerminal({ shown, printed }: { shown: string[]; printed: Lin
 <title>${escaped(shown.join('\n'))}</title>
 <style>
 text { font: ${fontSize}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; white-space: pre; fill: #e6edf3 }
+.bold { font-weight: 600 } .dim { fill: #8b949e } .red { fill: #ff7b72 } .green { fill: #56d364 } .yellow { fill: #e3b341 } .cyan { fill: #76e3ea }
 .comment { fill: #8b949e } .command { fill: #ffffff; font-weight: 600 } .refusal { fill: #ff7b72 } .warning { fill: #e3b341 }
 @media (prefers-reduced-motion: no-preference) { .late { animation: appear 1ms both } }
 @keyframes appear { from { opacity: 0 } to { opacity: 1 } }
@@ -76,11 +89,32 @@ ${rows.map(drawRow).join('\n')}
 function drawRow({ text, atMs, kind }: Row, index: number): string {
   const y = marginTop + (index + 0.7) * lineHeight;
   const late = atMs > 0 ? ` late" style="animation-delay:${Math.round(atMs)}ms` : '';
-  return `<text x="${marginX}" y="${y.toFixed(1)}" textLength="${(text.length * charWidth).toFixed(1)}" lengthAdjust="spacingAndGlyphs" class="${kind}${late}">${escaped(text)}</text>`;
+  const parts = text.split(styling);
+  const shown = parts.filter((_, i) => i % 2 === 0).join('');
+  return `<text x="${marginX}" y="${y.toFixed(1)}" textLength="${(shown.length * charWidth).toFixed(1)}" lengthAdjust="spacingAndGlyphs" class="${kind}${late}">${drawParts(parts)}</text>`;
 }
 
-/** The parts of a line in which a terminal shows it. */
-const wrap = (text: string) => text.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [''];
+/** Draws texts, between which stand the numbers of styles that begin or end. */
+function drawParts(parts: string[]): string {
+  let begun: string[] = [];
+  return parts
+    .map((part, i) => {
+      if (i % 2 === 0)
+        return begun.length > 0
+          ? `<tspan class="${begun.join(' ')}">${escaped(part)}</tspan>`
+          : escaped(part);
+      const style = styles[part];
+      begun = style
+        ? [...begun, style]
+        : begun.filter((one) => (one === 'bold' || one === 'dim') === (part === '39'));
+      return '';
+    })
+    .join('');
+}
+
+/** The parts of a line in which a terminal shows it. One with styles is taken to fit. */
+const wrap = (text: string) =>
+  styling.test(text) ? [text] : (text.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? ['']);
 
 function kindOf(text: string): Row['kind'] {
   if (text.startsWith('Warning')) return 'warning';

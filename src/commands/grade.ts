@@ -11,14 +11,15 @@ import { printLines, toJson } from './output.ts';
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
 
 const more = `
-COMMAND runs twice as it is, and then once under each fault, each time with a workspace of its own, to
-which PETSTORE_BASE_URL and PETSTORE_API_KEY lead. A fault is survived if COMMAND ends with 0 and leaves
-in the store what it leaves without the fault. The store is one that this command starts. Where
-PETSTORE_BASE_URL is set already, it is the service there, whose storage PETSTORE_DATA_DIR or
-DATABASE_URL must name.
+COMMAND runs twice as it is, and then once under each fault, each time with a
+workspace of its own, to which PETSTORE_BASE_URL and PETSTORE_API_KEY lead. A
+fault is survived if COMMAND ends with 0 and leaves in the store what it leaves
+without the fault. The store is one that this command starts. Where
+PETSTORE_BASE_URL is set already, it is the service there, whose storage
+PETSTORE_DATA_DIR or DATABASE_URL must name.
 
-The exit status is ${statuses.failed} if a required fault was not survived or a required check failed, ${statuses.incomplete} if no
-fault was reached, and else 0.
+The exit status is ${statuses.failed} if a required fault was not survived or a required check
+failed, ${statuses.incomplete} if no fault was reached, and else 0.
 
 Examples:
   petstore grade -- node my-client.mjs
