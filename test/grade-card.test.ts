@@ -44,10 +44,14 @@ const run = (fault: string) => carelessGrade.faults.find((one) => one.fault === 
 test('the card has a line for each fault, those that must be mended first', () => {
   const [title, table = ''] = textOf(carelessGrade).split('\n\n');
   assert.equal(title, 'Report card of node examples/careless.mjs');
-  const rows = table.split('\n').filter((line) => /^\S /.test(line));
+  const rows = table.split('\n').filter((line) => /^\S {2}/.test(line));
+  assert.match(table, /\n✗ must be mended, ! had better be mended$/);
   assert.equal(rows.length, carelessGrade.faults.length);
   assert.match(rows.map((row) => row[0]).join(''), /^✗{6}!✓{11}–$/);
-  assert.match(table, /^✗ {2}lost-answer +changed the store {2}two pets Smaug where there was one,/m);
+  assert.match(
+    table,
+    /^✗ {2}lost-answer +changed the store {2}two pets Smaug where there was one\n +\(\+1\); /m,
+  );
   assert.match(table, /^✗ {2}delay +hung +did not end within 10 s$/m);
   assert.match(table, /^✗ {2}conflict +survived +breaks updates\.not-lost$/m);
   assert.match(table, /^– {2}sunset +not reached +the fault was never performed$/m);

@@ -106,11 +106,11 @@ function rankOf(fault: FaultGrade, failures: readonly CheckResult[]): Rank {
 
 function happened(fault: FaultGrade, failures: readonly CheckResult[]): string {
   const [first, ...others] = fault.difference;
-  const difference = others.length > 0 ? `${first}, and ${others.length} more` : first;
+  const difference = others.length > 0 ? `${first} (+${others.length})` : first;
   const what = {
     survived: undefined,
     'changed-the-store': difference,
-    failed: howEnded(fault),
+    failed: `exit ${fault.exitStatus}`,
     hung: howEnded(fault),
     'not-reached': 'the fault was never performed',
   }[fault.verdict];

@@ -57,14 +57,10 @@ export function lineOf(fault: FaultGrade, nameWidth: number): string {
   return lines.split('\n')[0] as string;
 }
 
-function rowOf({ fault, verdict, rank, required, happened }: Entry): Cell[] {
+function rowOf({ fault, verdict, rank, happened }: Entry): Cell[] {
   const { mark, style } = looks[rank];
-  return [
-    { text: mark, style },
-    fault,
-    { text: verdictWords[verdict], style: verdict === 'survived' ? 'green' : style },
-    `${happened}${rank === 'advised' && !required ? ' (recommended)' : ''}`,
-  ];
+  const verdictStyle = verdict === 'survived' ? 'green' : style;
+  return [{ text: mark, style }, fault, { text: verdictWords[verdict], style: verdictStyle }, happened];
 }
 
 function table({ entries, failures }: Card): string {
@@ -72,7 +68,9 @@ function table({ entries, failures }: Card): string {
   const { mark, style } = looks.mend;
   const baseline =
     failures.length > 0 ? [[{ text: mark, style }, 'without any', '', breaks(failures) as string]] : [];
-  return toColumns([head, ...baseline, ...entries.map(rowOf)]);
+  const rows = toColumns([head, ...baseline, ...entries.map(rowOf)]);
+  const isAdvised = entries.some(({ rank }) => rank === 'advised');
+  return isAdvised ? `${rows}\n${styleText('dim', '✗ must be mended, ! had better be mended')}` : rows;
 }
 
 /** What there is to say of a fault. Advice that stands further up already is not repeated. */
