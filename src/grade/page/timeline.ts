@@ -56,7 +56,7 @@ export function timeline(requests: readonly RecordedRequest[]): Markup {
   const x = (ms: number) => Number(Math.min(100, (100 * ms) / wholeMs).toFixed(2));
   return html`<div class="timeline">
 ${lanes.map((lane) => drawLane(lane, ticks, x))}
-<svg class="axis" height="20" aria-hidden="true">${ticks.map((ms) => html`<text x="${x(ms)}%" y="14">${duration(ms)}</text>`)}</svg>
+<svg class="axis" height="20" aria-hidden="true">${ticks.map((ms) => html`<text x="${x(ms)}%" y="14">${ms === 0 ? 0 : duration(ms)}</text>`)}</svg>
 ${legend(all)}
 </div>`;
 }
