@@ -24,7 +24,7 @@ import { boundConnections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
 import { hasContent } from './http/headers.ts';
 import { jsonText } from './http/json-text.ts';
-import { NamedResponse } from './http/named-response.ts';
+import { datedResponse, NamedResponse } from './http/named-response.ts';
 import { Paths } from './http/paths.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { isForApi, isForLab, labPrefix, prefix } from './http/target.ts';
@@ -64,6 +64,8 @@ export interface Parts {
   clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   stopwatch?: () => number;
+  /** Passes as the clock does, in milliseconds with fractions; what is recorded goes by it. The stopwatch, if time is not moved. */
+  clockStopwatch?: () => number;
   /** How many log lines were dropped because nobody read them. */
   unreadLines?: () => number;
   timeLimits?: TimeLimits;
@@ -88,6 +90,10 @@ const documents = (hasLab: boolean) => [
 ];
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** Forgets all callers and ends all streams, since the storage was emptied. */
+    startOver(): void;
+  }
   interface FastifyRequest {
     /** The operation that the request is for, if there is one. */
     operation: Operation | undefined;
@@ -106,6 +112,7 @@ export function buildApp({
   operations = allOperations,
   clock,
   stopwatch = () => performance.now(),
+  clockStopwatch = stopwatch,
   unreadLines = () => 0,
   timeLimits = defaultTimeLimits,
   readyMs = 2_000,
@@ -140,7 +147,14 @@ export function buildApp({
   const lab = config.lab
     ? new Lab(
         { db, operations, baseUrl, clock },
-        { db, log, clock, stopwatch, isBehindProxy: trustProxy !== false, bounds: recorderBounds },
+        {
+          db,
+          log,
+          clock,
+          stopwatch: clockStopwatch,
+          isBehindProxy: trustProxy !== false,
+          bounds: recorderBounds,
+        },
         (...told) => answers.cutOff(...told),
       )
     : undefined;
@@ -161,7 +175,8 @@ export function buildApp({
     // Each operation reads the query itself.
     routerOptions: { maxParamLength: maxHeaderBytes, querystringParser: () => ({}) },
     http: {
-      ServerResponse: NamedResponse,
+      // Node.js tells the real time by itself, and makes its text once a second.
+      ServerResponse: clock === Date.now ? NamedResponse : datedResponse(clock),
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: timeLimits.headersMs,
       connectionsCheckingInterval: timeLimits.checkEveryMs,
@@ -172,6 +187,10 @@ export function buildApp({
     frameworkErrors: answerUndecodable,
   });
   app.decorate('apiStarts', Object.keys(apis));
+  app.decorate('startOver', () => {
+    identify.forget();
+    streams.endAll();
+  });
   app.decorateRequest('caller', undefined);
   app.decorateRequest('sender', undefined);
   app.decorateRequest('decision', undefined);
@@ -241,9 +260,11 @@ export function buildApp({
   function answerBroken(error: Error, socket: Socket): void {
     const admitAddress = (address: string | undefined) =>
       admitUnread(admission, address, trustProxy !== false);
-    void answerBrokenRequest(error, socket, admitAddress, (facts) =>
-      answers.tell({ ...facts, sender: facts.unread?.sender }),
-    );
+    void answerBrokenRequest(error, socket, {
+      admit: admitAddress,
+      clock,
+      answered: (facts) => answers.tell({ ...facts, sender: facts.unread?.sender }),
+    });
   }
 
   /** Fastify runs no hooks for a path that cannot be decoded, so this answers it in the same way as the rest. */

@@ -186,7 +186,7 @@ export interface Config extends Values<typeof settings> {
 
 const all: readonly Setting<unknown>[] = [...Object.values(settings), ...Object.values(banSettings)];
 
-type Environment = Record<string, string | undefined>;
+export type Environment = Record<string, string | undefined>;
 
 /** Where clients, such as the code samples, find their key. The service does not use it. */
 export const clientKeyVariable = 'PETSTORE_API_KEY';

@@ -35,8 +35,7 @@ export class LabService {
     for (let query: string | undefined = '?limit=100'; query !== undefined; ) {
       const { text, link } = await this.#read('GET', path + query);
       yield JSON.parse(text);
-      // The address in it is the one that the service is told to have, which need not be the one asked here.
-      query = /<[^>?]*(\?[^>]*)>; rel="next"/.exec(link)?.[1];
+      query = nextQuery(link);
     }
   }
 
@@ -81,6 +80,10 @@ export class LabService {
     }
   }
 }
+
+/** The query of the next page. The address before it is the one that the service is told to have, which need not be the one asked. */
+export const nextQuery = (link: string): string | undefined =>
+  /<[^>?]*(\?[^>]*)>; rel="next"/.exec(link)?.[1];
 
 /** Whether a path is that of one rehearsal or recording, which may be unknown where there is a lab. */
 const isOfOneThing = (path: string) => /^\/(?:rehearsals|recordings)\/./.test(path);

@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { type Config, readConfig, unknownVariable } from './config.ts';
+import { type Config, type Environment, readConfig, unknownVariable } from './config.ts';
 import { prepareDemo } from './demo/prepare.ts';
+import type { WorkspaceOptions } from './from-code/access.ts';
+import { obeyInput } from './from-code/obey.ts';
+import { openStore, type Store } from './from-code/store.ts';
 import { createLogger, type Log } from './log/logger.ts';
 import { LogOutput } from './log/output.ts';
 import { prettyFor } from './log/pretty.ts';
 import { installationKey } from './secret-key.ts';
-import { freePort, type Service, startService } from './service.ts';
+import { onFreePort, type Service, startService } from './service.ts';
+import { ConfigError } from './setting.ts';
 import { openStorage } from './storage.ts';
 import { readyLine, welcome } from './welcome.ts';
 
@@ -13,15 +17,24 @@ const checkParentEveryMs = 250;
 /** The last lines of the log get this long to be written. */
 const lastWriteMs = 2_000;
 
-/**
- * Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. With `tellsPrograms`
- * standard output gets one line of JSON once it is ready, and nothing else.
- */
-export async function serve(config: Config, { tellsPrograms = false } = {}): Promise<void> {
-  const key = installationKey(config);
-  const db = await openStorage(config, { isService: true });
+interface ServeOptions {
+  /** Whether standard output gets one line of JSON once it is ready, and nothing else but answers to standard input. */
+  tellsPrograms?: boolean;
+  /** Keeps nothing, and ends with its standard input. The options are those of its workspace. */
+  ephemeral?: WorkspaceOptions | undefined;
+}
+
+/** Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. */
+export async function serve(
+  env: Environment,
+  { tellsPrograms = false, ephemeral }: ServeOptions = {},
+): Promise<void> {
+  const config = readConfig(env);
+  const store = ephemeral && (await openEphemeral(config, ephemeral));
+  const { demoKey, ...parts } = store
+    ? { ...store.parts, demoKey: store.access.key }
+    : await openKept(config);
   try {
-    const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
     const logStream = tellsPrograms ? process.stderr : process.stdout;
     const output = new LogOutput(logStream.fd);
     process.on('exit', () => output.flush());
@@ -29,32 +42,53 @@ export async function serve(config: Config, { tellsPrograms = false } = {}): Pro
     output.onReadAgain = (dropped) =>
       log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
     for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
-    const served = await withPort(config);
     const unreadLines = () => output.dropped;
-    const service = await startService({ config: served, db, key, log, clock: Date.now, unreadLines });
-    stopOnSignal(service, log);
-    if (tellsPrograms) new LogOutput(process.stdout.fd).write(readyLine(served, demoKey));
-    else if (demoKey) output.write(welcome(served, demoKey));
+    const serveOn = async (port: number) => {
+      const served = readConfig({ ...env, PORT: String(port) });
+      return { served, service: await startService({ ...parts, config: served, log, unreadLines }) };
+    };
+    const { service, served } =
+      config.port === 0 ? await onFreePort(config.host, serveOn) : await serveOn(config.port);
+    const stop = stopOnSignal(service, log);
+    const told = { ...served, dataDir: store ? undefined : served.dataDir };
+    if (tellsPrograms) new LogOutput(process.stdout.fd).write(readyLine(told, demoKey));
+    else if (demoKey) output.write(welcome(told, demoKey));
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
+    if (store) obeyInput(store, service, { tellsPrograms, ended: () => stop('the end of standard input') });
+  } catch (error) {
+    await parts.db.close();
+    throw error;
+  }
+}
+
+/** What is served where data is kept, with the key of the demonstration, if there is one. */
+async function openKept(config: Config) {
+  const key = installationKey(config);
+  const db = await openStorage(config, { isService: true });
+  try {
+    const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
+    return { db, key, demoKey, clock: Date.now };
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-/** The configuration with a free port instead of 0. */
-async function withPort(config: Config): Promise<Config> {
-  if (config.port !== 0) return config;
-  return readConfig({ ...process.env, PORT: String(await freePort(config.host)) });
+/** A store that keeps nothing. Throws ConfigError if a setting names a place where something would be kept, or allows no key. */
+function openEphemeral({ databaseUrl, valkeyUrls, demo }: Config, options: WorkspaceOptions): Promise<Store> {
+  const kept = databaseUrl !== undefined ? 'DATABASE_URL' : valkeyUrls.length > 0 ? 'VALKEY_URL' : undefined;
+  if (kept) throw new ConfigError(`${kept} must be absent with --ephemeral, which keeps nothing.`);
+  if (!demo) throw new ConfigError('PETSTORE_DEMO must be on with --ephemeral, which has no other key.');
+  return openStore(options);
 }
 
-/** Stops the service on the first signal to end. */
-function stopOnSignal(service: Service, log: Log): void {
+/** Stops the service on the first signal to end. Returns what stops it for another reason. */
+function stopOnSignal(service: Service, log: Log): (reason: string) => Promise<void> {
   let isStopping = false;
-  const stop = async (signal: NodeJS.Signals) => {
+  const stop = async (reason: string) => {
     if (isStopping) return;
     isStopping = true;
-    log.info(`stopping on ${signal}`);
+    log.info(`stopping on ${reason}`);
     await service.stop();
     log.info('stopped');
     // A write to a terminal that stands still cannot be taken back, and keeps the process.
@@ -62,6 +96,7 @@ function stopOnSignal(service: Service, log: Log): void {
   };
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop);
   if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
+  return stop;
 }
 
 /** npm runs scripts in a shell that ends on a signal without passing it on, and that outlives npm. */

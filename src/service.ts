@@ -15,15 +15,18 @@ import type { Log } from './log/logger.ts';
 import { repeat } from './repeat.ts';
 import type { InstallationKey } from './secret-key.ts';
 import { forgetOldDeliveries } from './webhooks/deliveries.ts';
-import { Dispatcher, realTicker, type Ticker } from './webhooks/dispatcher.ts';
+import { Dispatcher, realTicker } from './webhooks/dispatcher.ts';
 import { systemResolver } from './webhooks/resolve.ts';
 import { send } from './webhooks/send.ts';
 import { targetPolicy, targetProblem } from './webhooks/target.ts';
+import { nextRetryAtMs } from './webhooks/work.ts';
 
 const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
 /** How long requests in flight may take when the service is told to stop. */
-const stopWithinMs = 10_000;
+const usualStopMs = 10_000;
+/** How many free ports are tried in turn. */
+const maxPorts = 20;
 
 export interface ServiceParts {
   /** With a port, not 0: answers contain it. */
@@ -33,7 +36,12 @@ export interface ServiceParts {
   log: Log;
   /** Milliseconds since 1970. */
   clock: () => number;
-  ticker?: Ticker;
+  /** Passes as the clock does, in milliseconds with fractions; what is recorded goes by it. */
+  clockStopwatch?: () => number;
+  /** From 0 to 1, by which retries of webhooks are spread. */
+  random?: () => number;
+  /** How long what is under way may take at a stop. */
+  stopWithinMs?: number;
   /** How many log lines were dropped because nobody read them. */
   unreadLines?: () => number;
 }
@@ -41,25 +49,36 @@ export interface ServiceParts {
 /** A service that listens. */
 export interface Service {
   app: FastifyInstance;
+  /** Sends to webhooks what is due by the clock, and resolves once nothing is under way. */
+  sendDue(): Promise<void>;
+  /** Removes what is old by the clock. */
+  sweep(): Promise<void>;
+  /** When the next retry of a webhook is due after now, by the clock. */
+  nextRetryAtMs(): Promise<number | undefined>;
+  /** Forgets all callers and ends all streams, since the storage was emptied. */
+  startOver(): void;
   /** Stops taking requests, lets those in flight finish, and closes the storage. */
   stop(): Promise<void>;
 }
 
 /** Serves an open storage: app, socket, webhooks, and what is done again and again. The storage is closed with it, not if it fails to start. */
 export async function startService(parts: ServiceParts): Promise<Service> {
-  const { config, db, key, log, clock, ticker = realTicker, unreadLines } = parts;
+  const { config, db, key, log, clock, clockStopwatch, random = Math.random, unreadLines } = parts;
+  const { stopWithinMs = usualStopMs } = parts;
   const limiter = await openLimiter(config, db, clock, log);
   const policy = targetPolicy(config);
   const resolver = systemResolver();
   const installation = { key, targetProblem: (url: string) => targetProblem(url, policy) };
   const changes = new Changes();
   const dispatcher = new Dispatcher({
-    ...{ db, changes, key, log, clock, random: Math.random, ticker },
-    send: (outgoing, signal) => send(outgoing, { policy, resolver, signal }),
+    ...{ db, changes, key, log, clock, random, ticker: realTicker },
+    send: (outgoing, signal) => send(outgoing, { policy, resolver, signal, clock }),
+    ...(parts.stopWithinMs !== undefined && { graceMs: stopWithinMs }),
   });
   const app = buildApp({
     ...{ config, db, limiter, log, installation, dispatcher, changes, clock },
     hasOthers: config.databaseUrl !== undefined,
+    ...(clockStopwatch && { clockStopwatch }),
     ...(unreadLines && { unreadLines }),
   });
   try {
@@ -70,11 +89,22 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     refuse(error as NodeJS.ErrnoException, config);
   }
   dispatcher.start();
-  const sweeps = startSweeps(parts, limiter);
+  const failed = (err: unknown) => log.warn({ err }, 'sweeping failed');
+  const sweeps = sweepsOf(parts, limiter);
+  const ends = sweeps.map(({ everyMs, sweep }) => repeat(everyMs, sweep, failed));
   return {
     app,
+    sendDue: () => dispatcher.catchUp(),
+    async sweep() {
+      await Promise.all(sweeps.map(({ sweep }) => sweep()));
+    },
+    nextRetryAtMs: () => nextRetryAtMs(db.read, clock()),
+    startOver() {
+      limiter.forgetAll();
+      app.startOver();
+    },
     async stop() {
-      for (const end of sweeps) end();
+      for (const end of ends) end();
       // After an answer that was under way its connection stays open for requests that nobody will accept.
       const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
       const giveUp = setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
@@ -87,8 +117,21 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   };
 }
 
-/** A port that is free on a host. Answers contain the port, so it must be known before the start. */
-export async function freePort(host: string): Promise<number> {
+/**
+ * Starts something on a free port. Answers contain the port, so it must be known before. Another process may take it before it is
+ * listened on; then another one is tried.
+ */
+export async function onFreePort<T>(host: string, start: (port: number) => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await start(await freePort(host));
+    } catch (error) {
+      if (!(error instanceof PortInUseError) || tried === maxPorts) throw error;
+    }
+  }
+}
+
+async function freePort(host: string): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen({ port: 0, host }, resolve);
@@ -113,25 +156,29 @@ async function openLimiter(
   return shared;
 }
 
-/** Removes what is old, again and again, and returns what ends that. */
-function startSweeps({ config, db, clock, log }: ServiceParts, limiter: Limiter): (() => void)[] {
+/** What removes what is old, and how often. */
+function sweepsOf({ config, db, clock }: ServiceParts, limiter: Limiter) {
   const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
-  const failed = (err: unknown) => log.warn({ err }, 'sweeping failed');
   return [
-    repeat(forgetEventsEveryMs, () => forgetOldEvents(db, retention, clock()), failed),
-    repeat(forgetEventsEveryMs, () => forgetOldDeliveries(db, retention, clock()), failed),
-    repeat(sweepEveryMs, () => forgetOldKeys(db, clock()), failed),
-    repeat(sweepEveryMs, () => forgetOldRehearsals(db, clock()), failed),
-    repeat(forgetEventsEveryMs, () => forgetOldRecordings(db, clock()), failed),
-    repeat(sweepEveryMs, () => limiter.forgetOld(config.banRules.memoryMs), failed),
+    { everyMs: forgetEventsEveryMs, sweep: () => forgetOldEvents(db, retention, clock()) },
+    { everyMs: forgetEventsEveryMs, sweep: () => forgetOldDeliveries(db, retention, clock()) },
+    { everyMs: sweepEveryMs, sweep: () => forgetOldKeys(db, clock()) },
+    { everyMs: sweepEveryMs, sweep: () => forgetOldRehearsals(db, clock()) },
+    { everyMs: forgetEventsEveryMs, sweep: () => forgetOldRecordings(db, clock()) },
+    { everyMs: sweepEveryMs, sweep: () => limiter.forgetOld(config.banRules.memoryMs) },
   ];
 }
+
+/** Another process, or another service of this one, listens on the port. */
+export class PortInUseError extends Error {}
 
 /** Explains why the server cannot listen on the configured address. */
 function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
   const { code } = error;
   if (code === 'EADDRINUSE')
-    throw new Error(`PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 ${start}`);
+    throw new PortInUseError(
+      `PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 ${start}`,
+    );
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);
   if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);

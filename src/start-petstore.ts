@@ -1,87 +1,163 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readConfig } from './config.ts';
-import type { Database } from './db/database.ts';
-import { seedWorkspace } from './demo/seed.ts';
-import { createKey } from './keys/store.ts';
-import type { Plan, Quota } from './limits/plans.ts';
+import {
+  type Access,
+  addWorkspace,
+  assertWorkspaceOptions,
+  type WorkspaceOptions,
+} from './from-code/access.ts';
+import { type Clock, clockOf, type InTurn, realNow, turns } from './from-code/clock.ts';
+import {
+  type FaultPlan,
+  type Recording,
+  type RecordOptions,
+  type Rehearsal,
+  type RehearseOptions,
+  record,
+  rehearse,
+} from './from-code/lab.ts';
+import { openStore, type Store } from './from-code/store.ts';
 import { createLogger } from './log/logger.ts';
-import { installationKey } from './secret-key.ts';
-import { freePort, startService } from './service.ts';
-import { openStorage } from './storage.ts';
-import { createWorkspace } from './workspaces/store.ts';
+import { onFreePort, PortInUseError, type Service, startService } from './service.ts';
 
-export interface StartOptions {
-  /** Port to listen on; 0, the default, picks a free one. */
+export interface StartOptions extends WorkspaceOptions {
+  /** Port to listen on, on 127.0.0.1; 0, the default, picks a free one. */
   port?: number;
-  /** Folder that keeps the data. Without it, nothing outlives the store. */
+  /** Folder that keeps the data, for one store at a time. Without it everything is in memory, and nothing is left behind. */
   dataDir?: string;
-}
-
-export interface WorkspaceOptions {
-  /** Whether it begins with the content of the demonstration; it does by default. */
-  seed?: boolean;
-  /** Plan of the key; `free` by default. */
-  plan?: Plan;
-  /** Requests per minute and per day, of an `enterprise` key. */
-  quota?: Quota;
-}
-
-/** A workspace, and a key to it. */
-export interface Access {
-  workspace: string;
-  key: string;
+  /**
+   * `real`, the default: time passes, and can be moved ahead. `manual`: it stands still until it is moved, from now or from a Date on.
+   */
+  clock?: 'real' | 'manual' | Date;
+  /** Whether there is a lab, which `rehearse` and `record` need; there is one by default. */
+  lab?: boolean;
+  /** Whether deprecated operations answer 410 from their sunset on; not by default. */
+  enforceSunset?: boolean;
 }
 
 /** A store that runs in this process. */
-export interface PetstoreServer {
+export interface PetstoreServer extends Access, AsyncDisposable {
   /** Where the API is; it ends in `/v1`. */
   readonly baseUrl: string;
-  /** Makes a workspace and a key to it. */
+  /** The name of the first workspace. */
+  readonly workspace: string;
+  /** A key to the first workspace, of the plan that was asked for. */
+  readonly key: string;
+  readonly clock: Clock;
+  /** Makes a further workspace and a key to it. Rejects if there is one with this name. */
   addWorkspace(name: string, options?: WorkspaceOptions): Promise<Access>;
+  /**
+   * Takes the store back to its start, in milliseconds: the content that it began with, ids from 1, no events, webhooks, rehearsals,
+   * recordings and idempotency keys, unused limits, no bans, the clock as at the start. Address and key stay. Further workspaces are
+   * gone, open streams end, and what a request from before still does has no effect. With `dataDir`, what was in the folder goes, too.
+   */
+  reset(): Promise<void>;
+  /** Performs faults for requests of a key. Rejects with a message that names what does not fit. */
+  rehearse(faults: readonly FaultPlan[], options?: RehearseOptions): Promise<Rehearsal>;
+  /** Keeps what the client of a key sends, and judges it. */
+  record(options?: RecordOptions): Promise<Recording>;
+  /**
+   * Ends the store: requests under way get two seconds, and no port, file or timer is left. May be called again. After it all else
+   * rejects.
+   */
   stop(): Promise<void>;
 }
 
-/** Starts a store in this process. It writes nothing to the console and listens to no signal. */
-export async function startPetstore({ port = 0, dataDir }: StartOptions = {}): Promise<PetstoreServer> {
-  const host = '127.0.0.1';
-  const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'petstore-')));
-  const config = readConfig({
-    PORT: String(port || (await freePort(host))),
-    HOST: host,
-    PETSTORE_DATA_DIR: folder,
-    PETSTORE_DEMO: 'off',
-    PETSTORE_LAB: 'on',
-  });
-  const db = await openStorage(config, { isService: true });
+const host = '127.0.0.1';
+
+/**
+ * Starts a store in this process, which listens when the promise resolves. It prints nothing, listens to no signal, and goes by no
+ * environment variable; any number may run in one process. Rejects with TypeError if an option cannot be used, and with an Error that
+ * says so if the port or the data folder is in use.
+ */
+export async function startPetstore(options: StartOptions = {}): Promise<PetstoreServer> {
+  assertStartOptions(options);
+  const { port = 0, dataDir, clock, enforceSunset = false, lab = true, ...access } = options;
+  const store = await openStore({ ...access, dataDir, startMs: startOf(clock) });
   const log = createLogger('silent', { write() {} });
-  const clock = Date.now;
-  const service = await startService({ config, db, key: installationKey(config), log, clock });
+  const serveOn = async (port: number) => {
+    const config = readConfig({
+      PORT: String(port),
+      // Not localhost, which some clients look for at an IPv6 address first, where another program may listen.
+      PETSTORE_BASE_URL: `http://${host}:${port}/v1`,
+      PETSTORE_LAB: onOff(lab),
+      PETSTORE_ENFORCE_SUNSET: onOff(enforceSunset),
+    });
+    return { service: await startService({ ...store.parts, config, log }), baseUrl: config.baseUrl };
+  };
+  try {
+    const { service, baseUrl } = port === 0 ? await onFreePort(host, serveOn) : await serveOn(port);
+    return serverOf(store, service, { baseUrl, hasLab: lab });
+  } catch (error) {
+    await store.db.close();
+    if (!(error instanceof PortInUseError)) throw error;
+    throw new Error(`Port ${port} of ${host} is in use. Without port a free one is taken.`, { cause: error });
+  }
+}
+
+const onOff = (isOn: boolean) => (isOn ? 'on' : 'off');
+
+function serverOf(
+  { db, access, clock, startOver }: Store,
+  service: Service,
+  { baseUrl, hasLab }: { baseUrl: string; hasLab: boolean },
+): PetstoreServer {
+  const { app } = service;
+  const oneByOne = turns();
+  let stopping: Promise<void> | undefined;
+  const assertRunning = () => {
+    if (stopping) throw new Error('This store was stopped.');
+  };
+  const assertLab = () => {
+    assertRunning();
+    if (!hasLab) throw new Error('This store has no lab: it was started with lab: false.');
+  };
+  const inTurn: InTurn = (work) => {
+    assertRunning();
+    return oneByOne(work);
+  };
+  const stop = () => {
+    stopping ??= service.stop();
+    return stopping;
+  };
   return {
-    baseUrl: config.baseUrl,
-    addWorkspace: (name, options) => addWorkspace(db, name, clock(), options),
-    async stop() {
-      await service.stop();
-      if (dataDir === undefined) await rm(folder, { recursive: true, force: true });
+    ...access,
+    baseUrl,
+    clock: clockOf(clock, service, inTurn),
+    async addWorkspace(name, options) {
+      assertRunning();
+      return addWorkspace(db, name, clock.now(), options);
     },
+    async reset() {
+      await inTurn(() => startOver(() => service.startOver()));
+    },
+    async rehearse(faults, { key = access.key, ...rest } = {}) {
+      assertLab();
+      return rehearse(app, faults, { key, ...rest });
+    },
+    async record({ key = access.key, ...rest } = {}) {
+      assertLab();
+      return record(app, { key, ...rest });
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 
-/** Makes a workspace and a key to it in one transaction. Its name must be free. */
-export function addWorkspace(
-  db: Database,
-  name: string,
-  nowMs: number,
-  { seed = true, plan = 'free', quota }: WorkspaceOptions = {},
-): Promise<Access> {
-  return db.write(
-    async (sql) => {
-      const { id } = await createWorkspace(sql, name, nowMs);
-      if (seed) await seedWorkspace(sql, id);
-      const { key } = await createKey(sql, { workspaceId: id, plan, ...(quota && { quota }) }, nowMs);
-      return { workspace: name, key };
-    },
-    { atMs: nowMs, workspaceId: undefined },
-  );
+/** When a clock stands still that does; undefined if it passes. */
+function startOf(clock: StartOptions['clock']): number | undefined {
+  if (clock instanceof Date) return clock.getTime();
+  return clock === 'manual' ? realNow() : undefined;
+}
+
+/** Throws TypeError. */
+function assertStartOptions(options: StartOptions): void {
+  assertWorkspaceOptions(options);
+  const { port = 0, dataDir = 'data', clock = 'real' } = options;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new TypeError(`port must be a whole number from 0 to 65535, not ${port}.`);
+  if (typeof dataDir !== 'string' || dataDir === '')
+    throw new TypeError('dataDir must be the path of a folder.');
+  const isInstant = clock instanceof Date && !Number.isNaN(clock.getTime());
+  if (!isInstant && clock !== 'real' && clock !== 'manual')
+    throw new TypeError(`clock must be 'real', 'manual' or a valid Date, not ${clock}.`);
 }

@@ -19,3 +19,8 @@ export async function openStorage(
   if (databaseUrl === undefined) return (await import('./db/sqlite.ts')).openSqlite(dataDir, { isService });
   return (await import('./db/postgres.ts')).openPostgres(databaseUrl, deadlineMs);
 }
+
+/** Opens a storage that is gone once it is closed, and leaves nothing behind. */
+export async function openMemory(): Promise<Database> {
+  return (await import('./db/sqlite.ts')).openMemory();
+}

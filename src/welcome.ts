@@ -3,14 +3,17 @@ import type { Config } from './config.ts';
 import { referenceUrl, referenceUrlWithKey } from './reference-url.ts';
 import { version } from './version.ts';
 
+/** What is served. Without a data folder nothing is kept. */
+type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
+
 /** What the demonstration tells at its start: all that is needed for a first request. */
-export const welcome = ({ baseUrl, dataDir }: Config, demoKey: string) => `
+export const welcome = ({ baseUrl, dataDir }: Served, demoKey: string) => `
 Petstore is ready.
 
   API          ${baseUrl}
   Description  ${baseUrl}/openapi.json
   Demo key     ${demoKey}
-               (Free plan, kept in ${join(dataDir, 'demo.key')})
+               (${dataDir === undefined ? 'gone with the service' : `Free plan, kept in ${join(dataDir, 'demo.key')}`})
 
 The reference, where requests can be tried with the key:
 
@@ -23,8 +26,9 @@ A first request:
 `;
 
 /** The same for programs, as a line of JSON, also without a demonstration. */
-export function readyLine({ baseUrl, host, port, dataDir }: Config, key: string | undefined): string {
+export function readyLine({ baseUrl, host, port, dataDir }: Served, key: string | undefined): string {
   const urls = { baseUrl, referenceUrl: referenceUrl(baseUrl) };
   const { pid } = process;
-  return `${JSON.stringify({ ready: true, ...urls, host, port, pid, key, dataDir: resolve(dataDir), version })}\n`;
+  const folder = dataDir === undefined ? undefined : resolve(dataDir);
+  return `${JSON.stringify({ ready: true, ...urls, host, port, pid, key, dataDir: folder, version })}\n`;
 }

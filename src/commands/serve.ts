@@ -1,5 +1,6 @@
-import { Command, type Help } from 'commander';
-import { banSettings, readConfig, settings, shownDefault } from '../config.ts';
+import { Command, type Help, Option } from 'commander';
+import { banSettings, settings, shownDefault } from '../config.ts';
+import { planNames } from '../limits/plans.ts';
 import type { Setting } from '../setting.ts';
 
 const helpWidth = 80;
@@ -11,11 +12,26 @@ export function serveCommand(): Command {
       '--json',
       'print one line of JSON once it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
     )
+    .addOption(new Option('--port <n>', 'port to listen on, before PORT; 0 picks a free one'))
+    .option(
+      '--ephemeral',
+      'keep nothing: all is in memory, and no folder is made or read. Ends with its standard input if that is a pipe, and with --json obeys lines of JSON there (docs/from-code.md)',
+    )
+    .addOption(
+      new Option(
+        '--plan <plan>',
+        'plan of the key of --ephemeral; without it no test meets its limits',
+      ).choices(planNames.filter((plan) => plan !== 'enterprise')),
+    )
     .addHelpText('after', ({ command }) => environmentHelp(command.createHelp()))
-    .action(async (options) => {
-      const config = readConfig(process.env);
+    .action(async ({ json, port, ephemeral, plan }, command: Command) => {
+      if (plan && !ephemeral) command.error('error: --plan is for --ephemeral');
+      const env = { ...process.env, ...(port !== undefined && { PORT: port }) };
       const { serve } = await import('../serve.ts');
-      await serve(config, { tellsPrograms: options.json === true });
+      await serve(env, {
+        tellsPrograms: json === true,
+        ephemeral: ephemeral ? { ...(plan && { plan }) } : undefined,
+      });
     });
 }
 

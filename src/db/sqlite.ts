@@ -44,6 +44,17 @@ export async function openSqlite(dataDir: string, options: Options = {}): Promis
   return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
 }
 
+/**
+ * Opens a database in memory, which is gone once it is closed. One connection reads and writes: those of one such database
+ * lock it against each other while one of them writes.
+ */
+export async function openMemory(): Promise<Database> {
+  const connection = new DatabaseSync(':memory:', { returnArrays: true });
+  connection.exec('pragma foreign_keys = on; pragma temp_store = memory');
+  migrate(connection, pendingMigrations('sqlite'));
+  return new SqliteDatabase(connection, connection, defaultGroupSize, undefined);
+}
+
 function open(dataDir: string, { isService = false, maxGroupSize = defaultGroupSize }: Options): Database {
   assertWritable(dataDir);
   closeToOthers(dataDir);
@@ -132,7 +143,7 @@ class SqliteDatabase implements Database {
     await this.#draining;
     if (!this.#writer.isOpen) return;
     this.#reads.finish();
-    this.#reader.close();
+    if (this.#reader !== this.#writer) this.#reader.close();
     this.#writer.close();
     this.#lock?.release();
   }

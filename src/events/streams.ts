@@ -110,12 +110,17 @@ export class Streams {
     }
   }
 
+  /** Ends all streams. */
+  endAll(): void {
+    for (const stream of this.#open.values()) stream.end();
+  }
+
   /** Ends all streams, and lets none begin. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const stop of this.#stops) stop();
     if (this.#open.size === 0) return;
-    for (const stream of this.#open.values()) stream.end();
+    this.endAll();
     await this.#parts.db.write((sql) => removeStreamsOf(sql, this.#instance)).catch(() => {});
   }
 

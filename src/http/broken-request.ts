@@ -26,6 +26,14 @@ interface UnreadAnswered {
   unread: IncomingMessage | undefined;
 }
 
+/** What it takes to answer such a request. */
+interface Answering {
+  admit: Admit;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  answered(facts: UnreadAnswered): void;
+}
+
 /**
  * Answers a request that Node.js could not parse, with the same headers and Error object as any other error, and ends the
  * connection. It writes to the socket, since Node.js gives no response object. Earlier requests on the connection get
@@ -35,13 +43,13 @@ interface UnreadAnswered {
 export async function answerBrokenRequest(
   error: ParseError,
   socket: Socket,
-  admit: Admit,
-  answered: (facts: UnreadAnswered) => void,
+  answering: Answering,
 ): Promise<void> {
+  const { admit, clock, answered } = answering;
   if (isEnding(socket)) return;
   const pending = pendingAnswer(socket);
   if (pending?.req.complete) {
-    pending.once('close', () => answerBrokenRequest(error, socket, admit, answered));
+    pending.once('close', () => answerBrokenRequest(error, socket, answering));
     return;
   }
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -75,7 +83,7 @@ export async function answerBrokenRequest(
     ...limits,
     ...apiError.headers,
     ...bodyFields(body),
-    Date: new Date().toUTCString(),
+    Date: new Date(clock()).toUTCString(),
     Connection: 'close',
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

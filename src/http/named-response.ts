@@ -23,5 +23,14 @@ export class NamedResponse<
   }
 }
 
+/** Answers whose `Date` goes by a clock, in milliseconds since 1970, and not by that of Node.js. */
+export const datedResponse = (clock: () => number) =>
+  class<Request extends IncomingMessage = IncomingMessage> extends NamedResponse<Request> {
+    override writeHead(status: number, ...rest: (string | Head | undefined)[]): this {
+      this.setHeader('Date', new Date(clock()).toUTCString());
+      return super.writeHead(status, ...rest);
+    }
+  };
+
 const named = (part: string | Head | undefined) =>
   typeof part === 'object' && !Array.isArray(part) ? withDocumentedNames(part) : part;

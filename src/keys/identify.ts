@@ -26,8 +26,8 @@ const maxUnknownKeys = 1_000;
 
 export interface Identify {
   (request: FastifyRequest): Caller | Promise<Caller>;
-  /** Looks a key up anew at its next request. A look-up under way does not count. */
-  forget(keyId: string): void;
+  /** Looks a key up anew at its next request, or all of them. A look-up under way does not count. */
+  forget(keyId?: string): void;
 }
 
 /**
@@ -113,8 +113,10 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     return lookUp(request, key);
   };
 
-  const forget = (keyId: string) => {
-    for (const [key, { caller }] of trusted) if (caller.keyId === keyId) trusted.delete(key);
+  const forget = (keyId?: string) => {
+    for (const [key, { caller }] of trusted)
+      if (keyId === undefined || caller.keyId === keyId) trusted.delete(key);
+    if (keyId === undefined) unknown.clear();
     forgottenAtMs = performance.now();
     asked.clear();
   };

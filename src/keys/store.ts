@@ -38,10 +38,14 @@ export interface Caller {
   recordingId?: string;
 }
 
-/** Creates a key and returns its id and the key itself, which cannot be shown again. */
-export async function createKey(sql: Sql, key: NewKey, nowMs: number): Promise<{ id: string; key: string }> {
+/** Creates a key, of a text that is new unless it is given. Returns its id and the key itself, which cannot be shown again. */
+export async function createKey(
+  sql: Sql,
+  key: NewKey,
+  nowMs: number,
+  secret = generateKey(),
+): Promise<{ id: string; key: string }> {
   const id = `key_${randomDigits(12)}`;
-  const secret = generateKey();
   await sql`
     insert into api_keys (workspace_id, id, hash, plan, per_minute, per_day, label, created_at_ms)
     values (${key.workspaceId}, ${id}, ${hashKey(secret)}, ${key.plan},

@@ -23,6 +23,8 @@ export interface Limiter {
   findBanned(keys: readonly Bannable[]): Promise<Set<string>>;
   /** Forgets accounts that no longer matter, given how long a ban is remembered. */
   forgetOld(memoryMs: number): Promise<void>;
+  /** Forgets all that this process keeps of accounts, since the storage was emptied. */
+  forgetAll(): void;
   /** Saves what has to be saved and stops. */
   close(): Promise<void>;
   /** The state of sharing with other instances, if it is configured. */

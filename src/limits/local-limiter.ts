@@ -141,6 +141,11 @@ export class LocalLimiter implements Limiter {
     return forgetOldAccounts(this.#db, this.#clock(), memoryMs);
   }
 
+  forgetAll(): void {
+    this.#entries.clear();
+    this.#unsaved.clear();
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#saving;

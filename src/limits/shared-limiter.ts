@@ -126,6 +126,10 @@ export class SharedLimiter implements Limiter {
     return this.#local.forgetOld(memoryMs);
   }
 
+  forgetAll(): void {
+    this.#local.forgetAll();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);

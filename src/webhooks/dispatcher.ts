@@ -79,6 +79,15 @@ export class Dispatcher {
     ];
   }
 
+  /** Takes up what is due by now, and resolves once nothing is under way. */
+  async catchUp(): Promise<void> {
+    await this.#attempt(() => this.#look());
+    if (this.#workspaces.size === 0) return;
+    this.#ask();
+    await this.#asking;
+    await Promise.all([...this.#held.values()].map((endpoint) => endpoint.rested()));
+  }
+
   /** Begins nothing more, lets what is under way end, breaks off what takes long, and leaves all webhooks to others. */
   async stop(): Promise<void> {
     this.#isStopping = true;

@@ -51,6 +51,8 @@ export class Endpoint {
   readonly #breakOff = new AbortController();
   readonly #lanes: (() => Promise<void>)[];
   readonly #busy = new Set<() => Promise<void>>();
+  /** Resolves when nothing is under way, if something is. */
+  #resting: PromiseWithResolvers<void> | undefined;
   /** Deliveries that are being sent again. */
   readonly #sentAgain = new Set<number>();
   /** How many have been sent again. */
@@ -84,6 +86,13 @@ export class Endpoint {
   /** Whether nothing is under way. */
   get isIdle(): boolean {
     return this.#busy.size === 0;
+  }
+
+  /** Resolves once nothing is under way. */
+  async rested(): Promise<void> {
+    if (this.isIdle) return;
+    this.#resting ??= Promise.withResolvers();
+    await this.#resting.promise;
   }
 
   /** Starts what there is to do and not under way. */
@@ -279,6 +288,8 @@ export class Endpoint {
   #rest(lane: () => Promise<void>): void {
     this.#busy.delete(lane);
     if (this.#busy.size > 0) return;
+    this.#resting?.resolve();
+    this.#resting = undefined;
     const { idleMs = usualIdleMs } = this.#sending;
     if (this.#mayGoOn) this.#idling ??= setTimeout(() => this.#leaveIfIdle(), idleMs).unref();
     else this.#leaveIfIdle();

@@ -173,6 +173,16 @@ export async function findDue(
   }));
 }
 
+/** When the next delivery is due after a time; undefined if none is. */
+export async function nextRetryAtMs(sql: Sql, afterMs: number): Promise<number | undefined> {
+  const [row] = await sql`
+    select min(d.next_attempt_at_ms) from deliveries d
+    join webhooks w on w.workspace_id = d.workspace_id and w.id = d.webhook_id
+    where w.enabled = 1 and d.next_attempt_at_ms > ${afterMs}`;
+  const atMs = row?.[0] ?? null;
+  return atMs === null ? undefined : Number(atMs);
+}
+
 /**
  * Writes the first attempt at an event, and moves the position of the webhook behind it. Throws LeaseLostError, and writes
  * nothing, if `owner` no longer holds the webhook.

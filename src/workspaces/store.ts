@@ -9,6 +9,7 @@ import {
   keptTables,
   kinds,
   leafTables,
+  tables,
   thinnedTables,
 } from '../db/tables.ts';
 import { unauthorized } from '../errors.ts';
@@ -91,6 +92,12 @@ export async function deleteWorkspace(sql: Transaction, workspaceId: number): Pr
   await clearWorkspace(sql, workspaceId);
   await deleteRows(sql, workspaceId, ['sequences', ...keptTables]);
   await sql`delete from workspaces where id = ${workspaceId}`;
+}
+
+/** Removes all workspaces with all that is in them, and what is kept of addresses. */
+export async function deleteAllWorkspaces(sql: Sql): Promise<void> {
+  for (const { name } of tables) await sql`delete from ${identifier(name)}`;
+  await sql`delete from workspaces`;
 }
 
 /**

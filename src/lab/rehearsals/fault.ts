@@ -88,9 +88,13 @@ export interface Tools {
   log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
 }
 
+/** A fault whose name and parameters are types, too. */
+export type Declared<Name extends string, P extends TProperties> = Fault & { name: Name; parameters: P };
+
 /** A fault as its file declares it, with types that follow from its parameters. */
-export function fault<const P extends TProperties>(
-  definition: Omit<Fault, 'parameters' | 'perform' | 'perMinute' | 'holdMs'> & {
+export function fault<const Name extends string, const P extends TProperties>(
+  definition: Omit<Fault, 'name' | 'parameters' | 'perform' | 'perMinute' | 'holdMs'> & {
+    name: Name;
     parameters: P;
     perMinute?(parameters: Static<TObject<P>>): number;
     holdMs?(parameters: Static<TObject<P>>): number;
@@ -98,6 +102,6 @@ export function fault<const P extends TProperties>(
       performance: Omit<Performance, 'parameters'> & { parameters: Static<TObject<P>> },
     ): Effect | Promise<Effect>;
   },
-): Fault {
-  return definition as unknown as Fault;
+): Declared<Name, P> {
+  return definition as unknown as Declared<Name, P>;
 }

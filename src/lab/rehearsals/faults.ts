@@ -15,8 +15,7 @@ import {
 } from './faults/refusals.ts';
 import { delay, slow } from './faults/waits.ts';
 
-/** Every fault, in the order in which they are listed. */
-export const faults: readonly Fault[] = [
+const all = [
   rateLimited,
   rateLimitedDate,
   nearLimit,
@@ -36,8 +35,19 @@ export const faults: readonly Fault[] = [
   newFields,
   newStatus,
   sunset,
-];
+] as const;
 
-export const faultNames = faults.map(({ name }) => name);
+type Declared = (typeof all)[number];
+
+/** Every fault, in the order in which they are listed. */
+export const faults: readonly Fault[] = all;
+
+export type FaultName = Declared['name'];
+export const faultNames: string[] = all.map(({ name }) => name);
+
+/** The parameters of a fault. */
+export type ParametersOf<Name extends FaultName> = {
+  [Parameter in keyof Extract<Declared, { name: Name }>['parameters']]?: number;
+};
 
 export const faultNamed = (name: string): Fault | undefined => faults.find((fault) => fault.name === name);
