@@ -89,7 +89,10 @@ export interface Tools {
 }
 
 /** A fault whose name and parameters are types, too. */
-export type Declared<Name extends string, P extends TProperties> = Fault & { name: Name; parameters: P };
+export type Declared<Name extends string, P extends TProperties> = Omit<Fault, 'name' | 'parameters'> & {
+  name: Name;
+  parameters: P;
+};
 
 /** A fault as its file declares it, with types that follow from its parameters. */
 export function fault<const Name extends string, const P extends TProperties>(
