@@ -13,7 +13,7 @@ const layers = [
   'welcome.ts', //     what is told at the start
   'index.ts', //       the package, as programs import it
   'start-petstore.ts', // a store from code
-  'from-code', //       what a store from code has beside a service: clock, reset, lab
+  'from-code', //      what a store of tests has beside a service: clock, reset, lab
   'service.ts', //     app → socket → background work
   'lab-service.ts', // asks the lab of a running service
   'app.ts', //         the request path

@@ -1,0 +1,87 @@
+"""A store for tests: `petstore` is the fixture."""
+
+import json
+import os
+import shlex
+import subprocess
+import urllib.request
+
+import pytest
+
+SERVE = ["serve", "--port", "0", "--ephemeral", "--json", "--plan", "free"]
+
+
+class Petstore:
+    """A store in a process of its own, which ends with this one, however this one ends."""
+
+    def __init__(self):
+        command = shlex.split(os.environ.get("PETSTORE_COMMAND", "npx petstore"))
+        self._process = subprocess.Popen(
+            command + SERVE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        ready = self._read()
+        self.base_url = ready["baseUrl"]
+        self.key = ready["key"]
+
+    def reset(self):
+        """Back to the start: content, ids, limits, clock."""
+        self._ask({"reset": True})
+
+    def advance(self, duration):
+        """Moves time ahead by milliseconds, or by a text such as "1 minute"."""
+        self._ask({"advance": duration})
+
+    def stop(self):
+        self._process.stdin.close()
+        self._process.wait(timeout=15)
+
+    def _ask(self, command):
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        if not answer["ok"]:
+            raise ValueError(answer["message"])
+
+    def _read(self):
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("petstore ended; run it in a terminal to see why.")
+        return json.loads(line)
+
+
+@pytest.fixture(scope="session")
+def running_petstore():
+    store = Petstore()
+    yield store
+    store.stop()
+
+
+@pytest.fixture
+def petstore(running_petstore):
+    """A store that is as new."""
+    running_petstore.reset()
+    return running_petstore
+
+
+@pytest.fixture
+def send(petstore):
+    """Sends a request and returns status, header fields and the body."""
+
+    def send(method, path, body=None):
+        request = urllib.request.Request(
+            petstore.base_url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {petstore.key}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request) as response:
+                return response.status, response.headers, json.load(response)
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, json.load(error)
+
+    return send
