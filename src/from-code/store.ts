@@ -30,6 +30,7 @@ interface Options extends WorkspaceOptions {
 /** Opens a store. Rejects if its folder is used by another service. */
 export async function openStore({ dataDir, startMs, ...options }: Options): Promise<Store> {
   const clock = new MovableClock(startMs);
+  loadSqliteQuietly();
   const db = await open(dataDir);
   try {
     const access = await firstAccess(db, clock.now(), options);
@@ -55,6 +56,17 @@ export async function openStore({ dataDir, startMs, ...options }: Options): Prom
 async function open(dataDir: string | undefined): Promise<Database> {
   if (dataDir === undefined) return openMemory();
   return openStorage({ databaseUrl: undefined, dataDir }, { isService: true });
+}
+
+/** Until 24.14 Node.js calls its SQLite experimental when it is loaded, on the standard error of whose process this is. */
+function loadSqliteQuietly(): void {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 const newKey = () => new InstallationKey(randomBytes(32).toString('base64url'));
