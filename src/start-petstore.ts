@@ -1,4 +1,5 @@
 import { readConfig } from './config.ts';
+import { StorageUnavailableError } from './errors.ts';
 import {
   type Access,
   addWorkspace,
@@ -7,6 +8,7 @@ import {
 } from './from-code/access.ts';
 import { type Clock, clockOf, type InTurn, realNow, turns } from './from-code/clock.ts';
 import {
+  type App,
   type FaultPlan,
   type Recording,
   type RecordOptions,
@@ -14,6 +16,7 @@ import {
   type RehearseOptions,
   record,
   rehearse,
+  StoppedError,
 } from './from-code/lab.ts';
 import { openStore, type Store } from './from-code/store.ts';
 import { createLogger } from './log/logger.ts';
@@ -72,7 +75,7 @@ const host = '127.0.0.1';
 export async function startPetstore(options: StartOptions = {}): Promise<PetstoreServer> {
   assertStartOptions(options);
   const { port = 0, dataDir, clock, enforceSunset = false, lab = true, ...access } = options;
-  const store = await openStore({ ...access, dataDir, startMs: startOf(clock) });
+  const store = await openStore({ ...access, dataDir, startMs: startOf(clock) }).catch(refuse);
   const log = createLogger('silent', { write() {} });
   const serveOn = async (port: number) => {
     const config = readConfig({
@@ -94,6 +97,12 @@ export async function startPetstore(options: StartOptions = {}): Promise<Petstor
   }
 }
 
+/** Names the option instead of the variable of the service. */
+function refuse(error: Error): never {
+  if (!(error instanceof StorageUnavailableError)) throw error;
+  throw new Error(error.message.replace('PETSTORE_DATA_DIR', 'dataDir'), { cause: error });
+}
+
 const onOff = (isOn: boolean) => (isOn ? 'on' : 'off');
 
 function serverOf(
@@ -101,15 +110,20 @@ function serverOf(
   service: Service,
   { baseUrl, hasLab }: { baseUrl: string; hasLab: boolean },
 ): PetstoreServer {
-  const { app } = service;
   const oneByOne = turns();
   let stopping: Promise<void> | undefined;
   const assertRunning = () => {
-    if (stopping) throw new Error('This store was stopped.');
+    if (stopping) throw new StoppedError();
   };
   const assertLab = () => {
     assertRunning();
     if (!hasLab) throw new Error('This store has no lab: it was started with lab: false.');
+  };
+  const lab: App = {
+    inject(request) {
+      assertRunning();
+      return service.app.inject(request);
+    },
   };
   const inTurn: InTurn = (work) => {
     assertRunning();
@@ -132,11 +146,11 @@ function serverOf(
     },
     async rehearse(faults, { key = access.key, ...rest } = {}) {
       assertLab();
-      return rehearse(app, faults, { key, ...rest });
+      return rehearse(lab, faults, { key, ...rest });
     },
     async record({ key = access.key, ...rest } = {}) {
       assertLab();
-      return record(app, { key, ...rest });
+      return record(lab, { key, ...rest });
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -84,7 +84,10 @@ test('a port or a folder in use is told in one sentence, and both are free again
   await assert.rejects(startPetstore({ port }), {
     message: `Port ${port} of 127.0.0.1 is in use. Without port a free one is taken.`,
   });
-  await assert.rejects(startPetstore({ dataDir }), /is running a service on it/);
+  await assert.rejects(startPetstore({ dataDir }), {
+    name: 'Error',
+    message: `dataDir ${dataDir} cannot be used: Process ${process.pid} is running a service on it. Stop that one, or choose another folder.`,
+  });
   await call(store, 'POST', '/pets', { body: newPet });
   await store.stop();
   const again = await startFromCode(t, { dataDir, port });

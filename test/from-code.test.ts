@@ -170,6 +170,8 @@ test('a stop lets requests under way end, may be repeated, and refuses all that 
   const message = 'This store was stopped.';
   await assert.rejects(store.reset(), { message });
   await assert.rejects(store.addWorkspace('late'), { message });
+  await rehearsal.end();
+  await assert.rejects(rehearsal.performed(), { message });
   await assert.rejects(store.rehearse([]), { message });
   await assert.rejects(store.record(), { message });
   await assert.rejects(store.clock.advance(1), { message });

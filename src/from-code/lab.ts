@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { labPrefix } from '../http/target.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import type { FaultName, ParametersOf } from '../lab/rehearsals/faults.ts';
@@ -69,7 +69,17 @@ class LabError extends Error {
   }
 }
 
-type App = Pick<FastifyInstance, 'inject'>;
+/** The store was stopped before. */
+export class StoppedError extends Error {
+  constructor() {
+    super('This store was stopped.');
+  }
+}
+
+/** What answers requests without a connection. Throws StoppedError when it no longer can. */
+export interface App {
+  inject(request: InjectOptions): Promise<LightMyRequestResponse>;
+}
 
 /** Begins a rehearsal. Rejects with a message that names the fault that does not fit. */
 export async function rehearse(
@@ -144,15 +154,16 @@ class Lab {
     return items;
   }
 
-  /** Ends a rehearsal or a recording, which a reset may have removed. */
+  /** Ends a rehearsal or a recording, which a reset or a stop may have ended before. */
   async end(method: 'POST' | 'DELETE', path: string): Promise<void> {
     await this.#ask(method, path).catch((error) => {
-      if (!(error instanceof LabError && error.status === 404)) throw error;
+      const isGone = error instanceof StoppedError || (error instanceof LabError && error.status === 404);
+      if (!isGone) throw error;
     });
   }
 
   async #ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Asked> {
-    const answer = await this.#app.inject({
+    const answer: Asked = await this.#app.inject({
       method,
       url: labPrefix + path,
       headers: {
@@ -166,4 +177,4 @@ class Lab {
   }
 }
 
-type Asked = Awaited<ReturnType<App['inject']>>;
+type Asked = LightMyRequestResponse;
