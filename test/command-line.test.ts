@@ -228,7 +228,9 @@ test('workspaces are created, listed, reset and deleted', async (t) => {
 const wrongCalls: [string[], RegExp][] = [
   [['fly'], /unknown command 'fly'/],
   [['serve', 'now'], /too many arguments/],
-  [['serve', '--port', '80'], /unknown option '--port'/],
+  [['serve', '--quiet'], /unknown option '--quiet'/],
+  [['serve', '--plan', 'free'], /--plan is for --ephemeral/],
+  [['serve', '--ephemeral', '--plan', 'cheap'], /'cheap' is invalid/],
   [['keys', 'create'], /--plan/],
   [['keys', 'create', '--plan', 'free', '--name', 'red \u001b[31m'], /control character/],
   [['keys', 'create', '--plan', 'gold'], /free, pro, business, enterprise/],
