@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { durationMs } from '../src/from-code/duration.ts';
 import type { Duration, PetstoreServer, StartOptions } from '../src/index.ts';
 import { answer, startReceiver } from './support/dispatching.ts';
@@ -128,6 +129,18 @@ test('what is recorded goes by the clock, and a wait that was moved through coun
   assert.ok(apartMs > 29_000 && apartMs < 31_000, `${apartMs}`);
   const { checks } = await recording.report();
   assert.equal(checks.find(({ name }) => name === 'retry-after.obeyed')?.result, 'passed');
+});
+
+test('where time stands still, what is recorded came at one instant, however long it took', async (t) => {
+  const store = await startFromCode(t, { clock: startsAt });
+  const recording = await store.record();
+  await send(store, 1);
+  await sleep(50);
+  await send(store, 1);
+  for (const { at, durationMs } of await recording.requests()) {
+    const endMs = Date.parse(at) + durationMs;
+    assert.ok(Math.abs(endMs - startsAt.getTime()) < 2, `${at} and ${durationMs} ms`);
+  }
 });
 
 test('each retry of a webhook on the way is sent at its time', async (t) => {
