@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import urllib.error
 import urllib.request
 
 import pytest
