@@ -18,8 +18,9 @@ without the fault. The store is one that this command starts. Where
 PETSTORE_BASE_URL is set already, it is the service there, whose storage
 PETSTORE_DATA_DIR or DATABASE_URL must name.
 
-The exit status is ${statuses.failed} if a required fault was not survived or a required check
-failed, ${statuses.incomplete} if no fault was reached, and else 0.
+The exit status is ${statuses.failed} if a required fault was not survived, a run that ended with
+0 left another store, or a required check failed, ${statuses.incomplete} if no fault was
+reached, and else 0.
 
 Examples:
   petstore grade -- node my-client.mjs

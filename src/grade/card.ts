@@ -2,6 +2,7 @@ import { checks } from '../lab/report/checks/all.ts';
 import type { CheckResult } from '../lab/report/report.ts';
 import { withoutSecrets } from '../redact.ts';
 import type { Ending, FaultGrade, Grade, Verdict } from './grade.ts';
+import { isFailing } from './verdict.ts';
 
 /** What a fault asks of who wrote the program, the most urgent first. */
 export const ranks = ['mend', 'advised', 'survived', 'not-reached'] as const;
@@ -99,7 +100,7 @@ const isOf = ({ name }: CheckResult, fault: string) =>
   checks.some((check) => check.name === name && check.faults.includes(fault));
 
 function rankOf(fault: FaultGrade, failures: readonly CheckResult[]): Rank {
-  if ((fault.required && isLost(fault)) || failures.some(isRequired)) return 'mend';
+  if (isFailing(fault) || failures.some(isRequired)) return 'mend';
   if (isLost(fault) || failures.length > 0) return 'advised';
   return fault.verdict === 'survived' ? 'survived' : 'not-reached';
 }
@@ -138,11 +139,13 @@ function sentenceOf({ baseline, verdict }: Grade, entries: Entry[], failures: Ch
   const unreached = entries.filter((entry) => entry.verdict === 'not-reached').length;
   const end = unreached > 0 ? ` Not reached: ${unreached} of ${entries.length}.` : '';
   if (verdict === 'passed')
-    return `Every required fault that was reached was survived, and no required check failed.${end}`;
+    return `Every required fault that was reached was survived, no store was changed, and no required check failed.${end}`;
   const required = entries.filter((entry) => entry.required);
+  const silent = entries.filter((entry) => !entry.required && isFailing(entry)).length;
+  const changed = silent > 0 ? ` Changed the store under ${silent} more.` : '';
   const failing = entries.filter((entry) => entry.failures.some(isRequired)).length;
   const always = failures.length > 0 ? ` Without any fault, the program ${breaks(failures)}.` : '';
-  return `Not survived: ${required.filter(isLost).length} of ${required.length} required faults. Required checks failed under ${failing} of ${entries.length} faults.${always}${end}`;
+  return `Not survived: ${required.filter(isLost).length} of ${required.length} required faults.${changed} Required checks failed under ${failing} of ${entries.length} faults.${always}${end}`;
 }
 
 /** How a program ended. */

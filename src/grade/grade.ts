@@ -47,7 +47,8 @@ export interface Grade {
   /** In the order of the catalogue. */
   faults: FaultGrade[];
   /**
-   * `failed`: a required fault was not survived, a required check failed, or the baseline did. `incomplete`: no fault was reached.
+   * `failed`: a required fault was not survived, the store was changed under any, a required check failed, or the baseline did.
+   * `incomplete`: no fault was reached.
    */
   verdict: 'passed' | 'failed' | 'incomplete';
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readConfig, settings } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { addWorkspace } from '../from-code/access.ts';
 import type { Account } from '../lab/account/schema.ts';
 import { type Client, LabService } from '../lab-service.ts';
-import { addWorkspace, startPetstore } from '../start-petstore.ts';
+import { startPetstore } from '../start-petstore.ts';
 import { openStorage } from '../storage.ts';
 import { deleteWorkspace, findWorkspace, thinOut } from '../workspaces/store.ts';
 
@@ -22,8 +23,6 @@ export interface GradingStore {
   close(): Promise<void>;
 }
 
-/** More than any program asks for. */
-const ample = { perMinute: 1_000_000, perDay: 100_000_000 };
 /** A large workspace takes its time to be removed. */
 const deadlineMs = 120_000;
 
@@ -44,7 +43,7 @@ async function ownStore(): Promise<GradingStore> {
   const nextName = namer();
   return {
     async addWorkspace() {
-      const access = await server.addWorkspace(nextName(), { plan: 'enterprise', quota: ample });
+      const access = await server.addWorkspace(nextName());
       return { ...access, baseUrl: server.baseUrl };
     },
     // They go with the store.
@@ -81,7 +80,7 @@ class RunningStore implements GradingStore {
   async addWorkspace(): Promise<Grading> {
     const name = this.#nextName();
     this.#made.add(name);
-    const access = await addWorkspace(this.#db, name, Date.now(), { plan: 'enterprise', quota: ample });
+    const access = await addWorkspace(this.#db, name, Date.now());
     return { ...access, baseUrl: this.#baseUrl };
   }
 

@@ -25,12 +25,17 @@ function verdictOn({ performed, exitStatus }: Run, difference: readonly string[]
   return difference.length > 0 ? 'changed-the-store' : 'survived';
 }
 
-const withstood: readonly Verdict[] = ['survived', 'not-reached'];
+/**
+ * Whether a run fails the program: it did not survive what every client must survive, or it says that all went well, with status 0,
+ * and left something else in the store, which nobody would notice.
+ */
+export const isFailing = ({ required, verdict }: Pick<FaultGrade, 'required' | 'verdict'>) =>
+  verdict === 'changed-the-store' || (required && (verdict === 'failed' || verdict === 'hung'));
 
 /** What becomes of all: see `Grade.verdict`. */
 export function verdictOf({ checks }: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
-  const isBroken = grades.some(({ required, verdict }) => required && !withstood.includes(verdict));
-  if (isBroken || [checks, ...grades.map((grade) => grade.checks)].some(hasFailed)) return 'failed';
+  if (grades.some(isFailing) || [checks, ...grades.map((grade) => grade.checks)].some(hasFailed))
+    return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }
 

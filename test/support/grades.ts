@@ -165,6 +165,13 @@ const told: Record<string, Partial<FaultGrade>> = {
       { atMs: 20, ...change, fault: 'conflict' },
     ),
   },
+  'stale-connection': {
+    verdict: 'failed',
+    required: false,
+    exitStatus: 1,
+    lastLines: ['Error: the connection was reset'],
+    requests: requests({ atMs: 0, ...pets, isCut: true, fault: 'stale-connection' }),
+  },
   'small-pages': {
     verdict: 'changed-the-store',
     required: false,
