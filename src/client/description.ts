@@ -1,0 +1,1028 @@
+// Made from openapi.json by "npm run client" (d37cee431af7). Do not edit.
+
+import type { Int64 } from './exact-json.ts';
+
+/** A value of a later version of the API: an enumeration of an answer may have new ones. */
+type Unknown = string & Record<never, never>;
+
+export interface paths {
+  '/pets': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listPets'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/categories': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listCategories'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/store/orders': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listOrders'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/inventory': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listInventory'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/store/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/store/events/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['streamEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/store/webhooks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listWebhooks'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/store/webhooks/{webhookId}/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+  schemas: {
+    /**
+     * @description Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`.
+     * @enum {string}
+     */
+    PetStatus: 'available' | 'pending' | 'sold';
+    /** @description An animal in the store. */
+    Pet: {
+      /**
+       * Format: int64
+       * @description Unique identifier assigned on creation.
+       */
+      id: Int64;
+      /** @description The animal's name. */
+      name: string;
+      /**
+       * Format: int64
+       * @description The category the animal belongs to.
+       */
+      categoryId: Int64;
+      status?: components['schemas']['PetStatus'] | Unknown;
+    };
+    /** @description Pets in the order of their ids. */
+    Pets: components['schemas']['Pet'][];
+    /** @description The body of every error. */
+    Error: {
+      /** @description Machine-readable error code. New codes may be added; treat an unknown one by its status. */
+      code: string;
+      /** @description Human-readable description of the error. It names every offending field. */
+      message: string;
+      /**
+       * Format: int32
+       * @description The HTTP status code, equal to that of the response.
+       */
+      status: number;
+    };
+    /** @description A pet to add, or all fields of a pet to replace. */
+    NewPet: {
+      /** @description The animal's name. */
+      name: string;
+      /**
+       * Format: int64
+       * @description The category the animal belongs to.
+       */
+      categoryId: Int64;
+      status?: components['schemas']['PetStatus'];
+    };
+    /** @description Fields of a pet to change. A `status` of null becomes `available`. */
+    PetPatch: {
+      /** @description The animal's name. */
+      name?: string;
+      /**
+       * Format: int64
+       * @description The category the animal belongs to.
+       */
+      categoryId?: Int64;
+      status?: components['schemas']['PetStatus'] | null;
+    };
+    /** @description A category of pets. */
+    Category: {
+      /**
+       * Format: int64
+       * @description Unique identifier assigned on creation.
+       */
+      id: Int64;
+      /** @description Category name, for example a kind of animal. */
+      name: string;
+      /** @description Short description of the category. */
+      description?: string;
+    };
+    /** @description Categories in the order of their ids. */
+    Categories: components['schemas']['Category'][];
+    /** @description A category to add, or all fields of a category to replace. */
+    NewCategory: {
+      /** @description Category name, for example a kind of animal. */
+      name: string;
+      /** @description Short description of the category. */
+      description?: string;
+    };
+    /** @description An order for units of a pet. When it is placed, `quantity` is 1 if absent, and `complete` is `false`. */
+    Order: {
+      /**
+       * Format: int64
+       * @description Unique order identifier.
+       */
+      readonly id?: Int64;
+      /**
+       * Format: int64
+       * @description The animal in the order.
+       */
+      petId?: Int64;
+      /**
+       * Format: int32
+       * @description Number of units ordered.
+       */
+      quantity?: number;
+      /**
+       * Format: date-time
+       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.
+       */
+      shipDate?: string;
+      /** @description Whether the order has been fulfilled. */
+      complete?: boolean;
+    };
+    /** @description Orders in the order of their ids. */
+    Orders: components['schemas']['Order'][];
+    /** @description Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent back as it is, but not changed. */
+    OrderPatch: {
+      /**
+       * Format: int64
+       * @description The animal in the order.
+       */
+      petId?: Int64;
+      /**
+       * Format: int32
+       * @description Number of units ordered.
+       */
+      quantity?: number | null;
+      /**
+       * Format: date-time
+       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.
+       */
+      shipDate?: string | null;
+      /** @description Whether the order has been fulfilled. */
+      complete?: boolean | null;
+    };
+    /** @description The stock of one pet. It shares its status with the pet. */
+    InventoryItem: {
+      /**
+       * Format: int64
+       * @description The pet that the entry tracks.
+       */
+      petId: Int64;
+      /**
+       * Format: int32
+       * @description Units in stock now, without those that orders hold.
+       */
+      quantity: number;
+      status: components['schemas']['PetStatus'] | Unknown;
+    };
+    /** @description Inventory entries in the order of their pets. */
+    InventoryItems: components['schemas']['InventoryItem'][];
+    /** @description A new stock count. */
+    InventoryUpdate: {
+      /**
+       * Format: int32
+       * @description The new stock count.
+       */
+      quantity: number;
+    };
+    /**
+     * @description What an event tells. More types may be added.
+     * @enum {string}
+     */
+    EventType:
+      | 'category.created'
+      | 'category.updated'
+      | 'category.deleted'
+      | 'pet.created'
+      | 'pet.updated'
+      | 'pet.deleted'
+      | 'inventory.updated'
+      | 'order.placed'
+      | 'order.updated'
+      | 'order.completed'
+      | 'order.cancelled'
+      | 'workspace.reset'
+      | 'workspace.seeded'
+      | 'webhook.disabled';
+    /** @description A category was added. */
+    CategoryCreated: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'category.created';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Category'];
+    };
+    /** @description The fields of the Category that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    PreviousCategory: {
+      /** @description Category name, for example a kind of animal. */
+      name?: string | null;
+      /** @description Short description of the category. */
+      description?: string | null;
+    };
+    /** @description A category was changed. */
+    CategoryUpdated: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'category.updated';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Category'];
+      previous: components['schemas']['PreviousCategory'];
+    };
+    /** @description A category was removed. `data` is what it was. */
+    CategoryDeleted: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'category.deleted';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Category'];
+    };
+    /** @description A pet was added, with its inventory entry: one unit, or none when the pet came as `sold`. */
+    PetCreated: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'pet.created';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Pet'];
+    };
+    /** @description The fields of the Pet that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    PreviousPet: {
+      /** @description The animal's name. */
+      name?: string | null;
+      /**
+       * Format: int64
+       * @description The category the animal belongs to.
+       */
+      categoryId?: Int64 | null;
+      status?: (components['schemas']['PetStatus'] | Unknown) | null;
+    };
+    /** @description A pet was changed, or its status followed its stock. */
+    PetUpdated: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'pet.updated';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Pet'];
+      previous: components['schemas']['PreviousPet'];
+    };
+    /** @description A pet was removed, with its inventory entry. `data` is what it was. */
+    PetDeleted: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'pet.deleted';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Pet'];
+    };
+    /** @description The fields of the InventoryItem that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    PreviousInventoryItem: {
+      /**
+       * Format: int32
+       * @description Units in stock now, without those that orders hold.
+       */
+      quantity?: number | null;
+      status?: (components['schemas']['PetStatus'] | Unknown) | null;
+    };
+    /** @description The stock of a pet changed, or the status that it shares with the pet. */
+    InventoryUpdated: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'inventory.updated';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['InventoryItem'];
+      previous: components['schemas']['PreviousInventoryItem'];
+    };
+    /** @description An order was placed. */
+    OrderPlaced: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'order.placed';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Order'];
+    };
+    /** @description The fields of the Order that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    PreviousOrder: {
+      /**
+       * Format: int64
+       * @description The animal in the order.
+       */
+      petId?: Int64 | null;
+      /**
+       * Format: int32
+       * @description Number of units ordered.
+       */
+      quantity?: number | null;
+      /**
+       * Format: date-time
+       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.
+       */
+      shipDate?: string | null;
+      /** @description Whether the order has been fulfilled. */
+      complete?: boolean | null;
+    };
+    /** @description An open order was changed. */
+    OrderUpdated: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'order.updated';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Order'];
+      previous: components['schemas']['PreviousOrder'];
+    };
+    /** @description An order was fulfilled. */
+    OrderCompleted: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'order.completed';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Order'];
+    };
+    /** @description An order was cancelled. `data` is what it was. */
+    OrderCancelled: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'order.cancelled';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Order'];
+    };
+    /** @description The workspace was emptied, or a part of it. Read the lists anew. The history goes on. */
+    WorkspaceReset: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'workspace.reset';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      /** @description Holds nothing. */
+      data: Record<string, never>;
+    };
+    /** @description Many rows were added at once, without an event for each. Read the lists anew. */
+    WorkspaceSeeded: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'workspace.seeded';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      /** @description Holds nothing. */
+      data: Record<string, never>;
+    };
+    /** @description An address to which the events of the workspace are sent. */
+    Webhook: {
+      /**
+       * Format: int64
+       * @description Unique identifier assigned on creation.
+       */
+      id: Int64;
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      url: string;
+      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      types?: (components['schemas']['EventType'] | Unknown)[];
+      /** @description What the webhook is for. */
+      description?: string;
+      /** @description Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept. */
+      enabled: boolean;
+      disabledReason?: ('gone' | 'failing') | Unknown;
+      /**
+       * Format: date-time
+       * @description When it was added, in UTC.
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description Until when the secret before the present one signs, too. Absent if the secret was never rotated.
+       */
+      previousSecretValidUntil?: string;
+    };
+    /** @description The service disabled a webhook. `disabledReason` says why. */
+    WebhookDisabled: {
+      /**
+       * Format: int64
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       */
+      id: Int64;
+      /**
+       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      type: 'webhook.disabled';
+      /**
+       * Format: date-time
+       * @description When the change was made, in UTC.
+       */
+      timestamp: string;
+      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      requestId?: string;
+      data: components['schemas']['Webhook'];
+    };
+    /** @description One line of the history of a workspace. Its `type` says what `data` is. More types may be added, so skip those that you do not know. */
+    Event:
+      | components['schemas']['CategoryCreated']
+      | components['schemas']['CategoryUpdated']
+      | components['schemas']['CategoryDeleted']
+      | components['schemas']['PetCreated']
+      | components['schemas']['PetUpdated']
+      | components['schemas']['PetDeleted']
+      | components['schemas']['InventoryUpdated']
+      | components['schemas']['OrderPlaced']
+      | components['schemas']['OrderUpdated']
+      | components['schemas']['OrderCompleted']
+      | components['schemas']['OrderCancelled']
+      | components['schemas']['WorkspaceReset']
+      | components['schemas']['WorkspaceSeeded']
+      | components['schemas']['WebhookDisabled'];
+    /** @description Events in the order of their ids. */
+    Events: components['schemas']['Event'][];
+    /** @description Webhooks in the order of their ids. */
+    Webhooks: components['schemas']['Webhook'][];
+    /** @description A webhook to add. */
+    NewWebhook: {
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      url: string;
+      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      types?: components['schemas']['EventType'][];
+      /** @description What the webhook is for. */
+      description?: string;
+    };
+    /** @description A webhook with its secret. */
+    WebhookWithSecret: {
+      /**
+       * Format: int64
+       * @description Unique identifier assigned on creation.
+       */
+      id: Int64;
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      url: string;
+      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      types?: (components['schemas']['EventType'] | Unknown)[];
+      /** @description What the webhook is for. */
+      description?: string;
+      /** @description Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept. */
+      enabled: boolean;
+      disabledReason?: ('gone' | 'failing') | Unknown;
+      /**
+       * Format: date-time
+       * @description When it was added, in UTC.
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description Until when the secret before the present one signs, too. Absent if the secret was never rotated.
+       */
+      previousSecretValidUntil?: string;
+      /** @description The secret that signs what is sent (Standard Webhooks). Keep it: no other answer shows it again. */
+      secret: string;
+    };
+    /** @description A message that tells of no event, to try a webhook. */
+    Ping: {
+      /**
+       * @description Tells it from events.
+       * @enum {string}
+       */
+      type: 'ping';
+      /**
+       * Format: date-time
+       * @description When it was asked for, in UTC.
+       */
+      timestamp: string;
+      /** @description The webhook that is tried. */
+      data: {
+        /**
+         * Format: int64
+         * @description The webhook that it is for.
+         */
+        webhookId: Int64;
+      };
+    };
+    /**
+     * @description Whether it will be sent (again), has arrived, or was given up. While the webhook is disabled, `pending` ones wait.
+     * @enum {string}
+     */
+    DeliveryState: 'pending' | 'delivered' | 'failed';
+    /** @description One request to the URL of a webhook, and what became of it. */
+    DeliveryAttempt: {
+      /**
+       * Format: date-time
+       * @description When it began, in UTC.
+       */
+      at: string;
+      /**
+       * Format: int32
+       * @description The status of the answer. Absent if there was none.
+       */
+      status?: number;
+      /**
+       * Format: int64
+       * @description How long it took, in milliseconds.
+       */
+      durationMs: Int64;
+      /** @description Why it failed. Absent if it did not. */
+      error?: string;
+    };
+    /** @description An event, or a `ping`, on its way to a webhook. */
+    Delivery: {
+      /**
+       * Format: int64
+       * @description Unique identifier.
+       */
+      id: Int64;
+      /**
+       * Format: int64
+       * @description The webhook that it is for.
+       */
+      webhookId: Int64;
+      /** @description `webhook-id` of its requests, which stays the same when it is sent again. */
+      messageId: string;
+      /**
+       * Format: int64
+       * @description The event that is sent. Absent for a `ping`.
+       */
+      eventId?: Int64;
+      /** @description The type of the event, or `ping`. */
+      type: string;
+      state: components['schemas']['DeliveryState'] | Unknown;
+      /** @description The attempts until now, the last twenty at most. */
+      attempts: components['schemas']['DeliveryAttempt'][];
+      /**
+       * Format: date-time
+       * @description When the next attempt is due, in UTC. Absent if there is none, or if it is due at once.
+       */
+      nextAttemptAt?: string;
+      /**
+       * Format: date-time
+       * @description When it was first sent or asked for, in UTC.
+       */
+      createdAt: string;
+    };
+    /** @description Deliveries, the newest first. */
+    Deliveries: components['schemas']['Delivery'][];
+    /** @description Fields of a webhook to change. `types` of null stands for all types. */
+    WebhookPatch: {
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      url?: string;
+      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      types?: components['schemas']['EventType'][] | null;
+      /** @description What the webhook is for. */
+      description?: string | null;
+      /** @description Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept. */
+      enabled?: boolean;
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type PetStatus = components['schemas']['PetStatus'];
+export type Pet = components['schemas']['Pet'];
+export type Pets = components['schemas']['Pets'];
+export type Error = components['schemas']['Error'];
+export type NewPet = components['schemas']['NewPet'];
+export type PetPatch = components['schemas']['PetPatch'];
+export type Category = components['schemas']['Category'];
+export type Categories = components['schemas']['Categories'];
+export type NewCategory = components['schemas']['NewCategory'];
+export type Order = components['schemas']['Order'];
+export type Orders = components['schemas']['Orders'];
+export type OrderPatch = components['schemas']['OrderPatch'];
+export type InventoryItem = components['schemas']['InventoryItem'];
+export type InventoryItems = components['schemas']['InventoryItems'];
+export type InventoryUpdate = components['schemas']['InventoryUpdate'];
+export type EventType = components['schemas']['EventType'];
+export type CategoryCreated = components['schemas']['CategoryCreated'];
+export type PreviousCategory = components['schemas']['PreviousCategory'];
+export type CategoryUpdated = components['schemas']['CategoryUpdated'];
+export type CategoryDeleted = components['schemas']['CategoryDeleted'];
+export type PetCreated = components['schemas']['PetCreated'];
+export type PreviousPet = components['schemas']['PreviousPet'];
+export type PetUpdated = components['schemas']['PetUpdated'];
+export type PetDeleted = components['schemas']['PetDeleted'];
+export type PreviousInventoryItem = components['schemas']['PreviousInventoryItem'];
+export type InventoryUpdated = components['schemas']['InventoryUpdated'];
+export type OrderPlaced = components['schemas']['OrderPlaced'];
+export type PreviousOrder = components['schemas']['PreviousOrder'];
+export type OrderUpdated = components['schemas']['OrderUpdated'];
+export type OrderCompleted = components['schemas']['OrderCompleted'];
+export type OrderCancelled = components['schemas']['OrderCancelled'];
+export type WorkspaceReset = components['schemas']['WorkspaceReset'];
+export type WorkspaceSeeded = components['schemas']['WorkspaceSeeded'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookDisabled = components['schemas']['WebhookDisabled'];
+export type Event = components['schemas']['Event'];
+export type Events = components['schemas']['Events'];
+export type Webhooks = components['schemas']['Webhooks'];
+export type NewWebhook = components['schemas']['NewWebhook'];
+export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
+export type Ping = components['schemas']['Ping'];
+export type DeliveryState = components['schemas']['DeliveryState'];
+export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type Delivery = components['schemas']['Delivery'];
+export type Deliveries = components['schemas']['Deliveries'];
+export type WebhookPatch = components['schemas']['WebhookPatch'];
+export type $defs = Record<string, never>;
+export interface operations {
+  listPets: {
+    parameters: {
+      query?: {
+        /** @description Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`. */
+        status?: components['schemas']['PetStatus'];
+        /** @description Only pets of this category. */
+        categoryId?: Int64;
+        /** @description Only pets with these ids. Repeat the parameter for more than one: `?id=1&id=2`. */
+        id?: Int64[];
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  listCategories: {
+    parameters: {
+      query?: {
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  listOrders: {
+    parameters: {
+      query?: {
+        /** @description Only complete orders, or only open ones. */
+        complete?: boolean;
+        /** @description Only orders for this pet. */
+        petId?: Int64;
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  listInventory: {
+    parameters: {
+      query?: {
+        /** @description Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`. */
+        status?: components['schemas']['PetStatus'];
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  listEvents: {
+    parameters: {
+      query?: {
+        /** @description Only events after this id. If one of them is no longer kept, the answer is 410 `events_expired`; without `after` a reader gets what is there. */
+        after?: Int64;
+        /** @description Only events of these types. Repeat the parameter for more than one. */
+        type?: components['schemas']['EventType'][];
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  streamEvents: {
+    parameters: {
+      query?: {
+        /** @description Only events after this id; 0 begins with the first. `Last-Event-ID` goes before it. */
+        after?: Int64;
+        /** @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. Where others are left out, a line with an `id` alone tells how far the stream has come. */
+        type?: components['schemas']['EventType'][];
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  listWebhooks: {
+    parameters: {
+      query?: {
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  listDeliveries: {
+    parameters: {
+      query?: {
+        /** @description Whether it will be sent (again), has arrived, or was given up. While the webhook is disabled, `pending` ones wait. */
+        state?: components['schemas']['DeliveryState'];
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+}

@@ -1,0 +1,57 @@
+import { randomId } from './random-id.ts';
+
+/**
+ * A 64-bit integer, such as an id. It comes as a `number` where that is exact, so nearly always, and as a `bigint` beyond 2^53. The
+ * same integer always comes as the same type, so `===` and `Map` work. Both are taken.
+ */
+export type Int64 = number | bigint;
+
+/** What could be the digits of an integer that a double does not hold. */
+const manyDigits = /\d{16}/;
+/** The strings and numbers of a JSON text. */
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+const isRounded = (token: string) => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+
+/**
+ * Reads JSON as `JSON.parse` does, but integers beyond 2^53 become `bigint`. They pass as strings that begin with random text, since not
+ * every engine shows a reviver what a number was written as.
+ *
+ * @throws SyntaxError if it is not JSON.
+ */
+export function parseExactly(text: string): unknown {
+  if (!manyDigits.test(text)) return JSON.parse(text);
+  const mark = randomId();
+  const marked = text.replace(tokens, (token) => (isRounded(token) ? `"${mark}${token}"` : token));
+  return JSON.parse(marked, (_, value) =>
+    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
+  );
+}
+
+/**
+ * Writes JSON as `JSON.stringify` does, and `bigint` as an integer.
+ *
+ * @throws RangeError for an integral number beyond 2^53: it has been rounded, or may have been.
+ */
+export function writeExactly(value: unknown): string {
+  let mark: string | undefined;
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, name, shown) {
+    const own = this[name];
+    if (typeof own === 'number' && Number.isInteger(own)) exactText(own);
+    if (typeof own !== 'bigint') return shown;
+    mark ??= randomId();
+    return `${mark}${own}`;
+  });
+  return mark ? text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1') : text;
+}
+
+/**
+ * The digits of an integer.
+ *
+ * @throws RangeError for a number beyond 2^53.
+ */
+export function exactText(value: Int64): string {
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new RangeError(`${value} is beyond 2^53, where a number is not exact. Use a bigint.`);
+  return String(value);
+}

@@ -1,0 +1,79 @@
+import type { Event } from './description.ts';
+import { PetstoreError, unexpected } from './error.ts';
+import { parseExactly } from './exact-json.ts';
+import type { StreamOptions } from './options.ts';
+import { type Connection, type Received, send } from './send.ts';
+import { blockReader } from './server-sent-events.ts';
+import { backoffMs } from './time.ts';
+
+const usualRetryMs = 2_500;
+const usualSilenceMs = 40_000;
+
+/**
+ * Yields events for ever. When a stream ends or breaks, it goes on behind the last event: nothing is lost, and nothing comes twice.
+ *
+ * @throws PetstoreError for what waiting does not cure, such as `events_expired`.
+ */
+export async function* follow(
+  connection: Connection,
+  url: URL,
+  { signal, silenceMs = usualSilenceMs }: StreamOptions = {},
+): AsyncGenerator<Event, never, undefined> {
+  const { clock, options } = connection;
+  let place: string | undefined;
+  let retryMs = usualRetryMs;
+  for (let failures = 1; ; failures++) {
+    let waitMs = Math.max(retryMs, backoffMs(failures, clock.random()));
+    try {
+      const headers = { accept: 'text/event-stream', ...(place !== undefined && { 'last-event-id': place }) };
+      const received = await send(connection, { method: 'GET', url, headers, isStream: true }, { signal });
+      place ??= received.headers.get('last-event-id') ?? undefined;
+      for await (const { id, data, retryMs: told } of blocksOf(received, silenceMs)) {
+        failures = 0;
+        waitMs = retryMs = told ?? retryMs;
+        if (id) place = id;
+        if (data !== undefined) yield eventOf(data);
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof PetstoreError && error.isTemporary)) throw error;
+      const askedMs = error.retryAt ? error.retryAt.getTime() - clock.now() : 0;
+      if (askedMs > options.maxWaitMs) throw error;
+      waitMs = Math.max(waitMs, askedMs);
+    }
+    await clock.sleep(waitMs, signal ?? new AbortController().signal);
+  }
+}
+
+function eventOf(data: string): Event {
+  try {
+    return parseExactly(data) as Event;
+  } catch (cause) {
+    throw unexpected('An event of the stream is not JSON.', cause);
+  }
+}
+
+/** The blocks of one stream, until it ends. A break of the connection is temporary. */
+async function* blocksOf({ stream }: Received, silenceMs: number) {
+  if (!stream) return;
+  const { body, limit } = stream;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const blocks = blockReader();
+  try {
+    for (;;) {
+      // Only the service can be silent: what the caller does with an event may take its time.
+      limit.arm(silenceMs, () => broken(undefined));
+      const { value, done } = await reader.read().catch((cause) => {
+        throw broken(cause);
+      });
+      limit.disarm();
+      if (done) return;
+      yield* blocks(value);
+    }
+  } finally {
+    limit.end();
+  }
+}
+
+const broken = (cause: unknown) =>
+  new PetstoreError({ code: 'no_answer', message: 'The stream broke.', isTemporary: true, cause });

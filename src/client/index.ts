@@ -1,0 +1,13 @@
+/**
+ * A client of Petstore's API for Node.js, browsers, Deno and Bun: `import { createPetstore } from 'petstore/client'`.
+ */
+export { type Answer, answerOf } from './answers.ts';
+export type { Decide } from './change.ts';
+export type * from './description.ts';
+export { PetstoreError } from './error.ts';
+export { type Int64, parseExactly, writeExactly } from './exact-json.ts';
+export type { List } from './list.ts';
+export type * from './operations.ts';
+export type * from './options.ts';
+export { createPetstore, type Petstore } from './petstore.ts';
+export { type VerifyOptions, verifyWebhook } from './webhook.ts';

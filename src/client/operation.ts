@@ -1,0 +1,105 @@
+import { etagOf, remember } from './answers.ts';
+import type { Event } from './description.ts';
+import { PetstoreError } from './error.ts';
+import { exactText, type Int64, writeExactly } from './exact-json.ts';
+import { follow } from './follow.ts';
+import { List } from './list.ts';
+import type { ChangeOptions, CreateOptions, ReadOptions, StreamOptions } from './options.ts';
+import { type History, ownChange } from './own-change.ts';
+import { randomId } from './random-id.ts';
+import { type Connection, type Sent, send } from './send.ts';
+
+type AnyOptions = ReadOptions & CreateOptions & ChangeOptions & StreamOptions;
+
+const largestPage = 100;
+
+/** What an operation does when it is called, with the parts of its path, its body or query, and options. */
+export function operationOf(connection: Connection, base: string, target: string) {
+  const [method = '', path = '', kind] = target.split(' ');
+  const prepare = (parts: unknown[]) => {
+    const rest = [...parts];
+    const url = new URL(
+      base + path.replace(/{\w+}/g, () => encodeURIComponent(exactText(rest.shift() as Int64))),
+    );
+    if (kind === 'list' || kind === 'stream') addQuery(url, rest.shift());
+    const body = kind === 'body' ? writeExactly(rest.shift()) : undefined;
+    const options = (rest.shift() ?? {}) as AnyOptions;
+    return { sent: { method, url, body, headers: headersOf(method, body, options) }, options };
+  };
+  if (kind === 'list')
+    return (...parts: unknown[]) => {
+      const { sent, options } = prepare(parts);
+      return listOf(connection, sent, options);
+    };
+  if (kind === 'stream')
+    return (...parts: unknown[]) => {
+      const { sent, options } = prepare(parts);
+      return follow(connection, sent.url, options);
+    };
+  return async (...parts: unknown[]) => {
+    const { sent, options } = prepare(parts);
+    return call(connection, base, sent, options);
+  };
+}
+
+function addQuery(url: URL, query: unknown): void {
+  for (const [name, values] of Object.entries(query ?? {}))
+    for (const value of [values].flat())
+      if (value !== undefined) url.searchParams.append(name, exactText(value as Int64));
+}
+
+function headersOf(
+  method: string,
+  body: string | undefined,
+  { idempotencyKey, ifMatch, ifNoneMatch }: AnyOptions,
+): Record<string, string> {
+  return {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(method === 'POST' && { 'idempotency-key': idempotencyKey ?? randomId() }),
+    ...(ifMatch !== undefined && { 'if-match': etagOf(ifMatch) }),
+    ...(ifNoneMatch !== undefined && { 'if-none-match': etagOf(ifNoneMatch) }),
+  };
+}
+
+async function call(connection: Connection, base: string, sent: Sent, options: AnyOptions): Promise<unknown> {
+  const requestId = options.requestId ?? randomId();
+  try {
+    const received = await send(connection, sent, { ...options, requestId });
+    return received.status === 304 ? options.ifNoneMatch : remember(received.data, received);
+  } catch (error) {
+    const isRefused = error instanceof PetstoreError && (error.status === 412 || error.status === 409);
+    // An id that the caller has chosen may be that of other requests, too.
+    if (!isRefused || !error.mayBeDone || options.requestId !== undefined) throw error;
+    const { signal, timeoutMs } = options;
+    const history = historyOf(connection, base);
+    const done = await ownChange(history, sent.url.pathname, requestId, { signal, timeoutMs }).catch(() => {
+      signal?.throwIfAborted();
+    });
+    if (done) return done;
+    throw error;
+  }
+}
+
+function listOf<Item>(connection: Connection, { url, ...sent }: Sent, options: AnyOptions): List<Item> {
+  if (!url.searchParams.has('limit')) url.searchParams.set('limit', String(largestPage));
+  const { 'if-none-match': _, ...later } = sent.headers ?? {};
+  return new List<Item>(url, async (at, isFirst) => {
+    const headers = isFirst ? sent.headers : later;
+    const received = await send(connection, { ...sent, url: at, ...(headers && { headers }) }, options);
+    const data = received.status === 304 ? options.ifNoneMatch : received.data;
+    return { ...received, data: data as Item[] };
+  });
+}
+
+const historyOf = (connection: Connection, base: string): History => ({
+  async last(options) {
+    const url = new URL(`${base}/store/events/stream`);
+    const { headers } = await send(connection, { method: 'HEAD', url }, options);
+    return BigInt(headers.get('last-event-id') ?? 0);
+  },
+  events(after, type, options) {
+    const url = new URL(`${base}/store/events`);
+    addQuery(url, { after, type });
+    return listOf<Event>(connection, { method: 'GET', url }, options);
+  },
+});

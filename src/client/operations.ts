@@ -1,0 +1,336 @@
+// Made from openapi.json by "npm run client" (d37cee431af7). Do not edit.
+
+import type * as types from './description.ts';
+import type { Int64 } from './exact-json.ts';
+import type { List } from './list.ts';
+import type { ChangeOptions, CreateOptions, ReadOptions, StreamOptions } from './options.ts';
+
+/** What `listPets` may be asked for. */
+export type ListPetsQuery = NonNullable<types.operations['listPets']['parameters']['query']>;
+
+/** What `listCategories` may be asked for. */
+export type ListCategoriesQuery = NonNullable<types.operations['listCategories']['parameters']['query']>;
+
+/** What `listOrders` may be asked for. */
+export type ListOrdersQuery = NonNullable<types.operations['listOrders']['parameters']['query']>;
+
+/** What `listInventory` may be asked for. */
+export type ListInventoryQuery = NonNullable<types.operations['listInventory']['parameters']['query']>;
+
+/** What `listEvents` may be asked for. */
+export type ListEventsQuery = NonNullable<types.operations['listEvents']['parameters']['query']>;
+
+/** What `streamEvents` may be asked for. */
+export type StreamEventsQuery = NonNullable<types.operations['streamEvents']['parameters']['query']>;
+
+/** What `listWebhooks` may be asked for. */
+export type ListWebhooksQuery = NonNullable<types.operations['listWebhooks']['parameters']['query']>;
+
+/** What `listDeliveries` may be asked for. */
+export type ListDeliveriesQuery = NonNullable<types.operations['listDeliveries']['parameters']['query']>;
+
+/** Every operation of the API, by its operationId. */
+export interface Operations {
+  /**
+   * List pets: `GET /pets`.
+   *
+   * Returns the pets that match every filter, in the order of their ids. With `id` it returns single pets, one or up to a hundred at once; without `limit` they come on one page. With one `id` the `ETag` is that of the pet, for `If-Match`; without such a pet, and otherwise, it is that of the page.
+   */
+  listPets(query?: ListPetsQuery, options?: ReadOptions): List<types.Pet>;
+
+  /**
+   * Add a pet: `POST /pets`.
+   *
+   * Adds a pet to a category, together with its inventory entry: one unit in stock, or none when the pet comes as `sold`.
+   */
+  createPet(body: types.NewPet, options?: CreateOptions): Promise<types.Pet>;
+
+  /**
+   * Get a pet: `GET /pets/{petId}`.
+   *
+   * Returns a pet. `GET /pets?id=` does the same, for several pets at once, and for one carries the same `ETag`.
+   *
+   * **Deprecated** since 2025-12-05. Its sunset is 2030-12-05: it may be removed from then on. Use `GET /pets` instead.
+   *
+   * @deprecated See above what to use instead.
+   */
+  getPet(petId: Int64, options?: ReadOptions): Promise<types.Pet>;
+
+  /**
+   * Replace a pet: `PUT /pets/{petId}`.
+   *
+   * Replaces all fields of a pet. An absent `status` becomes `available`. The status of its inventory entry follows; the stock stays.
+   */
+  replacePet(petId: Int64, body: types.NewPet, options?: ChangeOptions): Promise<types.Pet>;
+
+  /**
+   * Change fields of a pet: `PATCH /pets/{petId}`.
+   *
+   * Changes the given fields of a pet and leaves the others (JSON Merge Patch, RFC 7396). A `status` of null becomes `available`.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  updatePet(petId: Int64, body: types.PetPatch, options?: ChangeOptions): Promise<types.Pet>;
+
+  /**
+   * Remove a pet: `DELETE /pets/{petId}`.
+   *
+   * Removes a pet and its inventory entry. Refused with `conflict` while an open order holds units of it; completed orders stay.
+   */
+  deletePet(petId: Int64, options?: ChangeOptions): Promise<void>;
+
+  /**
+   * List categories: `GET /categories`.
+   *
+   * Returns the categories of pets in the order of their ids.
+   */
+  listCategories(query?: ListCategoriesQuery, options?: ReadOptions): List<types.Category>;
+
+  /**
+   * Add a category: `POST /categories`.
+   *
+   * Adds a category that pets can belong to.
+   */
+  createCategory(body: types.NewCategory, options?: CreateOptions): Promise<types.Category>;
+
+  /**
+   * Get a category: `GET /categories/{categoryId}`.
+   *
+   * Returns a category.
+   */
+  getCategory(categoryId: Int64, options?: ReadOptions): Promise<types.Category>;
+
+  /**
+   * Replace a category: `PUT /categories/{categoryId}`.
+   *
+   * Replaces all fields of a category. An absent `description` removes it.
+   */
+  replaceCategory(
+    categoryId: Int64,
+    body: types.NewCategory,
+    options?: ChangeOptions,
+  ): Promise<types.Category>;
+
+  /**
+   * Remove a category: `DELETE /categories/{categoryId}`.
+   *
+   * Removes a category. Refused with `conflict` while a pet belongs to it.
+   */
+  deleteCategory(categoryId: Int64, options?: ChangeOptions): Promise<void>;
+
+  /**
+   * List orders: `GET /store/orders`.
+   *
+   * Returns the orders that match every filter, in the order of their ids.
+   */
+  listOrders(query?: ListOrdersQuery, options?: ReadOptions): List<types.Order & { id: Int64 }>;
+
+  /**
+   * Place an order: `POST /store/orders`.
+   *
+   * Places an order; every field may be left out. With `petId` the units are taken from stock at once, all or none: `insufficient_stock` says that there are too few. An order placed as `complete` is fulfilled from the start.
+   */
+  placeOrder(body: types.Order, options?: CreateOptions): Promise<types.Order & { id: Int64 }>;
+
+  /**
+   * Get an order: `GET /store/orders/{orderId}`.
+   *
+   * Returns an order.
+   */
+  getOrder(orderId: Int64, options?: ReadOptions): Promise<types.Order & { id: Int64 }>;
+
+  /**
+   * Change or fulfil an order: `PATCH /store/orders/{orderId}`.
+   *
+   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  updateOrder(
+    orderId: Int64,
+    body: types.OrderPatch,
+    options?: ChangeOptions,
+  ): Promise<types.Order & { id: Int64 }>;
+
+  /**
+   * Cancel an order: `DELETE /store/orders/{orderId}`.
+   *
+   * Cancels an open order and returns its units to stock. A complete order cannot be cancelled.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  cancelOrder(orderId: Int64, options?: ChangeOptions): Promise<void>;
+
+  /**
+   * List the inventory: `GET /inventory`.
+   *
+   * Returns the inventory entries in the order of their pets: all, or those with one status.
+   */
+  listInventory(query?: ListInventoryQuery, options?: ReadOptions): List<types.InventoryItem>;
+
+  /**
+   * Get the stock of a pet: `GET /inventory/{petId}`.
+   *
+   * Returns the inventory entry of a pet.
+   */
+  getInventory(petId: Int64, options?: ReadOptions): Promise<types.InventoryItem>;
+
+  /**
+   * Set the stock of a pet: `PATCH /inventory/{petId}`.
+   *
+   * Sets the units in stock. The status of the entry and of its pet follows: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.
+   *
+   * **Experimental:** this operation may change or be removed without notice.
+   */
+  updateInventory(
+    petId: Int64,
+    body: types.InventoryUpdate,
+    options?: ChangeOptions,
+  ): Promise<types.InventoryItem>;
+
+  /**
+   * List events: `GET /store/events`.
+   *
+   * Returns what happened in the workspace, in the order in which it happened: from the oldest event that is kept, or after a position. With `type` a page looks through 1000 events at most, so it may hold few or none although more follow; go on while there is a link to the next page. `Last-Event-ID` is the position up to which the page has looked: use it as `after` to ask for what is new.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  listEvents(query?: ListEventsQuery, options?: ReadOptions): List<types.Event>;
+
+  /**
+   * Get an event: `GET /store/events/{eventId}`.
+   *
+   * Returns one event of the history of the workspace, as long as it is kept.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  getEvent(eventId: Int64, options?: ReadOptions): Promise<types.Event>;
+
+  /**
+   * Follow events: `GET /store/events/stream`.
+   *
+   * Sends events as they happen, each with its `id`, its type as `event`, and the event as JSON in one line of `data`. Begins after the event that `Last-Event-ID` or `after` names, and without either with what happens from now on. A stream ends after about 15 minutes, when its key opens more than its plan allows, and whenever the service has to; go on after the last `id` then, and nothing is lost or repeated.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  streamEvents(
+    query?: StreamEventsQuery,
+    options?: StreamOptions,
+  ): AsyncGenerator<types.Event, never, undefined>;
+
+  /**
+   * List webhooks: `GET /store/webhooks`.
+   *
+   * Returns the webhooks of the workspace in the order of their ids.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  listWebhooks(query?: ListWebhooksQuery, options?: ReadOptions): List<types.Webhook>;
+
+  /**
+   * Add a webhook: `POST /store/webhooks`.
+   *
+   * Adds a webhook, to which each event from now on is sent: a POST to its URL, signed as Standard Webhooks 1.0 says with the `secret` of this answer, which no other answer shows. A 2xx within 15 seconds is a success. Else the event is sent again, 9 times in all within about 28 hours; redirects are not followed. 410 disables the webhook, and so do 5 days of nothing but failures. First attempts go out in the order of events, one at a time; what is sent again does not hold up later events. An event may arrive more than once: `webhook-id` stays the same. The plan limits how many webhooks a workspace has: Free 2, Pro 10, Business 50, Enterprise 100.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  createWebhook(body: types.NewWebhook, options?: CreateOptions): Promise<types.WebhookWithSecret>;
+
+  /**
+   * Try a webhook: `POST /store/webhooks/{webhookId}/ping`.
+   *
+   * Sends a `ping` to the webhook at once, and answers before it is sent. `listDeliveries` tells what became of it. Refused with `conflict` while the webhook is disabled, or while 10 pings, or deliveries that are sent again by hand, wait for their turn.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  pingWebhook(webhookId: Int64, options?: CreateOptions): Promise<types.Delivery>;
+
+  /**
+   * Replace the secret of a webhook: `POST /store/webhooks/{webhookId}/rotate-secret`.
+   *
+   * Gives the webhook a new secret. For 24 hours the one before signs, too, so that receivers can change over. An older one stops at once.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  rotateWebhookSecret(webhookId: Int64, options?: CreateOptions): Promise<types.WebhookWithSecret>;
+
+  /**
+   * List deliveries: `GET /store/webhooks/{webhookId}/deliveries`.
+   *
+   * Returns what was sent to a webhook, or will be, the newest first: its state and its attempts. Deliveries are kept for as long as events.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  listDeliveries(webhookId: Int64, query?: ListDeliveriesQuery, options?: ReadOptions): List<types.Delivery>;
+
+  /**
+   * Send again: `POST /store/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver`.
+   *
+   * Sends what a delivery carries once more, at once, whatever its state, and answers before it is sent. If that fails, it is sent again as if it were new. Refused with `conflict` while the webhook is disabled.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  redeliver(webhookId: Int64, deliveryId: Int64, options?: CreateOptions): Promise<types.Delivery>;
+
+  /**
+   * Get a webhook: `GET /store/webhooks/{webhookId}`.
+   *
+   * Returns a webhook, without its secret.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  getWebhook(webhookId: Int64, options?: ReadOptions): Promise<types.Webhook>;
+
+  /**
+   * Change fields of a webhook: `PATCH /store/webhooks/{webhookId}`.
+   *
+   * Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent, or with the oldest that is kept.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  updateWebhook(webhookId: Int64, body: types.WebhookPatch, options?: ChangeOptions): Promise<types.Webhook>;
+
+  /**
+   * Remove a webhook: `DELETE /store/webhooks/{webhookId}`.
+   *
+   * Removes a webhook with its deliveries. An attempt that is under way may still arrive.
+   *
+   * **Beta:** this operation may change, with notice.
+   */
+  deleteWebhook(webhookId: Int64, options?: ChangeOptions): Promise<void>;
+}
+
+/** Where each operation is sent, and what is special about it: a body, a list, a stream. */
+export const targets: Readonly<Record<keyof Operations, string>> = {
+  listPets: 'GET /pets list',
+  createPet: 'POST /pets body',
+  getPet: 'GET /pets/{petId}',
+  replacePet: 'PUT /pets/{petId} body',
+  updatePet: 'PATCH /pets/{petId} body',
+  deletePet: 'DELETE /pets/{petId}',
+  listCategories: 'GET /categories list',
+  createCategory: 'POST /categories body',
+  getCategory: 'GET /categories/{categoryId}',
+  replaceCategory: 'PUT /categories/{categoryId} body',
+  deleteCategory: 'DELETE /categories/{categoryId}',
+  listOrders: 'GET /store/orders list',
+  placeOrder: 'POST /store/orders body',
+  getOrder: 'GET /store/orders/{orderId}',
+  updateOrder: 'PATCH /store/orders/{orderId} body',
+  cancelOrder: 'DELETE /store/orders/{orderId}',
+  listInventory: 'GET /inventory list',
+  getInventory: 'GET /inventory/{petId}',
+  updateInventory: 'PATCH /inventory/{petId} body',
+  listEvents: 'GET /store/events list',
+  getEvent: 'GET /store/events/{eventId}',
+  streamEvents: 'GET /store/events/stream stream',
+  listWebhooks: 'GET /store/webhooks list',
+  createWebhook: 'POST /store/webhooks body',
+  pingWebhook: 'POST /store/webhooks/{webhookId}/ping',
+  rotateWebhookSecret: 'POST /store/webhooks/{webhookId}/rotate-secret',
+  listDeliveries: 'GET /store/webhooks/{webhookId}/deliveries list',
+  redeliver: 'POST /store/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+  getWebhook: 'GET /store/webhooks/{webhookId}',
+  updateWebhook: 'PATCH /store/webhooks/{webhookId} body',
+  deleteWebhook: 'DELETE /store/webhooks/{webhookId}',
+};

@@ -1,0 +1,84 @@
+import type { Event, Ping } from './description.ts';
+import { PetstoreError, unexpected } from './error.ts';
+import { parseExactly } from './exact-json.ts';
+
+/** Header fields as `Headers`, or as the objects of Node.js, Express and others. */
+type Fields = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** How a message is verified. */
+export interface VerifyOptions {
+  /** How far its time may be from the present, in seconds: so nobody can send an old one again for long. 300 by default. */
+  toleranceSeconds?: number;
+  /** The present, in milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** More than two secrets never sign at once. */
+const mostSignatures = 10;
+const text = new TextEncoder();
+
+/**
+ * Verifies a message of a webhook by its signature and time, as Standard Webhooks has it, and returns the event that it holds. It may
+ * come more than once: know it again by its header field `webhook-id`.
+ *
+ * @param body The body exactly as it came, as text or bytes, and not as an object that was made of it.
+ * @param fields The header fields, under names in any case.
+ * @param secret The `whsec_…` that `createWebhook` or `rotateWebhookSecret` gave.
+ * @throws PetstoreError `bad_signature` if it is not genuine, is too old, or lacks a field: answer with 400.
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array | ArrayBuffer,
+  fields: Fields,
+  secret: string,
+  { toleranceSeconds = 300, now = Date.now }: VerifyOptions = {},
+): Promise<Event | Ping> {
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+    fieldOf(fields, `webhook-${name}`),
+  );
+  if (!id || !timestamp || !signatures)
+    throw bad('It lacks webhook-id, webhook-timestamp or webhook-signature.');
+  const ageSeconds = now() / 1_000 - Number(timestamp);
+  if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > toleranceSeconds)
+    throw bad('Its time is too far from the present.');
+  const bytes = typeof body === 'string' ? text.encode(body) : new Uint8Array(body);
+  const signed = new Uint8Array(await new Blob([`${id}.${timestamp}.`, bytes]).arrayBuffer());
+  const key = await crypto.subtle.importKey('raw', bytesOf(secret.replace(/^whsec_/, '')), hmac, false, [
+    'verify',
+  ]);
+  for (const signature of signatures.split(' ').slice(0, mostSignatures)) {
+    const [version, digest = ''] = signature.split(',');
+    // It compares in constant time.
+    if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, decoded(digest), signed)))
+      return eventOf(new TextDecoder().decode(bytes));
+  }
+  throw bad('No signature is that of this secret.');
+}
+
+const hmac = { name: 'HMAC', hash: 'SHA-256' };
+
+const bad = (message: string) => new PetstoreError({ code: 'bad_signature', message });
+
+function fieldOf(fields: Fields, name: string): string | undefined {
+  if (fields instanceof Headers) return fields.get(name) ?? undefined;
+  const [, value] = Object.entries(fields).find(([key]) => key.toLowerCase() === name) ?? [];
+  return value === undefined ? undefined : String(value);
+}
+
+const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+
+/** The bytes of a signature; none if it is no Base64. */
+function decoded(base64: string): Uint8Array<ArrayBuffer> {
+  try {
+    return bytesOf(base64);
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+function eventOf(body: string): Event | Ping {
+  try {
+    return parseExactly(body) as Event | Ping;
+  } catch (cause) {
+    throw unexpected('The message is not JSON.', cause);
+  }
+}
