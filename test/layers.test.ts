@@ -62,6 +62,7 @@ const layers = [
   'repeat.ts',
   'version.ts',
   'distribution', //   what differs between the tree and the npm package
+  'client', //         what programs use that call the API; it stands alone
 ];
 
 const src = fileURLToPath(new URL('../src', import.meta.url));

@@ -35,9 +35,10 @@ export interface PetstoreOptions {
 export interface CallOptions {
   /** Ends the call, also while it waits. It then rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
-  /** How long the call may take in all, in milliseconds, in place of `timeoutMs` of the client. */
+  /** How long the call may take in all, in milliseconds, in place of `timeoutMs` of the client. Of a list, it holds for each page. */
   timeoutMs?: number | undefined;
-  /** `X-Request-Id`: 1 to 128 visible ASCII characters, by which the log of the service names it. Random by default. */
+  /** `X-Request-Id`: 1 to 128 visible ASCII characters, by which the log of the service names it. Random by default. Of a change, leave it: by it
+   * the client finds its own change in the history where an answer was lost. */
   requestId?: string | undefined;
 }
 

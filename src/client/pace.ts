@@ -1,5 +1,6 @@
 import { PetstoreError } from './error.ts';
 import type { Clock } from './options.ts';
+import { Limit } from './time.ts';
 
 /**
  * How many requests may be under way while it is not known how many the service admits. A key is banned after more than ten refusals in a
@@ -51,7 +52,7 @@ export class Pace {
       if (opensAtMs <= nowMs) break;
       if (opensAtMs < Number.POSITIVE_INFINITY && opensAtMs > Math.min(nowMs + maxWaitMs, endsAtMs))
         throw this.#refusal(opensAtMs);
-      await this.#changeOr(Math.min(opensAtMs, endsAtMs) - nowMs, signal);
+      await this.#changeOr(opensAtMs - nowMs, signal);
     }
     this.#left--;
     this.#underWay++;
@@ -103,14 +104,15 @@ export class Pace {
     return new PetstoreError({ code, message, status, retryAt, isTemporary: true });
   }
 
+  /** Waits for a time, or until something has changed. */
   async #changeOr(ms: number, signal: AbortSignal): Promise<void> {
-    const done = new AbortController();
-    const slept = this.#clock.sleep(ms, AbortSignal.any([signal, done.signal]));
+    const either = new Limit(signal);
+    const passed = ms < Number.POSITIVE_INFINITY ? this.#clock.sleep(ms, either.signal) : either.ended();
     try {
-      await Promise.race([this.#change.promise, slept]);
+      await Promise.race([this.#change.promise, passed]);
     } finally {
-      slept.catch(() => {});
-      done.abort();
+      passed.catch(() => {});
+      either.end();
     }
   }
 

@@ -32,11 +32,7 @@ export interface Petstore extends Operations {
     options?: CallOptions,
   ): Promise<types.Category>;
   /** Changes fields of an order by what they are now. */
-  changeOrder(
-    orderId: Int64,
-    decide: Decide<Order, types.OrderPatch>,
-    options?: CallOptions,
-  ): Promise<Order>;
+  changeOrder(orderId: Int64, decide: Decide<Order, types.OrderPatch>, options?: CallOptions): Promise<Order>;
   /** Changes the stock of a pet by what it is now. */
   changeInventory(
     petId: Int64,

@@ -53,6 +53,13 @@ export class Limit {
     clearTimeout(this.#timer);
   }
 
+  /** Rejects with the reason once it is aborted. */
+  ended(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
+    });
+  }
+
   /** Ends what still goes on under it. */
   end(reason?: unknown): void {
     this.disarm();

@@ -39,7 +39,11 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   const more = await store.changeOrder(order.id, ({ quantity = 0 }) => ({ quantity: quantity + 1 }));
   await store.changeOrder(fulfilled.id, () => ({ complete: true }));
   const orders = await Array.fromAsync(store.listOrders({ petId: pet.id }));
-  tell('orders:', more.quantity, orders.map(({ quantity, complete }) => `${quantity} ${complete}`).join(', '));
+  tell(
+    'orders:',
+    more.quantity,
+    orders.map(({ quantity, complete }) => `${quantity} ${complete}`).join(', '),
+  );
   tell('left:', (await store.getInventory(pet.id)).quantity);
 
   const webhook = await store.createWebhook({ url: 'http://127.0.0.1:9/events' });
@@ -48,7 +52,13 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   const ping = await store.pingWebhook(webhook.id);
   const again = await store.redeliver(webhook.id, ping.id);
   const deliveries = await Array.fromAsync(store.listDeliveries(webhook.id));
-  tell('webhook:', secret.length, (await Array.fromAsync(store.listWebhooks())).length, again.type, deliveries.length);
+  tell(
+    'webhook:',
+    secret.length,
+    (await Array.fromAsync(store.listWebhooks())).length,
+    again.type,
+    deliveries.length,
+  );
   await store.deleteWebhook(webhook.id);
 
   await store.cancelOrder(order.id);

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { createPetstore, type Event } from '../src/client/index.ts';
+import { blockReader } from '../src/client/server-sent-events.ts';
+import { rehearse } from './support/lab.ts';
+import { startPetstore } from './support/petstore.ts';
+import { cut, refusal, startScripted } from './support/scripted-server.ts';
+
+/** An answer that streams some text, and then ends, is cut off or goes on for ever. */
+const stream =
+  (text: string, end: 'end' | 'cut' | 'open' = 'end', headers: Record<string, string> = {}) =>
+  (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+    response.flushHeaders();
+    if (end === 'end') response.end(text);
+    else response.write(text, () => end === 'cut' && setTimeout(() => response.destroy(), 10));
+  };
+const event = (id: number, type = 'pet.created') =>
+  `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, type, data: {} })}\n\n`;
+
+/** The ids of the first events of a stream. */
+async function idsOf(events: AsyncIterable<Event>, count: number) {
+  const ids = [];
+  for await (const { id } of events) {
+    ids.push(id);
+    if (ids.length === count) break;
+  }
+  return ids;
+}
+
+test('a stream goes on behind the last event, wherever it breaks, and nothing comes twice', async (t) => {
+  const { store, got, clock } = await startScripted(t, [
+    stream(`retry: 2000\n\n${event(4)}${event(5)}id: 6\nevent: pet.created\ndata: {"id":6`, 'cut'),
+    cut,
+    refusal(503, 'unavailable', { 'retry-after': '9' }),
+    // A filter has skipped some.
+    stream(`${event(6)}id: 90\n\n`),
+    stream(`: nothing\n\n${event(91)}`, 'open'),
+  ]);
+  const events = store.streamEvents({ after: 3, type: ['pet.created'] });
+  assert.deepEqual(await idsOf(events, 4), [4, 5, 6, 91]);
+  assert.deepEqual(
+    got.map(({ headers }) => headers['last-event-id']),
+    [undefined, '5', '5', '5', '90'],
+  );
+  assert.deepEqual(
+    new Set(got.map(({ url }) => url)),
+    new Set(['/v1/store/events/stream?after=3&type=pet.created']),
+  );
+  assert.ok(clock.waitsMs.includes(2_000));
+});
+
+test('a stream from now on misses nothing either if it breaks before its first event', async (t) => {
+  const { store, got } = await startScripted(t, [
+    stream('', 'cut', { 'last-event-id': '41' }),
+    stream(event(42), 'open'),
+  ]);
+  assert.deepEqual(await idsOf(store.streamEvents(), 1), [42]);
+  assert.equal(got[1]?.headers['last-event-id'], '41');
+});
+
+test('a silent connection is taken for broken, but a slow reader is not', async (t) => {
+  const { store, got } = await startScripted(t, [
+    stream(event(1), 'open'),
+    stream(event(2) + event(3), 'open'),
+  ]);
+  const ids = [];
+  for await (const { id } of store.streamEvents({}, { silenceMs: 40 })) {
+    ids.push(id);
+    if (id === 2) await new Promise((resolve) => setTimeout(resolve, 100));
+    if (id === 3) break;
+  }
+  assert.deepEqual(ids, [1, 2, 3]);
+  assert.equal(got.length, 2);
+});
+
+test('a service that is away is asked later each time, and for as long as it takes', async (t) => {
+  const { store, clock } = await startScripted(t, [...Array(30).fill(cut), stream(event(1), 'open')]);
+  assert.deepEqual(await idsOf(store.streamEvents({ after: 0 }), 1), [1]);
+  assert.ok(Math.max(...clock.waitsMs) > 5_000);
+});
+
+test('what waiting does not cure ends a stream', async (t) => {
+  for (const [status, code] of [
+    [410, 'events_expired'],
+    [400, 'invalid_request'],
+    [401, 'unauthorized'],
+  ] as const) {
+    const { store, got } = await startScripted(t, [stream(event(1)), refusal(status, code)]);
+    const ids: unknown[] = [];
+    const read = async () => {
+      for await (const { id } of store.streamEvents()) ids.push(id);
+    };
+    await assert.rejects(read(), { code, status });
+    assert.deepEqual([ids, got.length], [[1], 2]);
+  }
+  const banned = await startScripted(t, [refusal(403, 'key_banned', { 'retry-after': '3600' })]);
+  await assert.rejects(idsOf(banned.store.streamEvents(), 1), { code: 'key_banned' });
+  const endless = await startScripted(t, [stream(`data: ${'x'.repeat(1_100_000)}`, 'open')]);
+  await assert.rejects(idsOf(endless.store.streamEvents(), 1), { code: 'unexpected_answer' });
+  const odd = await startScripted(t, [stream('data: {"id":\n\n', 'open')]);
+  await assert.rejects(idsOf(odd.store.streamEvents(), 1), { code: 'unexpected_answer' });
+});
+
+test('a caller ends a stream by its signal, and by leaving the loop the connection', async (t) => {
+  const reason = new Error('No longer wanted.');
+  const controller = new AbortController();
+  const closed = Promise.withResolvers<void>();
+  const { store } = await startScripted(t, [
+    (response) => {
+      response.on('close', () => closed.resolve());
+      stream(event(1), 'open')(response);
+    },
+  ]);
+  const read = async () => {
+    for await (const _ of store.streamEvents({}, { signal: controller.signal }))
+      setTimeout(() => controller.abort(reason));
+  };
+  await assert.rejects(read(), reason);
+  await closed.promise;
+  const left = Promise.withResolvers<void>();
+  const other = await startScripted(t, [
+    (response) => {
+      response.on('close', () => left.resolve());
+      stream(event(1), 'open')(response);
+    },
+  ]);
+  await idsOf(other.store.streamEvents(), 1);
+  await left.promise;
+});
+
+test('events of the service arrive with exact ids', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, ['large-ids']);
+  const petstore = createPetstore({ baseUrl: `${await store.listen()}/v1`, apiKey: store.key });
+  const { id } = await petstore.createCategory({ name: 'Dragons' });
+  for await (const event of petstore.streamEvents({ after: 0, type: ['category.created'] })) {
+    // The type tells the compiler what the data is.
+    if (event.type !== 'category.created') continue;
+    assert.equal(event.data.id, id);
+    assert.equal(typeof event.id, 'bigint');
+    break;
+  }
+});
+
+test('blocks are read however they are cut, and whichever line breaks they have', () => {
+  const text = 'retry: 5\n\nid: 1\ndata: a\ndata:b\n\n: comment\nid\n\ndata\n\nunknown: x\nid:2\n\nid: 3';
+  const whole = [{ retryMs: 5 }, { id: '1', data: 'a\nb' }, { id: '' }, { data: '' }, { id: '2' }];
+  for (const lineBreak of ['\n', '\r', '\r\n']) {
+    const broken = text.replaceAll('\n', lineBreak);
+    for (const size of [1, 2, 3, 7, 1_000]) {
+      const read = blockReader();
+      const pieces = broken.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+      assert.deepEqual(pieces.flatMap(read), whole, `${JSON.stringify(lineBreak)} ${size}`);
+    }
+  }
+});

@@ -1,0 +1,76 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { TestContext } from 'node:test';
+import { createPetstore, type PetstoreOptions } from '../../src/client/index.ts';
+import { listen } from './receiver.ts';
+
+/** What a server does with a request. */
+type Deed = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** An answer as the API gives it. */
+export const answer =
+  (status: number, body?: unknown, headers: Record<string, string> = {}): Deed =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(body === undefined ? undefined : JSON.stringify(body));
+  };
+
+export const refusal = (status: number, code: string, headers: Record<string, string> = {}): Deed =>
+  answer(status, { code, message: `Refused: ${code}.`, status }, { 'x-request-id': 'req-1', ...headers });
+
+/** Breaks the connection off before an answer. */
+export const cut: Deed = (response) => response.destroy();
+
+/** Sends half of an answer. */
+export const truncated: Deed = (response) => {
+  response.writeHead(200, { 'content-length': '100' });
+  response.write('[{"id":1', () => response.destroy());
+};
+
+interface Got {
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+  /** When it came, by the clock of the client. */
+  atMs: number;
+}
+
+/**
+ * A server that does one deed after the other, the last one again and again, and a client of it for which waits pass at once.
+ */
+export async function startScripted(t: TestContext, deeds: Deed[], options: Partial<PetstoreOptions> = {}) {
+  const clock = fakeClock();
+  const got: Got[] = [];
+  const rest = [...deeds];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { method = '', url = '', headers } = request;
+    got.push({ method, url, headers, body, atMs: clock.nowMs });
+    const deed = (rest.length > 1 ? rest.shift() : rest[0]) as Deed;
+    deed(response, request);
+  });
+  const { port } = await listen(t, server);
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const store = createPetstore({ baseUrl, apiKey: 'pet_secret', clock, ...options });
+  return { store, got, clock, baseUrl };
+}
+
+/** A clock whose waits pass at once. They are counted, without those that were given up. */
+export function fakeClock(startMs = Date.parse('2026-06-01T12:00:00Z')) {
+  const waitsMs: number[] = [];
+  const clock = {
+    nowMs: startMs,
+    waitsMs,
+    now: () => clock.nowMs,
+    random: () => 0.5,
+    async sleep(ms: number, signal: AbortSignal) {
+      const untilMs = clock.nowMs + ms;
+      await new Promise(setImmediate);
+      signal.throwIfAborted();
+      waitsMs.push(ms);
+      clock.nowMs = Math.max(clock.nowMs, untilMs);
+    },
+  };
+  return clock;
+}
