@@ -128,3 +128,21 @@ test('it finds its change also in a long history', async (t) => {
     'Bella!!',
   );
 });
+
+test('a removal that its platform has sent twice is done, but one of what never was is not', async (t) => {
+  const { store } = await start(t);
+  const baseUrl = `${await store.app.listeningOrigin}/v1`;
+  // As browsers, Deno and Bun do after a reset.
+  const twice: typeof globalThis.fetch = async (url, init) => {
+    await (await fetch(url, init)).text();
+    return fetch(url, init);
+  };
+  const petstore = createPetstore({ baseUrl, apiKey: store.key, fetch: twice });
+  const category = await petstore.createCategory({ name: 'Dragons' });
+  const renamed = await petstore.changeCategory(category.id, ({ name }) => ({ name: `${name}!` }));
+  assert.equal(renamed.name, 'Dragons!');
+  assert.equal(await petstore.deleteCategory(category.id), undefined);
+  await assert.rejects(petstore.deleteCategory(category.id), { code: 'not_found' });
+  const { id } = await petstore.placeOrder({});
+  assert.equal(await petstore.cancelOrder(id), undefined);
+});

@@ -67,17 +67,24 @@ async function call(connection: Connection, base: string, sent: Sent, options: A
     const received = await send(connection, sent, { ...options, requestId });
     return received.status === 304 ? options.ifNoneMatch : remember(received.data, received);
   } catch (error) {
-    const isRefused = error instanceof PetstoreError && (error.status === 412 || error.status === 409);
     // An id that the caller has chosen may be that of other requests, too.
-    if (!isRefused || !error.mayBeDone || options.requestId !== undefined) throw error;
+    if (!mayFollowItself(sent.method, error) || options.requestId !== undefined) throw error;
+    const { method, url } = sent;
     const { signal, timeoutMs } = options;
-    const history = historyOf(connection, base);
-    const done = await ownChange(history, sent.url.pathname, requestId, { signal, timeoutMs }).catch(() => {
+    const request = { method, path: url.pathname, requestId };
+    const done = await ownChange(historyOf(connection, base), request, { signal, timeoutMs }).catch(() => {
       signal?.throwIfAborted();
     });
-    if (done) return done;
-    throw error;
+    if (!done) throw error;
+    return method === 'DELETE' ? undefined : done;
   }
+}
+
+/** Whether a change may be refused because it has been made: then nothing is left to remove, or the state is no longer the one that was named. */
+function mayFollowItself(method: string, error: unknown): boolean {
+  if (!(error instanceof PetstoreError)) return false;
+  if (method === 'DELETE') return error.status === 404;
+  return method !== 'GET' && (error.status === 412 || error.code === 'order_complete');
 }
 
 function listOf<Item>(connection: Connection, { url, ...sent }: Sent, options: AnyOptions): List<Item> {

@@ -31,6 +31,13 @@ export interface PetstoreOptions {
   clock?: Partial<Clock> | undefined;
 }
 
+export const defaults = {
+  attempts: 5,
+  attemptTimeoutMs: 60_000,
+  timeoutMs: 180_000,
+  maxWaitMs: 70_000,
+};
+
 /** What every call takes. */
 export interface CallOptions {
   /** Ends the call, also while it waits. It then rejects with the reason of the signal. */

@@ -6,12 +6,12 @@ import type { CallOptions } from './options.ts';
 /** How far back in the history a change is looked for that was just made. */
 const lookedBack = 1_000;
 
-/** The events of a change, by the collection that its path names. */
-const types: Readonly<Record<string, string[]>> = {
-  pets: ['pet.updated'],
-  categories: ['category.updated'],
-  inventory: ['inventory.updated'],
-  orders: ['order.updated', 'order.completed'],
+/** The events of a change and of a removal, by the collection that a path names. Webhooks have none. */
+const types: Readonly<Record<string, { changed: string[]; removed: string[] }>> = {
+  pets: { changed: ['pet.updated'], removed: ['pet.deleted'] },
+  categories: { changed: ['category.updated'], removed: ['category.deleted'] },
+  inventory: { changed: ['inventory.updated'], removed: [] },
+  orders: { changed: ['order.updated', 'order.completed'], removed: ['order.cancelled'] },
 };
 
 /** How the history is read. */
@@ -23,18 +23,19 @@ export interface History {
 }
 
 /**
- * The resource as a request has left it, if it made a change. Its answer was lost, and the attempt after it was refused: because of that
- * very change, or of somebody else's? The history knows, since its events name the request that made them.
+ * The resource as a request has left it that was refused, if it has made its change nevertheless: then an attempt came before that did, and
+ * whose answer was lost. It need not be one of the client, since browsers, Deno, Bun and load balancers send a request again
+ * by themselves when a connection breaks. The history knows: its events name the request that made them.
  */
 export async function ownChange(
   history: History,
-  path: string,
-  requestId: string,
+  { method, path, requestId }: { method: string; path: string; requestId: string },
   options: CallOptions,
 ): Promise<object | undefined> {
   const [, collection = ''] = /(\w+)\/[^/]+$/.exec(path) ?? [];
-  const wanted = types[collection];
-  if (!wanted) return undefined;
+  const wanted = types[collection]?.[method === 'DELETE' ? 'removed' : 'changed'];
+  // What is not there is removed, whoever did it.
+  if (!wanted) return method === 'DELETE' ? {} : undefined;
   const last = BigInt((await history.last(options)) ?? 0);
   const after = last > lookedBack ? last - BigInt(lookedBack) : undefined;
   const found = await lastOf(history.events(after, wanted, options), requestId).catch((error) => {

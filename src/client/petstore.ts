@@ -4,7 +4,7 @@ import { PetstoreError } from './error.ts';
 import type { Int64 } from './exact-json.ts';
 import { operationOf } from './operation.ts';
 import { type Operations, targets } from './operations.ts';
-import type { CallOptions, ChangeOptions, PetstoreOptions } from './options.ts';
+import { type CallOptions, type ChangeOptions, defaults, type PetstoreOptions } from './options.ts';
 import { Pace } from './pace.ts';
 import type { Connection } from './send.ts';
 import { platformClock } from './time.ts';
@@ -56,10 +56,7 @@ export function createPetstore({ baseUrl, clock, ...given }: PetstoreOptions): P
   if (!given.apiKey) throw new TypeError('createPetstore needs an apiKey.');
   const base = new URL(baseUrl).href.replace(/\/+$/, '');
   const usual = {
-    attempts: 5,
-    attemptTimeoutMs: 60_000,
-    timeoutMs: 180_000,
-    maxWaitMs: 70_000,
+    ...defaults,
     fetch: (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request),
   };
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { stripTypeScriptTypes } from 'node:module';
+import { type TestContext, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { createPetstore } from '../src/client/index.ts';
+import { takeTour } from './support/client-tour.ts';
+import { performedOf, rehearse } from './support/lab.ts';
+import { startPetstore } from './support/petstore.ts';
+import { listen } from './support/receiver.ts';
+import { args, executablePath, skip, timeout } from './support/reference.ts';
+
+/** Serves the modules of the client and of its tour as JavaScript. Returns the port. */
+async function serveModules(t: TestContext): Promise<number> {
+  const server = createServer(({ url = '' }, response) => {
+    const isModule = /^\/(?:src\/client|test\/support)\/[\w-]+\.ts$/.test(url);
+    response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html');
+    response.end(
+      isModule ? stripTypeScriptTypes(readFileSync(new URL(`..${url}`, import.meta.url), 'utf8')) : '',
+    );
+  });
+  return (await listen(t, server)).port;
+}
+
+test('a page without TLS gets from the client what a program of Node.js gets, under faults too', {
+  skip,
+  timeout,
+}, async (t) => {
+  const store = await startPetstore(t);
+  Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
+  const baseUrl = `${await store.listen()}/v1`;
+  const usual = await takeTour(
+    createPetstore({ baseUrl, apiKey: (await store.addWorkspace('usual', true)).key }),
+  );
+  const browser = await chromium.launch({
+    executablePath,
+    args: [...args, '--host-resolver-rules=MAP shop.test 127.0.0.1'],
+  });
+  t.after(() => browser.close());
+  const page = await browser.newPage();
+  await page.goto(`http://shop.test:${await serveModules(t)}/`);
+  assert.equal(await page.evaluate('isSecureContext'), false);
+  const takeItThere = (key: string): Promise<string[]> =>
+    page.evaluate(`(async () => {
+      const { createPetstore } = await import('/src/client/index.ts');
+      const { takeTour } = await import('/test/support/client-tour.ts');
+      return takeTour(createPetstore({ baseUrl: '${baseUrl}', apiKey: '${key}' }));
+    })()`);
+  for (const fault of ['rate-limited', 'lost-answer', 'truncated', 'reset', 'large-ids', 'empty-page']) {
+    const { key } = await store.addWorkspace(fault, true);
+    const isLimited = fault === 'rate-limited';
+    const { id } = await rehearse(store, [{ fault, ...(isLimited && { operation: 'createPet' }) }], { key });
+    assert.deepEqual(await takeItThere(key), usual, fault);
+    assert.ok(((await performedOf(store, id, key))[0] as number) > 0, fault);
+  }
+});
