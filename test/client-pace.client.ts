@@ -94,3 +94,19 @@ test('no more than a few requests are under way until it is known how many are a
   assert.ok(results.every(({ status }) => status === 'rejected'));
   assert.deepEqual(batches, [10, 10, 10, 10]);
 });
+
+test('of answers that overtake each other the one that leaves less counts', async (t) => {
+  const held = Promise.withResolvers<ServerResponse>();
+  const { store, clock } = await startScripted(t, [
+    (response) => held.resolve(response),
+    answer(200, { id: 2 }, limits(50, 30)),
+  ]);
+  const first = store.getCategory(1);
+  const response = await held.promise;
+  await store.getCategory(2);
+  answer(200, { id: 1 }, limits(0, 30))(response, response.req);
+  await first;
+  const before = clock.nowMs;
+  await store.getCategory(3);
+  assert.equal(clock.nowMs, before + 30_000);
+});

@@ -51,6 +51,15 @@ test('what is told to wait for longer than it is ready to is rejected at once, a
   assert.deepEqual(await readPage(store), [pet]);
 });
 
+test('a wait within the time of the call may still be longer than it is ready to wait', async (t) => {
+  const { store, got, clock } = await startScripted(t, [
+    refusal(503, 'unavailable', { 'retry-after': '100' }),
+  ]);
+  const error = await errorOf(readPage(store));
+  assert.deepEqual([error.code, error.retryAt?.getTime()], ['unavailable', clock.nowMs + 100_000]);
+  assert.deepEqual([got.length, clock.waitsMs], [1, []]);
+});
+
 test('temporary failures are retried later each time, and not for ever', async (t) => {
   for (const [deed, code] of [
     [refusal(408, 'request_timeout'), 'request_timeout'],
@@ -59,6 +68,7 @@ test('temporary failures are retried later each time, and not for ever', async (
     [answer(504), 'unexpected_answer'],
     [cut, 'no_answer'],
     [truncated, 'no_answer'],
+    [answer(200), 'no_answer'],
   ] as const) {
     const { store, got, clock } = await startScripted(t, [deed]);
     const error = await errorOf(readPage(store));

@@ -123,7 +123,8 @@ async function attempt(
     }
     const text = await response.text();
     if (!response.ok && status !== 304) throw refusalOf(response, text, clock.now());
-    const data = text === '' ? undefined : parseExactly(text);
+    const hasBody = method !== 'HEAD' && status !== 204 && status !== 304;
+    const data = hasBody ? parseExactly(text) : undefined;
     return { status, headers: response.headers, data, stream: undefined };
   } catch (cause) {
     if (!response) pace.leave(number);
