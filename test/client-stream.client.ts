@@ -61,12 +61,13 @@ test('a stream from now on misses nothing either if it breaks before its first e
 });
 
 test('a silent connection is taken for broken, but a slow reader is not', async (t) => {
-  const { store, got } = await startScripted(t, [
-    stream(event(1), 'open'),
-    stream(event(2) + event(3), 'open'),
-  ]);
+  const later = (response: ServerResponse) => {
+    stream(event(2), 'open')(response);
+    setTimeout(() => response.write(event(3)), 90);
+  };
+  const { store, got } = await startScripted(t, [stream(event(1), 'open'), later]);
   const ids = [];
-  for await (const { id } of store.streamEvents({}, { silenceMs: 40 })) {
+  for await (const { id } of store.streamEvents({}, { silenceMs: 60 })) {
     ids.push(id);
     if (id === 2) await new Promise((resolve) => setTimeout(resolve, 100));
     if (id === 3) break;

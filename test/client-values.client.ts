@@ -136,6 +136,22 @@ test('a list follows its links through empty pages, and the key stays with its o
   );
 });
 
+test('the ETag of a first page is not sent for those behind it', async (t) => {
+  const link = { link: '</v1/pets?cursor=a>; rel="next"' };
+  const { store, got } = await startScripted(t, [
+    answer(200, [{ id: 1 }], { ...link, etag: '"a"' }),
+    answer(304, undefined, link),
+    answer(200, [{ id: 2 }]),
+  ]);
+  const { value: page } = await store.listPets().pages().next();
+  const again = await Array.fromAsync(store.listPets({}, { ifNoneMatch: page as object }));
+  assert.deepEqual(again, [{ id: 1 }, { id: 2 }]);
+  assert.deepEqual(
+    got.map(({ headers }) => headers['if-none-match']),
+    [undefined, '"a"', undefined],
+  );
+});
+
 test('a page that leads to itself ends the list with an error', async (t) => {
   const { store, got } = await startScripted(t, [
     answer(200, [], { link: '</v1/pets?cursor=a>; rel="next"' }),
