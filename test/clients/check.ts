@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clients } from './clients.ts';
-import { missingFor, pythonPrograms, takeTour } from './tour.ts';
+import { missingFor, pythonPrograms } from './make.ts';
+import { takeTour } from './tour.ts';
 
 /*
  * Makes every client of the guide "Generate a client", compiles it and takes the tour, two at a time. Names as arguments

@@ -13,14 +13,14 @@ function told({ status, data }: { status: number; data: unknown }): string {
 }
 
 // The same request with the same key adds nothing.
-for (const word of ['created', 'again']) {
-  const created = await petstore.createPet(
-    { name: 'Smaug', categoryId: 4 },
-    options({ 'Idempotency-Key': 'tour' }),
-  );
-  assert.equal(created.status, 201);
-  console.log(`${word} ${created.data.id}: ${created.data.name}`);
-}
+const create = () =>
+  petstore.createPet({ name: 'Smaug', categoryId: 4 }, options({ 'Idempotency-Key': 'tour' }));
+const created = await create();
+assert.equal(created.status, 201);
+console.log(`created ${created.data.id}: ${created.data.name}`);
+const again = await create();
+assert.equal(again.status, 201);
+console.log(`again ${again.data.id}: ${again.data.name}`);
 
 const sizes: number[] = [];
 let cursor: string | undefined;
@@ -33,7 +33,7 @@ do {
 } while (cursor);
 console.log(`pages of ${sizes.join(', ')}`);
 
-const renamed = await petstore.updatePet(21, { name: 'Smaug the Golden' }, options());
+const renamed = await petstore.updatePet(created.data.id, { name: 'Smaug the Golden' }, options());
 assert.equal(renamed.status, 200);
 console.log(`renamed ${renamed.data.id}: ${renamed.data.name}`);
 
@@ -63,15 +63,18 @@ console.log(told(await petstore.getCategory(4711, options())));
 console.log(told(await place(1000)));
 console.log(told(await petstore.listPets({}, options({}, 'pet_mistyped'))));
 
-const ask = () => petstore.listPets({ limit: 1 }, options({}, freeKey));
-let answer = await ask();
-for (let asked = 1; answer.status === 200 && asked < 130; asked++) answer = await ask();
-const field = (name: string) => answer.headers.get(name);
-const waitSeconds = Math.max(
-  Number(field('X-RateLimit-Reset')) - Date.now() / 1000,
-  Number(field('Retry-After')),
-);
-const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
-console.log(
-  `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
-);
+// Limits, where a key is given that meets them soon.
+if (freeKey) {
+  const ask = () => petstore.listPets({ limit: 1 }, options({}, freeKey));
+  let answer = await ask();
+  for (let asked = 1; answer.status === 200 && asked < 130; asked++) answer = await ask();
+  const field = (name: string) => answer.headers.get(name);
+  const waitSeconds = Math.max(
+    Number(field('X-RateLimit-Reset')) - Date.now() / 1000,
+    Number(field('Retry-After')),
+  );
+  const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
+  console.log(
+    `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
+  );
+}

@@ -1,0 +1,79 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from './clients.ts';
+import { generation } from './guide.ts';
+
+export const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const nodeModules = fileAt('../../node_modules');
+const stepTimeoutMs = 600_000;
+
+/** A client that is made and compiled. */
+export interface MadeClient {
+  /** Where its program runs, by shell commands. */
+  folder: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** The toolchains that a client needs and this machine does not have. */
+export const missingFor = ({ needs }: Client) => needs.filter((tool) => spawnSync(tool, ['--help']).error);
+
+/**
+ * Makes a client in a new folder within `root` by the command of the guide, from the service at `baseUrl`, and compiles it. `programs` are
+ * folders in which commands are looked for first.
+ */
+export async function makeClient(
+  client: Client,
+  root: string,
+  baseUrl: string,
+  programs: string[],
+): Promise<MadeClient> {
+  const bins = [nodeModules, fileAt('node_modules')].map((modules) => join(modules, '.bin'));
+  const path = [dirname(process.execPath), ...bins, ...programs, process.env.PATH];
+  const env = { ...process.env, PATH: path.join(delimiter) };
+  const folder = folderOf(root, client);
+  // The programs of a package stand in its folder, and those that all need in the one above.
+  if (existsSync(join(folder, 'package-lock.json'))) await run('npm ci', folder, env);
+  else symlinkSync(fileAt('node_modules'), join(folder, 'node_modules'));
+  for (const step of [generation(client.heading, baseUrl), ...client.build]) await run(step, folder, env);
+  return { folder, env };
+}
+
+/** A copy of the folder of a client, beside what all of them share. */
+function folderOf(root: string, { name }: Client): string {
+  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+  cpSync(fileAt('tours/tsconfig.json'), join(root, 'tsconfig.json'));
+  if (!existsSync(join(root, 'node_modules'))) symlinkSync(nodeModules, join(root, 'node_modules'));
+  cpSync(fileAt(`tours/${name}`), join(root, name), { recursive: true });
+  return join(root, name);
+}
+
+/** Installs the Python packages that are pinned, once for each list of them. Returns the folder of their programs. */
+export async function pythonPrograms(): Promise<string> {
+  const requirements = fileAt('requirements.txt');
+  const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
+  const folder = join(nodeModules, `.cache/clients/python-${hash}`);
+  const isDone = join(folder, 'done');
+  if (!existsSync(isDone)) {
+    rmSync(folder, { recursive: true, force: true });
+    await run(`python3 -m venv "${folder}"`, '.', process.env);
+    const pip = `"${join(folder, 'bin/pip')}" install --quiet --no-deps --requirement "${requirements}"`;
+    await run(pip, '.', process.env);
+    writeFileSync(isDone, '');
+  }
+  return join(folder, 'bin');
+}
+
+/** Runs shell commands, and returns what they print. Throws all that they said if one fails. */
+export async function run(commands: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env, timeout: stepTimeoutMs });
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const [status] = await once(child, 'close');
+  if (status !== 0) throw new Error(`${commands}\n${output}${errors}`);
+  return output;
+}
