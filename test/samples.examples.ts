@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import { temporaryFolder } from './support/folder.ts';
 import { rehearse } from './support/lab.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 import { freePort } from './support/port.ts';
+import { pythonWithRequests, working } from './support/programs.ts';
 import { fill } from './support/resources.ts';
 
 const run = promisify(execFile);
@@ -22,18 +23,13 @@ const atOnce = availableParallelism();
 
 /** How a sample is run, from its file, by its label. */
 const runners: Record<string, { file: string; command: string | undefined }> = {
-  cURL: { file: 'sample.sh', command: works('curl', ['--version']) && works('bash', ['--version']) },
+  cURL: { file: 'sample.sh', command: working('curl', ['--version']) && working('bash', ['--version']) },
   JavaScript: { file: 'sample.mjs', command: process.execPath },
   Python: {
     file: 'sample.py',
-    command:
-      works('python3', ['-c', 'import requests']) ?? works('/usr/bin/python3', ['-c', 'import requests']),
+    command: pythonWithRequests,
   },
 };
-
-function works(command: string, args: string[]): string | undefined {
-  return spawnSync(command, args).status === 0 ? command : undefined;
-}
 
 interface Sample extends CodeSample {
   id: string;

@@ -1,0 +1,108 @@
+// An errand that no fault harms: it finds a category, adds a pet to it, renames the pet, places an order, and removes an empty category.
+// Node.js 22 or newer: petstore grade -- node examples/careful.mjs
+//
+// Report card: passed. not-reached: sunset.
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
+
+/** No request goes out before this time: a limit, a ban or an outage is about all of them. */
+let notBeforeMs = 0;
+
+/** Sends a request until there is an answer to go by, five times at most. */
+async function send(method, url, { headers = {}, body } = {}) {
+  // One key for all attempts, so that what was done although its answer was lost is not done twice.
+  const once = method === 'POST' && { 'idempotency-key': crypto.randomUUID() };
+  let problem;
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    await sleep(Math.max(0, notBeforeMs - Date.now()));
+    const backoffMs = 100 * 2 ** attempt * (1 + Math.random());
+    try {
+      const answer = await fetch(url, {
+        method,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once, ...headers },
+        body: write(body),
+        signal: AbortSignal.timeout(20_000),
+      });
+      // An answer that ends too soon throws here.
+      const data = read(await answer.text());
+      const field = (name) => answer.headers.get(name);
+      if (field('x-ratelimit-remaining') === '0') notBeforeMs = Number(field('x-ratelimit-reset')) * 1000;
+      const isTemporary = answer.status === 429 || answer.status >= 500 || data?.code === 'key_banned';
+      // The first attempt may have removed it.
+      const isGone = method === 'DELETE' && answer.status === 404 && attempt > 1;
+      if (answer.ok || isGone || answer.status === 412) return { status: answer.status, data, field };
+      problem = new Error(`${method} ${url}: ${answer.status} ${data?.code}, ${data?.message}`);
+      if (!isTemporary) break;
+      notBeforeMs = Math.max(notBeforeMs, retryAtMs(field('retry-after')) + backoffMs);
+    } catch (error) {
+      problem = error;
+      await sleep(backoffMs);
+    }
+  }
+  throw problem;
+}
+
+/** `Retry-After` is a number of seconds or a date. */
+function retryAtMs(retryAfter) {
+  const seconds = Number(retryAfter);
+  return Number.isNaN(seconds) ? Date.parse(retryAfter) : Date.now() + seconds * 1000;
+}
+
+// An id may be larger than the integers that a number of JavaScript holds exactly. It is a BigInt then.
+const read = (text) =>
+  text &&
+  JSON.parse(text, (_, value, { source }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^\d+$/.test(source)
+      ? BigInt(source)
+      : value,
+  );
+const write = (data) =>
+  JSON.stringify(data, (_, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value));
+
+/** All items of a list: as long as there is a next page, whatever a page holds. The ETag of a single pet comes with it. */
+async function list(url) {
+  const items = [];
+  let etag;
+  for (let next = url; next; ) {
+    const { data, field } = await send('GET', next);
+    items.push(...data);
+    etag = field('etag');
+    next = /<([^>]+)>; rel="next"/.exec(field('link'))?.[1];
+  }
+  return { items, etag };
+}
+
+const { items: categories } = await list(`${api}/categories?limit=5`);
+const named = (name) => categories.find((category) => category.name === name);
+const reptiles =
+  named('Reptiles') ?? (await send('POST', `${api}/categories`, { body: { name: 'Reptiles' } })).data;
+console.log(`Reptiles is one of ${categories.length} categories.`);
+
+const smaug = { name: 'Smaug', categoryId: reptiles.id, status: 'pending' };
+const {
+  data: { id },
+} = await send('POST', `${api}/pets`, { body: smaug });
+console.log('Smaug is there.');
+
+// Who changes a pet says which version of it was read. After 412 somebody else was faster: read again, decide again.
+for (let isDone = false; !isDone; ) {
+  const {
+    items: [pet],
+    etag,
+  } = await list(`${api}/pets?id=${id}`);
+  const headers = { 'if-match': etag };
+  const { status } = await send('PUT', `${api}/pets/${id}`, {
+    headers,
+    body: { ...pet, name: 'Smaug the Golden' },
+  });
+  isDone = status === 200;
+  if (isDone) console.log(`He is now Smaug the Golden, and ${pet.status}.`);
+}
+
+const { data: order } = await send('POST', `${api}/store/orders`, { body: { petId: 13, quantity: 2 } });
+console.log(`Ordered ${order.quantity} of Nemo.`);
+
+const amphibians = named('Amphibians');
+if (amphibians) await send('DELETE', `${api}/categories/${amphibians.id}`);
+console.log('Amphibians is gone.');

@@ -1,0 +1,93 @@
+# An errand that no fault harms: it finds a category, adds a pet to it, renames the pet, places an order, and removes an empty category.
+# Needs requests (pip install requests): petstore grade -- python3 examples/careful.py
+#
+# Report card: passed. not-reached: sunset.
+import os
+import random
+import time
+import uuid
+from email.utils import parsedate_to_datetime
+
+import requests
+
+API = os.environ["PETSTORE_BASE_URL"]
+session = requests.Session()
+session.headers["Authorization"] = "Bearer " + os.environ["PETSTORE_API_KEY"]
+
+# No request goes out before this time: a limit, a ban or an outage is about all of them.
+not_before = 0
+
+
+def send(method, url, headers={}, body=None):
+    """Sends a request until there is an answer to go by, five times at most."""
+    global not_before
+    if method == "POST":
+        # One key for all attempts, so that what was done although its answer was lost is not done twice.
+        headers = {**headers, "Idempotency-Key": str(uuid.uuid4())}
+    for attempt in range(1, 6):
+        time.sleep(max(0, not_before - time.time()))
+        backoff = 0.1 * 2**attempt * random.uniform(1, 2)
+        try:
+            answer = session.request(method, url, headers=headers, json=body, timeout=20)
+            data = answer.json() if answer.content else None
+        except requests.RequestException as error:
+            # The connection broke, or the answer is too late or ends too soon.
+            problem = error
+            time.sleep(backoff)
+            continue
+        status, fields = answer.status_code, answer.headers
+        if fields.get("X-RateLimit-Remaining") == "0":
+            not_before = int(fields["X-RateLimit-Reset"])
+        # The first attempt may have removed it.
+        is_gone = method == "DELETE" and status == 404 and attempt > 1
+        if answer.ok or is_gone or status == 412:
+            return answer, data
+        problem = RuntimeError("%s %s: %d %s" % (method, url, status, answer.text))
+        if status != 429 and status < 500 and data["code"] != "key_banned":
+            break
+        not_before = max(not_before, retry_at(fields.get("Retry-After", "0")) + backoff)
+    raise problem
+
+
+def retry_at(retry_after):
+    """`Retry-After` is a number of seconds or a date."""
+    if retry_after.isdigit():
+        return time.time() + int(retry_after)
+    return parsedate_to_datetime(retry_after).timestamp()
+
+
+def every(url):
+    """All items of a list: as long as there is a next page, whatever a page holds. The ETag of a single pet comes with it."""
+    items = []
+    while url:
+        answer, page = send("GET", url)
+        items += page
+        url = answer.links.get("next", {}).get("url")
+    return items, answer.headers["ETag"]
+
+
+categories, _ = every(API + "/categories?limit=5")
+categories = {category["name"]: category for category in categories}
+if "Reptiles" not in categories:
+    _, categories["Reptiles"] = send("POST", API + "/categories", body={"name": "Reptiles"})
+print("Reptiles is one of %d categories." % len(categories))
+
+smaug = {"name": "Smaug", "categoryId": categories["Reptiles"]["id"], "status": "pending"}
+_, smaug = send("POST", API + "/pets", body=smaug)
+print("Smaug is there.")
+
+# Who changes a pet says which version of it was read. After 412 somebody else was faster: read again, decide again.
+is_done = False
+while not is_done:
+    [pet], etag = every("%s/pets?id=%d" % (API, smaug["id"]))
+    change = {**pet, "name": "Smaug the Golden"}
+    answer, pet = send("PUT", "%s/pets/%d" % (API, pet["id"]), {"If-Match": etag}, change)
+    is_done = answer.ok
+print("He is now %(name)s, and %(status)s." % pet)
+
+_, order = send("POST", API + "/store/orders", body={"petId": 13, "quantity": 2})
+print("Ordered %d of Nemo." % order["quantity"])
+
+if "Amphibians" in categories:
+    send("DELETE", "%s/categories/%d" % (API, categories["Amphibians"]["id"]))
+print("Amphibians is gone.")

@@ -1,0 +1,54 @@
+// The errand of careful.mjs, as it is often written. It works, until something goes wrong: petstore grade -- node examples/careless.mjs
+//
+// Report card: failed.
+// changed-the-store: lost-answer, truncated, small-pages, empty-page.
+// failed: rate-limited, rate-limited-date, near-limit, banned, large-ids, new-status, sunset.
+// failed checks: retry-after.obeyed, retry.only-when-useful, ban.stops, limits.foreseen, pages.to-the-end, ids.exact, if-match.sent,
+// updates.not-lost, deprecated.not-called, sunset.successor-used, connections.reused.
+const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
+
+// Tries again in a moment, whatever went wrong, and each time as if it were something new.
+async function send(method, path, body, triesLeft = 3) {
+  try {
+    const answer = await fetch(api + path, {
+      method,
+      headers: {
+        Authorization: `Bearer ${key}`,
+        'Content-Type': 'application/json',
+        ...(method === 'POST' && { 'Idempotency-Key': crypto.randomUUID() }),
+      },
+      body: JSON.stringify(body),
+    });
+    const data = answer.status === 204 ? undefined : await answer.json();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${data.message}`);
+    return data;
+  } catch (error) {
+    if (triesLeft === 1) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return send(method, path, body, triesLeft - 1);
+  }
+}
+
+// There are few categories, so the first page surely has them all.
+const categories = await send('GET', '/categories');
+const named = (name) => categories.find((category) => category.name === name);
+const reptiles = named('Reptiles') ?? (await send('POST', '/categories', { name: 'Reptiles' }));
+console.log(`Reptiles is one of ${categories.length} categories.`);
+
+const smaug = { name: 'Smaug', categoryId: reptiles.id, status: 'pending' };
+const { id } = await send('POST', '/pets', smaug);
+console.log('Smaug is there.');
+
+// Nobody else will change him in between.
+const pet = await send('GET', `/pets/${id}`);
+await send('PUT', `/pets/${id}`, { ...pet, name: 'Smaug the Golden' });
+const words = { available: ['for', 'sale'], pending: ['spoken', 'for'], sold: ['sold'] };
+console.log(`He is now Smaug the Golden, and ${words[pet.status].join(' ')}.`);
+
+const order = await send('POST', '/store/orders', { petId: 13, quantity: 2 });
+console.log(`Ordered ${order.quantity} of Nemo.`);
+
+// Never mind if this goes wrong.
+const amphibians = named('Amphibians');
+if (amphibians) await send('DELETE', `/categories/${amphibians.id}`).catch(() => {});
+console.log('Amphibians is gone.');

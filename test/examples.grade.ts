@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Grade, verdicts } from '../src/grade/grade.ts';
+import { gradeProgram } from '../src/grade/grade-program.ts';
+import { openGradingStore } from '../src/grade/store.ts';
+import { checks } from '../src/lab/report/checks/all.ts';
+import { pythonWithRequests } from './support/programs.ts';
+
+/** The programs, each by what runs it. The one that is to be graded alike again and again is given thrice. */
+const programs: [program: string | undefined, file: string][] = [
+  [process.execPath, 'careful.mjs'],
+  [process.execPath, 'careless.mjs'],
+  [process.execPath, 'careless.mjs'],
+  [process.execPath, 'careless.mjs'],
+  [pythonWithRequests, 'careful.py'],
+  [pythonWithRequests, 'careless.py'],
+];
+
+// Most of a run is waiting as the service tells, and each has a service of its own.
+describe('the examples have the report cards that they tell of', { concurrency: true }, () => {
+  for (const [program, file] of programs) {
+    test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
+      assert.ok(program, 'no Python with requests is installed');
+      const path = fileURLToPath(new URL(`../examples/${file}`, import.meta.url));
+      assert.equal(cardOf(await grade([program, path])), toldIn(readFileSync(path, 'utf8')));
+    });
+  }
+});
+
+async function grade(command: string[]): Promise<Grade> {
+  const store = await openGradingStore({});
+  try {
+    return await gradeProgram({ command, store, atOnce: 4 });
+  } finally {
+    await store.close();
+  }
+}
+
+/** A card as the examples write it: what did not go well, by verdict, and all checks that failed in some run. */
+function cardOf({ baseline, faults, verdict }: Grade): string {
+  const names = verdicts
+    .filter((name) => name !== 'survived')
+    .map(
+      (name) => [name, faults.filter((fault) => fault.verdict === name).map(({ fault }) => fault)] as const,
+    );
+  const results = [baseline, ...faults].flatMap((run) => run.checks);
+  const failed = checks
+    .map(({ name }) => name)
+    .filter((check) => results.some(({ name, result }) => name === check && result === 'failed'));
+  return [
+    `Report card: ${verdict}.`,
+    ...[...names, ['failed checks', failed] as const]
+      .filter(([, list]) => list.length > 0)
+      .map(([what, list]) => `${what}: ${list.join(', ')}.`),
+  ].join(' ');
+}
+
+/** The card in the comment at the beginning of a program. */
+function toldIn(source: string): string {
+  const [comment = ''] = /^(?:(?:\/\/|#).*\n)+/.exec(source) ?? [];
+  const text = comment
+    .replaceAll(/^(?:\/\/|#) */gm, '')
+    .replaceAll('\n', ' ')
+    .trim();
+  return text.slice(text.indexOf('Report card:'));
+}
