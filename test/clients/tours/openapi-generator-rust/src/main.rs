@@ -102,7 +102,6 @@ async fn main() -> std::result::Result<(), AnyError> {
     // Null takes a field away, so a patch tells it from one that is absent.
     let completion = OrderPatch { complete: Some(Some(true)), ..OrderPatch::new() };
     tell("changed", &update_order(&client, 9, completion.clone(), Some(&etag), None, None).await?);
-    println!("{}", told(update_order(&client, 9, completion, Some(&etag), None, None).await));
 
     // The type that the client has for an event cannot be read, but those of its kinds can.
     let types = [("type", "pet.created"), ("type", "pet.updated")];
@@ -123,13 +122,14 @@ async fn main() -> std::result::Result<(), AnyError> {
         }
     }
 
-    println!("{}", told(get_category(&client, 4711, None, None).await));
-    println!("{}", told(place_order(&client, order_of(1000), None, None).await));
-    let mistyped = client_of("pet_mistyped", &headers);
-    println!("{}", told(list_pets(&mistyped, None, None, None, None, None, None, None).await));
-
-    // Limits, where a key is given that meets them soon.
+    // Errors that it expects, and limits, where a key is given that meets them soon.
     if let Ok(free_key) = var("PETSTORE_FREE_KEY") {
+        println!("{}", told(update_order(&client, 9, completion, Some(&etag), None, None).await));
+        println!("{}", told(get_category(&client, 4711, None, None).await));
+        println!("{}", told(place_order(&client, order_of(1000), None, None).await));
+        let mistyped = client_of("pet_mistyped", &headers);
+        println!("{}", told(list_pets(&mistyped, None, None, None, None, None, None, None).await));
+
         let free = client_of(&free_key, &headers);
         let mut answer = list_pets(&free, None, None, None, Some(1), None, None, None).await;
         for _ in 1..130 {
