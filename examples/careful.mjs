@@ -1,4 +1,4 @@
-// An errand that no fault harms: it finds a category, adds a pet to it, renames the pet, places an order, and removes an empty category.
+// An errand that no fault harms: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
 // Node.js 22 or newer: petstore grade -- node examples/careful.mjs
 //
 // Report card: passed. not-reached: sunset.

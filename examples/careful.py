@@ -1,4 +1,4 @@
-# An errand that no fault harms: it finds a category, adds a pet to it, renames the pet, places an order, and removes an empty category.
+# An errand that no fault harms: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
 # Needs requests (pip install requests): petstore grade -- python3 examples/careful.py
 #
 # Report card: passed. not-reached: sunset.

@@ -3,8 +3,12 @@ import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { faultNames } from '../src/lab/rehearsals/faults.ts';
 import { clients } from './clients/clients.ts';
 import { fetchedPackages, headings, wordsOfUse } from './clients/guide.ts';
+import { shownVerdicts } from './clients/page.ts';
+import { pinnedVersion } from './clients/pins.ts';
+import { remedies } from './clients/remedies.ts';
 
 test('every command of the guide is tried, by a client that has a tour', () => {
   assert.deepEqual(headings().sort(), clients.map(({ heading }) => heading).sort());
@@ -26,24 +30,35 @@ test('what the guide says of the key and of first calls stands in the tour that 
 });
 
 test('each package that the guide fetches is tried in the version that is pinned', () => {
-  const pins = [
-    'package.json',
-    'clients/package.json',
-    'clients/requirements.txt',
-    'clients/tours/oapi-codegen/go.mod',
-    'clients/tours/openapi-generator-go/go.mod',
-    'clients/tours/orval/package.json',
-  ].map((path) =>
-    readFileSync(new URL(path === 'package.json' ? `../${path}` : path, import.meta.url), 'utf8'),
-  );
   const packages = fetchedPackages();
   assert.ok(packages.length >= 8);
   for (const name of packages) {
-    // A path of Go may name a program within its module; a name of npm may come with a version.
-    const pinned = name.replace(/\[.*|(?<=.)@\d.*|\/cmd\/.*/g, '');
-    assert.ok(
-      pins.some((text) => new RegExp(`(?:^|[\\s"])${RegExp.escape(pinned)}(?:"|==| v)`, 'm').test(text)),
-      `${pinned} is not pinned`,
+    // A name of npm may come with a version, and one of PyPI with extras.
+    assert.ok(pinnedVersion(name.replace(/\[.*|(?<=.)@\d.*/g, '')), `${name} is not pinned`);
+  }
+});
+
+test('the page of graded clients has each client of the guide, in the version that is pinned, under each fault', () => {
+  const page = readFileSync(new URL('../docs/graded-clients.md', import.meta.url), 'utf8');
+  const [head, , ...rows] = [...page.matchAll(/^\| (.*) \|$/gm)].map(([, cells = '']) => cells.split(' | '));
+  const headings = clients.map(({ heading }) => heading);
+  assert.deepEqual(head?.slice(1), headings);
+  assert.deepEqual(
+    rows.map(([fault]) => fault?.match(/[a-z-]+/)?.[0]),
+    faultNames,
+  );
+  for (const [fault = '', ...cells] of rows) {
+    assert.equal(cells.length, clients.length, fault);
+    assert.deepEqual(
+      cells.filter((cell) => !Object.values(shownVerdicts).includes(cell)),
+      [],
+      fault,
     );
   }
+  for (const { heading, generator } of clients)
+    assert.ok(
+      page.includes(`\n## ${heading}\n\nMade by \`${generator}\` ${pinnedVersion(generator)}.`),
+      heading,
+    );
+  assert.deepEqual(remedies.flatMap(({ faults }) => faults).sort(), faultNames.toSorted());
 });

@@ -10,6 +10,10 @@ export interface Client {
   build: string[];
   /** The command that takes the tour. */
   program: string;
+  /** The package that makes it. */
+  generator: string;
+  /** Where its users come in between, to add what it does not do by itself. */
+  hook: string;
 }
 
 const typescript = { needs: [], build: ['tsc'], program: 'node build/tour.js' };
@@ -20,38 +24,84 @@ const python = {
   program: 'PYTHONPATH=petstore python tour.py',
 };
 
+const openapiGenerator = { generator: 'openapi-generator-cli' };
+
 /** The slowest first: two run at once, and both are to end together. */
 export const clients: Client[] = [
-  { name: 'oapi-codegen', heading: 'oapi-codegen for Go', ...go },
+  {
+    name: 'oapi-codegen',
+    heading: 'oapi-codegen for Go',
+    ...go,
+    generator: 'github.com/oapi-codegen/oapi-codegen/v2',
+    hook: '`petstore.WithHTTPClient(doer)` takes anything that has the method `Do`, such as an `http.Client` whose `Transport` sends again.',
+  },
   {
     name: 'openapi-generator-rust',
     heading: 'openapi-generator for Rust',
     needs: ['cargo'],
     build: ['cargo build --quiet --locked'],
     program: 'target/debug/tour',
+    ...openapiGenerator,
+    hook: 'A middleware of `reqwest-middleware` in the `client` of the `Configuration` can send again.',
   },
-  { name: 'openapi-generator-go', heading: 'openapi-generator for Go', ...go },
+  {
+    name: 'openapi-generator-go',
+    heading: 'openapi-generator for Go',
+    ...go,
+    ...openapiGenerator,
+    hook: 'The `HTTPClient` of the `Configuration` is an `http.Client`, whose `Transport` can send again.',
+  },
   {
     name: 'openapi-generator-java',
     heading: 'openapi-generator for Java',
     needs: ['java', 'mvn'],
     build: ['mvn --quiet --batch-mode --no-transfer-progress compile'],
     program: 'java -cp "tour/target/classes:$(cat tour/target/classpath)" Tour',
+    ...openapiGenerator,
+    hook: 'The client of the JDK has no place for retries, so wrap the calls; `setReadTimeout` of the `ApiClient` sets a time limit.',
   },
-  { name: 'openapi-generator-python', heading: 'openapi-generator for Python', ...python },
-  { name: 'openapi-generator-typescript', heading: 'openapi-generator for TypeScript', ...typescript },
-  { name: 'openapi-python-client', heading: 'openapi-python-client', ...python },
+  {
+    name: 'openapi-generator-python',
+    heading: 'openapi-generator for Python',
+    ...python,
+    ...openapiGenerator,
+    hook: 'By itself it waits after 429 and 503 with GET, PUT and DELETE alone. `Configuration(retries=…)` takes a `urllib3.Retry`, which can do so after other failures and with other methods.',
+  },
+  {
+    name: 'openapi-generator-typescript',
+    heading: 'openapi-generator for TypeScript',
+    ...typescript,
+    ...openapiGenerator,
+    hook: '`new Configuration({ fetchApi })` takes a `fetch` that sends again.',
+  },
+  {
+    name: 'openapi-python-client',
+    heading: 'openapi-python-client',
+    ...python,
+    generator: 'openapi-python-client',
+    hook: '`AuthenticatedClient(…, httpx_args={"transport": …})` takes a transport of httpx that sends again.',
+  },
   {
     name: 'orval',
     heading: 'orval',
     ...typescript,
     // It writes the address into the client.
+    generator: 'orval',
+    hook: 'A `mutator` in its configuration takes the place of `fetch`.',
     build: [`sed -i 's|http://[^/]*/v1|\${process.env.PETSTORE_BASE_URL}|' petstore.ts`, ...typescript.build],
   },
-  { name: 'hey-api', heading: 'Hey API', ...typescript },
+  {
+    name: 'hey-api',
+    heading: 'Hey API',
+    ...typescript,
+    generator: '@hey-api/openapi-ts',
+    hook: '`createClient({ fetch })` takes a `fetch` that sends again.',
+  },
   {
     name: 'openapi-typescript',
     heading: 'openapi-typescript and openapi-fetch',
     ...typescript,
+    generator: 'openapi-fetch',
+    hook: '`createClient({ fetch })` takes a `fetch` that sends again.',
   },
 ];
