@@ -100,6 +100,11 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/grade/state/read.ts': ['fetch'],
     'src/lab-service.ts': ['fetch'],
     'src/commands/listen.ts': ['eventsource-parser', 'fetch'],
+    // The client that programs import, and the service does not: to the API. The first is in an example of its types.
+    'src/client/description.ts': ['/pets'],
+    'src/client/options.ts': ['fetch'],
+    'src/client/petstore.ts': ['fetch'],
+    'src/client/send.ts': ['fetch'],
     // To the receivers of webhooks.
     'src/webhooks/resolve.ts': ['node:dns', 'node:dns/promises'],
     'src/webhooks/send.ts': ['node:http', 'node:https'],
