@@ -2,11 +2,20 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { toCard } from '../src/grade/card.ts';
 import { type Grade, verdicts } from '../src/grade/grade.ts';
 import { gradeProgram } from '../src/grade/grade-program.ts';
 import { openGradingStore } from '../src/grade/store.ts';
+import { toText } from '../src/grade/text.ts';
 import { checks } from '../src/lab/report/checks/all.ts';
+import { assertShows, below, blocksOf } from './support/pasted.ts';
 import { pythonWithRequests } from './support/programs.ts';
+
+/** The card that the README shows. */
+const [, shownInReadme] = blocksOf(
+  below('## Grade your client', readFileSync(new URL('../README.md', import.meta.url), 'utf8')),
+);
+const lines = { again: () => '', about: () => '' };
 
 /** The programs, each by what runs it. The one that is to be graded alike again and again is given thrice. */
 const programs: [program: string | undefined, file: string][] = [
@@ -24,7 +33,9 @@ describe('the examples have the report cards that they tell of', { concurrency: 
     test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
       assert.ok(program, 'no Python with requests is installed');
       const path = fileURLToPath(new URL(`../examples/${file}`, import.meta.url));
-      assert.equal(cardOf(await grade([program, path])), toldIn(readFileSync(path, 'utf8')));
+      const graded = await grade([program, path]);
+      assert.equal(summaryOf(graded), toldIn(readFileSync(path, 'utf8')));
+      if (file === 'careless.mjs') assertShows(shownInReadme, toText(toCard(graded, Date.now(), lines)));
     });
   }
 });
@@ -39,7 +50,7 @@ async function grade(command: string[]): Promise<Grade> {
 }
 
 /** A card as the examples write it: what did not go well, by verdict, and all checks that failed in some run. */
-function cardOf({ baseline, faults, verdict }: Grade): string {
+function summaryOf({ baseline, faults, verdict }: Grade): string {
   const names = verdicts
     .filter((name) => name !== 'survived')
     .map(

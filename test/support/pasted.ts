@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,4 +34,16 @@ export function asCheckout(folder: string): string {
   const dataDir = join(folder, 'data');
   mkdirSync(dataDir, { mode: 0o700 });
   return dataDir;
+}
+
+const oneBlank = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+
+/** Asserts that a block shows what was printed, in its order. What it leaves out is marked by "…", and lines may be broken elsewhere. */
+export function assertShows(block: Block | undefined, printed: string): void {
+  const text = oneBlank(printed);
+  let at = 0;
+  for (const part of block?.code.split('…') ?? [printed]) {
+    at = text.indexOf(oneBlank(part), at);
+    assert.ok(block && at >= 0, `${part}\n${printed}`);
+  }
 }
