@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { differenceOf, variationOf } from '../src/grade/state/compare.ts';
+import { differenceOf, inWords, variationOf } from '../src/grade/state/compare.ts';
 import type { OtherChange, StoreState } from '../src/grade/state/state.ts';
 
 /** A small store: Rex is Dog 1, Nemo is Fish 2, of whom 2 are ordered. */
@@ -59,6 +59,12 @@ const setCategory =
   (index: number, fields: Partial<StoreState['categories'][number]>): Change =>
   ({ categories }) => {
     Object.assign(categories[index] as object, fields);
+  };
+const removePet =
+  (index: number): Change =>
+  ({ pets, inventory }) => {
+    pets.splice(index, 1);
+    inventory.splice(index, 1);
   };
 /** Adds to all ids, as where others were made before and removed. */
 const shiftIds: Change = (state) => {
@@ -207,8 +213,8 @@ test('of many differences the first are told, and how many more there are', () =
 test('what differs from run to run is told and not compared, and all else is', () => {
   const named = (name: string, ...more: Change[]) => changed(addPet(3, name), addOrder(2, 3, 1), ...more);
   const base = named('Smaug-1f');
-  const { inWords, ...variation } = variationOf(base, named('Smaug-77'));
-  assert.deepEqual(inWords, ['pet Smaug-1f: name']);
+  const variation = variationOf(base, [named('Smaug-77')]);
+  assert.deepEqual(inWords(variation, base), ['pet Smaug-1f: name']);
   const difference = (run: StoreState) => differenceOf(base, run, { variation });
   assert.deepEqual(difference(named('Smaug-a0')), []);
   assert.deepEqual(difference(named('Smaug-a0', addPet(4, 'Smaug-a0'))), [
@@ -229,22 +235,85 @@ test('rows whose names differ from run to run are told apart by what refers to t
   const two = (a: string, b: string, ...ids: [number, number]) =>
     changed(addPet(3, a), addPet(4, b), addOrder(2, ids[0], 1), addOrder(3, ids[1], 5));
   const base = two('x1', 'x2', 3, 4);
-  const { inWords: _, ...variation } = variationOf(base, two('x3', 'x4', 3, 4));
+  const variation = variationOf(base, [two('x3', 'x4', 3, 4)]);
   assert.deepEqual(differenceOf(base, two('x5', 'x6', 3, 4), { variation }), []);
   assert.deepEqual(differenceOf(base, two('x5', 'x6', 4, 3), { variation }), []);
 });
 
-test('where their number differs from run to run, rows are not counted, but what has changed is told', () => {
+test('where their number differs from run to run, rows that are added are not counted, but all else is told', () => {
+  const initial = store();
   const base = changed(addPet(3, 'A'), addPet(4, 'B'));
-  const { inWords, ...variation } = variationOf(base, changed(addPet(3, 'A')));
-  assert.deepEqual(inWords, ['which pets there are']);
-  assert.deepEqual(differenceOf(base, store(), { variation }), []);
-  assert.deepEqual(differenceOf(base, changed(addPet(3, 'A'), setStock(0, 9)), { variation }), [
-    'pet Rex: stock 9 instead of 2',
+  const variation = variationOf(base, [changed(addPet(3, 'A'))], initial);
+  assert.deepEqual(inWords(variation, base), ['which pets it adds']);
+  const difference = (run: StoreState) => differenceOf(base, run, { initial, variation });
+  assert.deepEqual(difference(store()), []);
+  assert.deepEqual(difference(changed(addPet(3, 'A'), setStock(0, 9))), ['pet Rex: stock 9 instead of 2']);
+  assert.deepEqual(difference(changed(addOrder(2, 1, 1))), ['one order of 1 Rex where there was none']);
+  assert.deepEqual(difference(changed(removePet(0))), ['no pet Rex where there was one']);
+});
+
+test('where not always the same rows are removed, these are not counted, but what is added is', () => {
+  const initial = store();
+  const base = changed(removePet(0));
+  const variation = variationOf(base, [changed(removePet(1))], initial);
+  assert.deepEqual(inWords(variation, base), ['which pets it removes', 'order of 2 Nemo: pet']);
+  assert.deepEqual(differenceOf(base, store(), { initial, variation }), []);
+  assert.deepEqual(differenceOf(base, changed(addPet(3, 'A')), { initial, variation }), [
+    'one pet A where there was none',
   ]);
-  assert.deepEqual(differenceOf(base, changed(addOrder(2, 1, 1)), { variation }), [
-    'one order of 1 Rex where there was none',
+});
+
+test('a row of which most differs from run to run is still one that must be there, and none that was there before', () => {
+  const initial = store();
+  const named = (name: string, ...more: Change[]) =>
+    changed(
+      ({ categories }) => {
+        categories.splice(1, 1);
+        categories.push({ id: 3, name, description: `Made by ${name}.` });
+      },
+      setPet(1, { categoryId: 3 }),
+      ...more,
+    );
+  const base = named('a1');
+  const variation = variationOf(base, [named('b2')], initial);
+  assert.deepEqual(inWords(variation, base), ['category a1: name, description']);
+  const difference = (run: StoreState) => differenceOf(base, run, { initial, variation });
+  assert.deepEqual(difference(named('c3')), []);
+  assert.deepEqual(difference(store()), [
+    'no category a1 where there was one',
+    'one category Fish where there was none',
+    'pet Nemo: category Fish instead of a1',
   ]);
+  const twice: Change = ({ categories }) => {
+    categories.push({ id: 4, name: 'd4', description: 'Made by d4.' });
+  };
+  assert.deepEqual(difference(named('c3', twice)), ['one category d4 where there was none']);
+});
+
+test('what was removed and made anew with something random is not found in what was never removed', () => {
+  const initial = store();
+  const anew = (description: string) =>
+    changed(
+      ({ categories }) => {
+        categories[1] = { id: 3, name: 'Fish', description };
+      },
+      setPet(1, { categoryId: 3 }),
+    );
+  const variation = variationOf(anew('1f'), [anew('77')], initial);
+  const difference = differenceOf(anew('1f'), store(), { initial, variation });
+  assert.ok(difference.includes('one category Fish, but not the same'), difference.join());
+});
+
+test('rows of random names are told apart by what else they hold, in whichever order they are added', () => {
+  const two = (a: string, b: string, isTurned: boolean) =>
+    changed(
+      addPet(isTurned ? 4 : 3, a),
+      addPet(isTurned ? 3 : 4, b, 2, 7),
+      ({ pets, inventory }) => isTurned && [pets, inventory].forEach((rows) => void rows.reverse()),
+    );
+  const base = two('a1', 'b1', false);
+  const variation = variationOf(base, [two('a2', 'b2', true)], store());
+  assert.deepEqual(inWords(variation, base), ['pet a1: name', 'pet b1: name']);
 });
 
 const other = (

@@ -6,7 +6,7 @@ import type { Baseline, FaultGrade, Grade, Progress } from './grade.ts';
 import { type FaultPlan, planOf, waitForMinuteMs } from './plan.ts';
 import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
 import { Slots } from './slots.ts';
-import { differenceOf, variationOf } from './state/compare.ts';
+import { differenceOf, inWords, variationOf } from './state/compare.ts';
 import type { GradingStore } from './store.ts';
 import { gradeOf, unreached, verdictOf } from './verdict.ts';
 
@@ -54,7 +54,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   if (!again || baseline.problem !== undefined)
     return { ...shared, notCompared: [], faults: [], verdict: 'failed' };
 
-  const { inWords, ...variation } = variationOf(first.state, again.state, initial);
+  const variation = variationOf(first.state, [again.state], initial);
   const tookMs = Math.max(first.tookMs, again.tookMs);
   const limitMs = timeoutMs ?? Math.max(leastLimitMs, limitFactor * tookMs);
   const slots = new Slots(options.atOnce ?? availableParallelism());
@@ -76,7 +76,8 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
 
   onProgress({ stage: 'faults', faults: faults.map(({ name }) => name) });
   const grades = await allOrStop(faults.map(graded), stop, signal);
-  return { ...shared, notCompared: inWords, faults: grades, verdict: verdictOf(baseline, grades) };
+  const notCompared = inWords(variation, first.state);
+  return { ...shared, notCompared, faults: grades, verdict: verdictOf(baseline, grades) };
 }
 
 /** The faults of these names, in the order of the catalogue. */

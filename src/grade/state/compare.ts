@@ -2,15 +2,20 @@ import { contentOf, type Matched, matchRows, type Pair, type Varying } from './m
 import { type Field, type Kind, kinds, noContents, plurals, type Row, rowsOf, short } from './rows.ts';
 import type { OtherChange, StoreState } from './state.ts';
 
-/** What differs from run to run without a fault: fields of rows of a state, and kinds of which there are not always as many. */
+/** Rows of a kind that the program adds, or that were there before. */
+type Group = `${'added' | 'lasting'} ${Kind}`;
+
+/** What differs from run to run without a fault. */
 export interface Variation {
+  /** Fields of rows of the base. */
   fields: Readonly<Record<Kind, Varying>>;
-  counts: ReadonlySet<Kind>;
+  /** Groups of rows of which there are not always the same. */
+  groups: ReadonlySet<Group>;
 }
 
 const noVariation: Variation = {
   fields: { category: new Map(), pet: new Map(), order: new Map(), webhook: new Map() },
-  counts: new Set(),
+  groups: new Set(),
 };
 
 interface Options {
@@ -24,49 +29,73 @@ interface Options {
 
 /** How the state that a run left differs from that of the base, a sentence each; none if it does not. */
 export function differenceOf(base: StoreState, run: StoreState, options: Options = {}): string[] {
-  const { counts } = options.variation ?? noVariation;
-  const sentences = matchAll(base, run, options).flatMap(([kind, matched]) =>
-    counts.has(kind) ? changes(matched) : [...numbers(kind, matched), ...changes(matched)],
-  );
+  const { groups } = options.variation ?? noVariation;
+  const sentences = matchAll(base, run, options).flatMap(({ kind, matched, groupOf }) => {
+    const isCounted = (row: Row) => !groups.has(groupOf(row));
+    const [missing, extra] = [matched.missing.filter(isCounted), matched.extra.filter(isCounted)];
+    return [...numbers(kind, { ...matched, missing, extra }), ...changes(matched)];
+  });
   return bounded(sentences, 'differences');
 }
 
-/** What differs between two runs without a fault, for further comparisons with the first of them, and in words. */
+/** What differs between runs without a fault: the base, and others. */
 export function variationOf(
   base: StoreState,
-  again: StoreState,
+  others: readonly StoreState[],
   initial?: StoreState,
-): Variation & { inWords: string[] } {
-  const found = matchAll(base, again, initial && { initial });
-  const fields: Record<Kind, Varying> = { ...noVariation.fields };
-  for (const [kind, { pairs }] of found)
-    fields[kind] = new Map(changed(pairs).map(({ base, differing }) => [base.id, new Set(differing)]));
-  const counts = found.flatMap(([kind, { missing, extra }]) => (missing.length + extra.length ? [kind] : []));
-  const inWords = found.flatMap(([kind, { pairs }]) => [
-    ...(counts.includes(kind) ? [`which ${plurals[kind]} there are`] : []),
-    ...changed(pairs).map(
-      ({ base, differing }) => `${base.kind} ${short(base.title)}: ${differing.join(', ')}`,
-    ),
+): Variation {
+  return others.reduce((variation, other) => {
+    const found = matchAll(base, other, { ...(initial && { initial }), variation, areAlike: true });
+    const fields = { ...variation.fields };
+    for (const { kind, matched } of found) {
+      const varying = new Map(fields[kind]);
+      for (const { base, differing } of changed(matched.pairs))
+        varying.set(base.id, new Set([...(varying.get(base.id) ?? []), ...differing]));
+      fields[kind] = varying;
+    }
+    const groups = found.flatMap(({ matched: { missing, extra }, groupOf }) =>
+      [...missing, ...extra].map(groupOf),
+    );
+    return { fields, groups: new Set([...variation.groups, ...groups]) };
+  }, noVariation);
+}
+
+/** What is not compared with the base, in words. */
+export function inWords({ fields, groups }: Variation, base: StoreState): string[] {
+  const things = matchAll(base, base).flatMap(({ kind, matched }) => [
+    ...(groups.has(`lasting ${kind}`) ? [`which ${plurals[kind]} it removes`] : []),
+    ...(groups.has(`added ${kind}`) ? [`which ${plurals[kind]} it adds`] : []),
+    ...matched.pairs.flatMap(({ base: { id, title } }) => {
+      const names = fields[kind].get(id);
+      return names ? [`${kind} ${short(title)}: ${[...names].join(', ')}`] : [];
+    }),
   ]);
-  return { fields, counts: new Set(counts), inWords: bounded(inWords, 'things') };
+  return bounded(things, 'things');
+}
+
+/** How the rows of a kind match. */
+interface MatchedKind {
+  kind: Kind;
+  matched: Matched;
+  groupOf(row: Row): Group;
 }
 
 /** Matches the rows of all kinds, each by what those it refers to were found to stand for. */
 function matchAll(
   base: StoreState,
   run: StoreState,
-  { initial, variation = noVariation, others = [] }: Options = {},
-): [Kind, Matched][] {
+  { initial, variation = noVariation, others = [], areAlike = false }: Options & { areAlike?: boolean } = {},
+): MatchedKind[] {
   const [ofBase, ofRun] = [noContents(), noContents()];
   return kinds.map((kind) => {
     const varying = variation.fields[kind];
     const baseRows = rowsOf(kind, base, ofBase);
     const lasting = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
-    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun, others), { varying, lasting });
+    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun, others), { varying, lasting, areAlike });
     for (const row of baseRows) ofBase[kind].set(row.id, contentOf(row, varying.get(row.id)));
     for (const { base, run } of matched.pairs) ofRun[kind].set(run.id, ofBase[kind].get(base.id) as string);
     for (const row of matched.extra) ofRun[kind].set(row.id, contentOf(row));
-    return [kind, matched];
+    return { kind, matched, groupOf: ({ id }) => `${lasting.has(id) ? 'lasting' : 'added'} ${kind}` };
   });
 }
 

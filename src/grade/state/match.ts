@@ -8,6 +8,8 @@ interface Known {
   varying: Varying;
   /** The ids of those that were there before both: of the same id, they are the same. */
   lasting: ReadonlySet<number>;
+  /** Whether both are of runs without a fault, so that what is left over on both sides stands for the same. */
+  areAlike: boolean;
 }
 
 /** Rows of two states that stand for the same. */
@@ -36,6 +38,8 @@ export function matchRows(base: readonly Row[], run: readonly Row[], known: Know
   const matching = new Matching(base, run, known);
   matching.pairEqual();
   matching.pairNear();
+  if (known.areAlike) matching.pairRest();
+  else matching.pairById();
   return { pairs: matching.pairs, missing: [...matching.missing], extra: [...matching.extra] };
 }
 
@@ -79,12 +83,12 @@ class Matching {
       if (!this.missing.has(row)) continue;
       const equals = byContent.get(contentOf(row, but)) ?? [];
       let next = equals.pop();
-      while (next && !this.extra.has(next)) next = equals.pop();
+      while (next && !this.#mayPair(row, next)) next = equals.pop();
       this.#pair(row, next);
     }
   }
 
-  /** Pairs what is left by id if it was there before, or by name and id, then by name, then by id where at least half is equal. */
+  /** Pairs what is left by id if it was there before, or by name and id, then by name. */
   pairNear(): void {
     const byId = this.#extraById();
     for (const row of this.missing) {
@@ -97,6 +101,11 @@ class Matching {
       const index = this.#nearest(row, candidates.slice(0, maxCandidates));
       this.#pair(row, candidates.splice(index, 1)[0]);
     }
+  }
+
+  /** Pairs what is left by id where at least half is equal. */
+  pairById(): void {
+    const byId = this.#extraById();
     for (const row of this.missing) {
       const same = byId.get(row.id);
       if (same && this.#differing(row, same).length * 2 <= Object.keys(row.fields).length)
@@ -104,17 +113,36 @@ class Matching {
     }
   }
 
+  /** Pairs what both have added, in that order, each row with the nearest of the next ones. */
+  pairRest(): void {
+    const rest = this.#added(this.extra);
+    for (const row of this.#added(this.missing)) {
+      const index = this.#nearest(row, rest.slice(0, maxCandidates));
+      this.#pair(row, rest.splice(index, 1)[0]);
+    }
+  }
+
+  #added = (rows: ReadonlySet<Row>) => [...rows].filter(({ id }) => !this.#known.lasting.has(id));
+
   #extraById = () => new Map([...this.extra].map((row) => [row.id, row]));
 
   #pair(base: Row, run: Row | undefined): void {
-    if (!run || !this.extra.delete(run)) return;
+    if (!run || !this.#mayPair(base, run)) return;
+    this.extra.delete(run);
     this.missing.delete(base);
     this.pairs.push({ base, run, differing: this.#differing(base, run) });
   }
 
+  /** What varies may be anything, but no other row that was there before. */
+  #mayPair = (base: Row, run: Row) =>
+    this.extra.has(run) &&
+    (base.id === run.id || !this.#known.lasting.has(run.id) || this.#varyingOf(base).size === 0);
+
   /** Which of some rows differs least. */
   #nearest(row: Row, candidates: readonly Row[]): number {
-    const counts = candidates.map((other) => this.#differing(row, other).length);
+    const counts = candidates.map((other) =>
+      this.#mayPair(row, other) ? this.#differing(row, other).length : Number.POSITIVE_INFINITY,
+    );
     return counts.indexOf(Math.min(...counts));
   }
 
