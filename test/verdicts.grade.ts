@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FaultGrade, Progress } from '../src/grade/grade.ts';
 import type { GradeOptions } from '../src/grade/grade-program.ts';
 import { faults } from '../src/lab/rehearsals/faults.ts';
+import { temporaryFolder } from './support/folder.ts';
 import { careless, grade, programOf } from './support/grading.ts';
 
 /** The grade of a program under one fault. */
@@ -117,6 +120,19 @@ test('names that differ from run to run are told and not compared', async () => 
   const { fault, notCompared } = await under('new-fields', careless('names'));
   assert.equal(fault.verdict, 'survived');
   assert.match(notCompared.join('\n'), /^pet Smaug [\d.e-]+: name$/);
+});
+
+test('what differs from run to run, though not in the first ones, is held against no fault', async (t) => {
+  const file = join(temporaryFolder(t), 'runs');
+  const inTurn = programOf('careless', 'names in turn', file, 'Smaug,Smaug,Fafnir,Smaug,Fafnir');
+  const told: Progress[] = [];
+  const { fault, notCompared, verdict } = await under('new-fields', inTurn, {
+    onProgress: (progress) => told.push(progress),
+  });
+  assert.deepEqual([fault.verdict, fault.difference, verdict], ['survived', [], 'passed']);
+  assert.deepEqual(notCompared, ['pet Smaug: name']);
+  assert.equal(readFileSync(file, 'utf8').length, 5, 'runs until the difference is known');
+  assert.deepEqual(told.at(-1), { stage: 'ended', grade: fault });
 });
 
 test('what a program has left running is waited for', async () => {

@@ -30,8 +30,13 @@ export interface GradeOptions {
 }
 
 const [baselineLimitMs, leastLimitMs, limitFactor] = [600_000, 30_000, 10];
+/** So many runs without a fault follow at most, while a difference may be none of a fault. */
+const maxLaterRuns = 3;
 
-/** Grades a program: runs it without faults, then under each fault, side by side, and compares what it leaves in the store. */
+/**
+ * Grades a program: runs it without faults, then under each fault, side by side, and compares what it leaves in the store. Where that
+ * differs, it runs without faults again, later.
+ */
 export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const { command, store, timeoutMs, onProgress = () => {}, onOutput = () => {} } = options;
   const faults = named(options.faults ?? faultNames);
@@ -54,31 +59,56 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   if (!again || baseline.problem !== undefined)
     return { ...shared, notCompared: [], faults: [], verdict: 'failed' };
 
-  const variation = variationOf(first.state, [again.state], initial);
   const tookMs = Math.max(first.tookMs, again.tookMs);
   const limitMs = timeoutMs ?? Math.max(leastLimitMs, limitFactor * tookMs);
   const slots = new Slots(options.atOnce ?? availableParallelism());
   const underPlan = async (fault: Fault, plan: FaultPlan) => {
     if (plan.isUntilMinuteEnds) await sleep(waitForMinuteMs(Date.now(), tookMs), undefined, { signal });
-    return slots.run(async () => {
+    return slots.run(() => {
       onProgress({ stage: 'begun', fault: fault.name });
-      const after = await run(fault.name, { plan, timeLimitMs: limitMs + plan.waitsMs });
-      const { state, others } = after;
-      return gradeOf(fault, after, differenceOf(first.state, state, { initial, variation, others }));
+      return run(fault.name, { plan, timeLimitMs: limitMs + plan.waitsMs });
     }, plan.isUntilMinuteEnds);
   };
-  const graded = async (fault: Fault): Promise<FaultGrade> => {
+
+  const others = [again.state];
+  let variation = variationOf(first.state, others, initial);
+  const gradeAfter = ({ fault, after }: Met): FaultGrade => {
+    if (!after) return unreached(fault);
+    const rest = { initial, variation, others: after.others };
+    return gradeOf(fault, after, differenceOf(first.state, after.state, rest));
+  };
+  const meet = async (fault: Fault): Promise<Met> => {
     const plan = planOf(fault, { operations: baseline.operations, requestCount: first.requestCount });
-    const grade = plan ? await underPlan(fault, plan) : unreached(fault);
-    onProgress({ stage: 'ended', grade });
-    return grade;
+    const met = { fault, after: plan && (await underPlan(fault, plan)) };
+    const grade = gradeAfter(met);
+    if (!hasChanged(grade)) onProgress({ stage: 'ended', grade });
+    return met;
   };
 
   onProgress({ stage: 'faults', faults: faults.map(({ name }) => name) });
-  const grades = await allOrStop(faults.map(graded), stop, signal);
+  const met = await allOrStop(faults.map(meet), stop, signal);
+  let grades = met.map(gradeAfter);
+  const doubtful = grades.filter(hasChanged).map(({ fault }) => fault);
+  // What changes slowly, or by chance, may have been the same in both runs without a fault.
+  for (let count = 0; count < maxLaterRuns && grades.some(hasChanged); count++) {
+    const later = await run(undefined, { timeLimitMs: limitMs });
+    if (problemOf(later) !== undefined) continue;
+    others.push(later.state);
+    variation = variationOf(first.state, others, initial);
+    grades = met.map(gradeAfter);
+  }
+  for (const grade of grades) if (doubtful.includes(grade.fault)) onProgress({ stage: 'ended', grade });
   const notCompared = inWords(variation, first.state);
   return { ...shared, notCompared, faults: grades, verdict: verdictOf(baseline, grades) };
 }
+
+/** A fault, and the run under it, if the program can meet it. */
+interface Met {
+  fault: Fault;
+  after: Run | undefined;
+}
+
+const hasChanged = ({ verdict }: FaultGrade) => verdict === 'changed-the-store';
 
 /** The faults of these names, in the order of the catalogue. */
 function named(names: readonly string[]): Fault[] {

@@ -1,8 +1,9 @@
 /** A program that does the following once, and nothing more: its argument says what it is careless of. */
+import { appendFileSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const [careless] = process.argv.slice(2);
+const [careless, file = '', names = ''] = process.argv.slice(2);
 const { PETSTORE_BASE_URL, PETSTORE_API_KEY } = process.env;
 
 async function send(method: string, path: string, body?: unknown, attempts = 1): Promise<Response> {
@@ -33,6 +34,11 @@ switch (careless) {
   }
   case 'names':
     await addPet(`Smaug ${Math.random()}`);
+    break;
+  case 'names in turn':
+    // The first run takes the first name, and so on.
+    appendFileSync(file, '.');
+    await addPet(names.split(',')[readFileSync(file, 'utf8').length - 1] as string);
     break;
   case 'other writers':
     await send('PATCH', '/pets/2', { name: 'Rexy' });
