@@ -135,6 +135,14 @@ test('what differs from run to run, though not in the first ones, is held agains
   assert.deepEqual(told.at(-1), { stage: 'ended', grade: fault });
 });
 
+test('ids that a program writes into names are those that it means, unless it rounds them', async () => {
+  const { fault } = await under('large-ids', careless('ids in texts'));
+  assert.deepEqual([fault.verdict, fault.difference], ['survived', []]);
+  const rounded = await under('large-ids', programOf('careless', 'ids in texts', 'rounded'));
+  assert.equal(rounded.fault.verdict, 'changed-the-store');
+  assert.match(rounded.fault.difference.join(), /^pet Of 8, 8: name Of 8, 1\d{16} instead of Of 8, 8$/);
+});
+
 test('what a program has left running is waited for', async () => {
   const { fault } = await under('delay', careless('what it leaves'));
   assert.deepEqual([fault.verdict, fault.difference], ['survived', []]);

@@ -2,13 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientKeyVariable, settings } from '../config.ts';
 import { dayInSeconds } from '../lab/bounds.ts';
 import type { RecordedRequest, Recording } from '../lab/recordings/schema.ts';
+import type { Fault } from '../lab/rehearsals/fault.ts';
+import { largeIds } from '../lab/rehearsals/faults/large-ids.ts';
 import { conflict } from '../lab/rehearsals/faults/other-writer.ts';
 import type { Rehearsal } from '../lab/rehearsals/schema.ts';
 import type { CheckResult, Report } from '../lab/report/report.ts';
 import { LabService } from '../lab-service.ts';
 import type { FaultPlan } from './plan.ts';
 import { type Ended, runProgram } from './program.ts';
-import { readOtherChanges, readState } from './state/read.ts';
+import { readOtherChanges, readState, withMeantIdsIn } from './state/read.ts';
 import type { OtherChange, StoreState } from './state/state.ts';
 import type { Grading, GradingStore } from './store.ts';
 
@@ -88,14 +90,13 @@ async function runIn(
     ...(await sentIn(lab, path)),
     requestCount: kept + leftOut,
     checks,
-    state,
+    state: has(plan, largeIds) ? withMeantIdsIn(state) : state,
     performed: rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0,
-    others: rehearsal && hasOtherWriter(plan) ? await readOtherChanges(grading, rehearsal.id) : [],
+    others: rehearsal && has(plan, conflict) ? await readOtherChanges(grading, rehearsal.id) : [],
   };
 }
 
-const hasOtherWriter = (plan: RunOptions['plan']) =>
-  plan?.faults.some(({ fault }) => fault === conflict.name);
+const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
 
 /** Rehearsals and recordings outlive the program by so much at least. */
 const afterwardsSeconds = 600;

@@ -1,3 +1,4 @@
+import { withMeantIds } from '../../lab/rehearsals/faults/large-ids.ts';
 import type { Client } from '../../lab-service.ts';
 import type { OtherChange, StoreState } from './state.ts';
 
@@ -15,6 +16,10 @@ export async function readState(client: Client): Promise<StoreState> {
   ]);
   return { categories, pets, orders, inventory, webhooks };
 }
+
+/** A state that a client left to which ids were shown otherwise: in texts, such as names, it has written them as they were shown. */
+export const withMeantIdsIn = (state: StoreState): StoreState =>
+  JSON.parse(JSON.stringify(state), (_, value) => (typeof value === 'string' ? withMeantIds(value) : value));
 
 /** What the other writer of a rehearsal changed, in that order: its events have the id of the rehearsal as that of their request. */
 export async function readOtherChanges(client: Client, rehearsalId: string): Promise<OtherChange[]> {

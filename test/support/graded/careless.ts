@@ -40,6 +40,13 @@ switch (careless) {
     appendFileSync(file, '.');
     await addPet(names.split(',')[readFileSync(file, 'utf8').length - 1] as string);
     break;
+  case 'ids in texts': {
+    const lizards = await (await send('POST', '/categories', { name: 'Lizards' })).text();
+    const [, id = ''] = /"id":(\d+)/.exec(lizards) ?? [];
+    // Right as text, and rounded as a number.
+    await addPet(`Of ${id}, ${file === 'rounded' ? Number(id) : id}`);
+    break;
+  }
   case 'other writers':
     await send('PATCH', '/pets/2', { name: 'Rexy' });
     break;

@@ -23,6 +23,9 @@ export function meantId(id: string): string {
   return shown % 2n === 1n && shown < end ? String((shown - base - 1n) / 2n) : id;
 }
 
+/** A text that a client wrote, with the ids that it means by those that it was shown. */
+export const withMeantIds = (text: string): string => text.replaceAll(/(?<!\d)1\d{16}(?!\d)/g, meantId);
+
 /** Whether an id is one that was shown, and then rounded: the even ones among them are nobody's. */
 export const isRoundedId = (id: string): boolean =>
   /^1\d{16}$/.test(id) && BigInt(id) % 2n === 0n && BigInt(id) <= end;
