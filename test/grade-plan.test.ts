@@ -27,21 +27,21 @@ test('every plan is one that a rehearsal takes, however much the program does', 
   const all = operations.map(({ id }) => id);
   for (const fault of faults) {
     for (const requestCount of [1, 2, 1_000_000]) {
-      const found = planOf(fault, { operations: all, requestCount }) as FaultPlan;
-      assert.ok(readFaults(found.faults).length <= 100, fault.name);
+      const planned = planOf(fault, { operations: all, requestCount })?.faults ?? [];
+      assert.ok(planned.length === 0 || readFaults(planned).length <= 100, fault.name);
     }
   }
 });
 
 test('a limit leaves so much that two minutes are enough, and less than the program needs', () => {
   for (let count = 2; count <= 1_500; count++) {
-    const { faults, waitsMs } = plan('near-limit', ['listPets'], count) as FaultPlan;
+    const { faults, waitsMs, isUntilMinuteEnds } = plan('near-limit', ['listPets'], count) as FaultPlan;
     const remaining = Number(faults[0]?.remaining);
     assert.ok(remaining < count, `${count}`);
     assert.ok(remaining * 2 >= count, `${count}`);
-    assert.equal(waitsMs, 120_000);
+    assert.deepEqual([waitsMs, isUntilMinuteEnds], [120_000, true]);
   }
-  assert.equal(plan('near-limit', ['listPets'], 1)?.isUntilMinuteEnds, undefined);
+  assert.equal(plan('near-limit', ['listPets'], 1), undefined, 'one request comes to no limit');
 });
 
 test('a run into a limit begins so that it is held up for a few seconds at the end of a minute', () => {

@@ -6,7 +6,7 @@ import type { FaultGrade, Progress } from '../src/grade/grade.ts';
 import type { GradeOptions } from '../src/grade/grade-program.ts';
 import { faults } from '../src/lab/rehearsals/faults.ts';
 import { temporaryFolder } from './support/folder.ts';
-import { careless, grade, programOf } from './support/grading.ts';
+import { careless, grade, programOf, runUnder } from './support/grading.ts';
 
 /** The grade of a program under one fault. */
 async function under(fault: string, command: string[], options: Partial<GradeOptions> = {}) {
@@ -114,6 +114,13 @@ test('a fault that the program gives no occasion to is not reached, whether it w
   );
   assert.deepEqual(begun, ['stale-connection']);
   assert.equal(verdict, 'incomplete');
+});
+
+test('a limit is reached when nothing is left of it, and not when it is told', async () => {
+  const performed = async (remaining: number) =>
+    (await runUnder([{ fault: 'near-limit', remaining }], careless('nothing special'))).performed;
+  assert.equal(await performed(3), 0);
+  assert.equal(await performed(1), 2);
 });
 
 test('names that differ from run to run are told and not compared', async () => {

@@ -33,13 +33,13 @@ const maxAfter = 10_000;
 
 /**
  * The plan of a fault: at the first request of each operation that the program used, or, of a condition, for the whole run. Undefined
- * if it used none that the fault can touch.
+ * if it gave no occasion to the fault.
  */
 export function planOf(fault: Fault, { operations: used, requestCount }: Seen): FaultPlan | undefined {
   const { name, isCondition, scope, fits } = fault;
   const touched = operations.filter((operation) => used.includes(operation.id) && fits(operation));
   if (touched.length === 0) return undefined;
-  if (fault.perMinute) return untilMinuteEnds(name, requestCount);
+  if (fault.perMinute) return requestCount > minPerMinute ? untilMinuteEnds(name, requestCount) : undefined;
   if (isCondition) return { faults: [{ fault: name }], waitsMs: 0, lingersMs: 0 };
   // A ban is of the whole key: it comes once, in the middle, where most is at stake.
   if (scope === 'key') {
@@ -57,14 +57,13 @@ export function planOf(fault: Fault, { operations: used, requestCount }: Seen): 
 /** So many requests a minute that the program needs two minutes, if it may. */
 function untilMinuteEnds(fault: string, requestCount: number): FaultPlan {
   const enough = Math.ceil(requestCount * 0.6);
-  const remaining = Math.max(minPerMinute, Math.min(maxPerMinute, enough, requestCount - 1));
+  const remaining = Math.min(maxPerMinute, enough, requestCount - 1);
   const minutes = Math.ceil(requestCount / remaining);
-  const isRefused = requestCount > remaining;
   return {
     faults: [{ fault, remaining }],
     waitsMs: minutes * minuteMs,
     lingersMs: 0,
-    ...(isRefused && { isUntilMinuteEnds: true }),
+    isUntilMinuteEnds: true,
   };
 }
 

@@ -5,6 +5,7 @@ import type { RecordedRequest, Recording } from '../lab/recordings/schema.ts';
 import type { Fault } from '../lab/rehearsals/fault.ts';
 import { largeIds } from '../lab/rehearsals/faults/large-ids.ts';
 import { conflict } from '../lab/rehearsals/faults/other-writer.ts';
+import { nearLimit } from '../lab/rehearsals/faults/refusals.ts';
 import type { Rehearsal } from '../lab/rehearsals/schema.ts';
 import type { CheckResult, Report } from '../lab/report/report.ts';
 import { LabService } from '../lab-service.ts';
@@ -85,18 +86,24 @@ async function runIn(
   const { requests: kept, leftOut } = await lab.json<Recording>('POST', `${path}/end`);
   const { checks } = await lab.json<Report>('GET', `${path}/report`);
   const state = await readState(grading);
+  const sent = await sentIn(lab, path);
   return {
     ...ended,
-    ...(await sentIn(lab, path)),
+    ...sent,
     requestCount: kept + leftOut,
     checks,
     state: has(plan, largeIds) ? withMeantIdsIn(state) : state,
-    performed: rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0,
+    performed: has(plan, nearLimit)
+      ? sent.requests.filter(isAtLimit).length
+      : (rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0),
     others: rehearsal && has(plan, conflict) ? await readOtherChanges(grading, rehearsal.id) : [],
   };
 }
 
 const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
+
+/** Whether its answer says that nothing is left of a limit. One that is near, and is not met, asks nothing of a program. */
+const isAtLimit = ({ answerHeaders }: RecordedRequest) => answerHeaders['x-ratelimit-remaining'] === '0';
 
 /** Rehearsals and recordings outlive the program by so much at least. */
 const afterwardsSeconds = 600;

@@ -1,7 +1,9 @@
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type GradeOptions, gradeProgram } from '../../src/grade/grade-program.ts';
+import { runOnce } from '../../src/grade/run.ts';
 import { type GradingStore, openGradingStore } from '../../src/grade/store.ts';
+import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 
 let opened: Promise<GradingStore> | undefined;
 after(async () => (await opened)?.close());
@@ -21,4 +23,12 @@ const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 export async function grade(command: string[], options: Partial<GradeOptions> = {}) {
   opened ??= openGradingStore({});
   return gradeProgram({ command, store: await opened, env, ...options });
+}
+
+/** Runs a program once under faults as they are given. */
+export async function runUnder(faults: PlannedFault[], command: string[]) {
+  opened ??= openGradingStore({});
+  const plan = { faults, lingersMs: 0 };
+  const { signal } = new AbortController();
+  return runOnce({ store: await opened, command, env, plan, timeLimitMs: 60_000, signal });
 }
