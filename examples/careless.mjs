@@ -24,7 +24,7 @@ async function send(method, path, body, triesLeft = 3) {
     return data;
   } catch (error) {
     if (triesLeft === 1) throw error;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 130));
     return send(method, path, body, triesLeft - 1);
   }
 }
