@@ -150,8 +150,14 @@ test('serve --ephemeral keeps nothing, and obeys lines on standard input until t
   assert.ok(Date.parse(dated) > Date.now() + 86_000_000, dated);
   assert.equal((await ask({ set: '2099-01-01T00:00:00Z' })).now?.slice(0, 16), '2099-01-01T00:00');
   assert.equal((await ask({ advance: 'soon' })).message?.slice(0, 14), 'A duration is ');
-  assert.match((await ask({ stop: true })).message ?? '', /^A command is /);
-  assert.equal((await ask('{')).ok, false);
+  const advancedMs = Date.parse((await ask({ advance: 0 })).now ?? '');
+  for (const line of [
+    ...['{', '', 'null', '5', '"x"', '[]', '{}', '{"stop":true}', '{"reset":false}'],
+    ...['{"set":5}', '{"advance":true}', '{"advance":"1 day","reset":true}'],
+  ])
+    assert.match((await ask(line)).message ?? '', /^A command is /, line);
+  const { now: kept = '' } = await ask({ advance: 0 });
+  assert.ok(Date.parse(kept) - advancedMs < 60_000, 'none of them had an effect');
   assert.ok(Date.parse((await ask({ reset: true })).now ?? '') < Date.now() + 60_000);
   assert.equal((await get('/pets')).headers.get('x-ratelimit-remaining'), '59');
   child.stdin.end();

@@ -1,12 +1,21 @@
 import { fstatSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/schema';
 import type { Service } from '../service.ts';
 import { clockOf, turns } from './clock.ts';
 import type { Duration } from './duration.ts';
 import type { Store } from './store.ts';
 
+const alone = { additionalProperties: false };
+
 /** What the process that started the service may ask of it, a line of JSON each. */
-type Command = { advance: Duration } | { set: string } | { reset: true };
+const Command = Type.Union([
+  Type.Object({ advance: Type.Union([Type.Number(), Type.String()]) }, alone),
+  Type.Object({ set: Type.String() }, alone),
+  Type.Object({ reset: Type.Literal(true) }, alone),
+]);
+const command = Compile(Command);
 
 interface Options {
   /** Whether lines are obeyed; each is answered by a line of JSON on standard output. */
@@ -27,14 +36,11 @@ export function obeyInput(
   if (!isPipe(process.stdin.fd)) return;
   const inTurn = turns();
   const moved = clockOf(clock, service, inTurn);
-  const obey = async (command: Command): Promise<void> => {
-    if ('advance' in command) await moved.advance(command.advance);
-    else if ('set' in command) await moved.set(new Date(command.set));
-    else if ('reset' in command) await inTurn(() => startOver(() => service.startOver()));
-    else
-      throw new TypeError(
-        'A command is {"advance": "1 minute"}, {"set": "2026-06-01T12:00:00Z"} or {"reset": true}.',
-      );
+  const obey = async (line: string): Promise<void> => {
+    const asked = readCommand(line);
+    if ('advance' in asked) await moved.advance(asked.advance as Duration);
+    else if ('set' in asked) await moved.set(new Date(asked.set));
+    else await inTurn(() => startOver(() => service.startOver()));
   };
   const answer = (told: object) => process.stdout.write(`${JSON.stringify(told)}\n`);
   const lines = createInterface({ input: process.stdin });
@@ -43,11 +49,24 @@ export function obeyInput(
   lines.on('close', ended);
   if (!tellsPrograms) return;
   lines.on('line', (line) => {
-    new Promise<void>((resolve) => resolve(obey(JSON.parse(line)))).then(
+    obey(line).then(
       () => answer({ ok: true, now: new Date(clock.now()).toISOString() }),
       (error: Error) => answer({ ok: false, message: error.message }),
     );
   });
+}
+
+/** Throws TypeError if the line is none of the commands. */
+function readCommand(line: string): Static<typeof Command> {
+  try {
+    const asked: unknown = JSON.parse(line);
+    if (command.Check(asked)) return asked;
+  } catch {
+    // It is no JSON.
+  }
+  throw new TypeError(
+    'A command is {"advance": "1 minute"}, {"set": "2026-06-01T12:00:00Z"} or {"reset": true}.',
+  );
 }
 
 /** Node.js and others make sockets of what they call pipes. */
