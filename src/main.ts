@@ -8,6 +8,7 @@ import { serveCommand } from './commands/serve.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { workspacesCommand } from './commands/workspaces.ts';
 import { printable } from './printable.ts';
+import { keepFilesPrivate } from './umask.ts';
 import { version } from './version.ts';
 
 const usageExitCode = 2;
@@ -15,6 +16,7 @@ const failureExitCode = 1;
 
 /** Runs the command line. A wrong call exits with 2 and a failure with 1, each after one line on standard error. */
 export async function main(argv: string[]): Promise<void> {
+  keepFilesPrivate();
   process.stdout.on('error', endQuietly);
   const program = new Command('petstore')
     .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from './support/folder.ts';
@@ -62,6 +62,18 @@ test('what a program prints is shown where that is asked for, and the exit statu
   const idle = petstore(['grade', '--', ...blind]);
   assert.equal(idle.status, 1);
   assert.match(idle.stdout, /^Wrote {2}nothing to do$/m);
+});
+
+test('what a program writes, and the card in a file, get the modes that the user lets them have', (t) => {
+  const [junit, made] = [join(temporaryFolder(t), 'card.xml'), join(temporaryFolder(t), 'coverage')];
+  const program = ['sh', '-c', `umask > ${made}; curl -s $PETSTORE_BASE_URL/pets`];
+  const by = ['sh', '-c', 'umask 027; exec "$@"', 'sh'];
+  petstore(['grade', '--fault', 'sunset', '--junit', junit, '--', ...program], {}, by);
+  assert.equal(readFileSync(made, 'utf8').trim(), '0027');
+  assert.deepEqual(
+    [made, junit].map((file) => (statSync(file).mode & 0o777).toString(8)),
+    ['640', '640'],
+  );
 });
 
 test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {

@@ -55,6 +55,8 @@ const layers = [
   'bounds.ts', //      what a request may hold
   'field-names.ts', // the names of header fields of answers
   'redact.ts',
+  'users-program.ts', // starts programs of the user
+  'umask.ts', //       whose the files are that are written
   'columns.ts', //     tables of text
   'printable.ts', //   what a terminal may get
   'instant.ts',

@@ -32,6 +32,13 @@ test('a program gets no input, and of much output the last lines are told, witho
   assert.ok(baseline.lastLines.includes('the end pet_***'));
 });
 
+test('a program does not learn that a test of Node.js grades it, so that it may be such a test itself', async () => {
+  assert.ok(process.env.NODE_TEST_CONTEXT);
+  const suite = programOf('rude', 'reads').toSpliced(1, 0, '--test');
+  const { baseline } = await grade(suite, { faults: [] });
+  assert.ok(baseline.lastLines.includes('ℹ pass 1'), baseline.lastLines.join('\n'));
+});
+
 test('nothing that a program started in its group is left of it', async (t) => {
   const pidsOf = async (what: string, timeoutMs?: number) => {
     const pids = join(temporaryFolder(t), 'pids');

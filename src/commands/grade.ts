@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { Command } from 'commander';
 import { toColumns } from '../columns.ts';
@@ -6,7 +5,7 @@ import type { CommandLines } from '../grade/card.ts';
 import { assertFaults } from './lab-fault-names.ts';
 import { readCatalogue } from './lab-faults.ts';
 import { parseSeconds } from './lab-rehearse.ts';
-import { printLines, toJson } from './output.ts';
+import { printLines, toJson, writeUsersFile } from './output.ts';
 
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
 
@@ -86,7 +85,7 @@ async function list({ json, fault: names }: Options): Promise<void> {
 /** A file is told to be unwritable before the program runs, and an old card is never taken for the new one. */
 function assertWritable(command: Command, file: string): void {
   try {
-    writeFileSync(file, '');
+    writeUsersFile(file, '');
   } catch (error) {
     command.error(`error: ${file} cannot be written (${(error as NodeJS.ErrnoException).code})`);
   }
@@ -109,8 +108,8 @@ async function grade(words: string[], options: Options): Promise<void> {
     });
     progress.end();
     const card = toCard(graded, Date.now(), commandLines(words, options, process.env));
-    if (junit !== undefined) writeFileSync(junit, (await import('../grade/junit.ts')).toJunit(card));
-    if (html !== undefined) writeFileSync(html, (await import('../grade/page/page.ts')).toPage(card));
+    if (junit !== undefined) writeUsersFile(junit, (await import('../grade/junit.ts')).toJunit(card));
+    if (html !== undefined) writeUsersFile(html, (await import('../grade/page/page.ts')).toPage(card));
     if (json) printLines(toJson((await import('../grade/json.ts')).toData(card)));
     else console.log((await import('../grade/text.ts')).toText(card));
     process.exitCode = statuses[graded.verdict];

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Recording } from '../lab/recordings/schema.ts';
 import type { Rehearsal } from '../lab/rehearsals/schema.ts';
@@ -9,7 +8,7 @@ import { readClient, withClientOptions } from './client.ts';
 import { faultsMet, faultsTable, isUnrehearsed, missedFaults } from './lab-rehearsed.ts';
 import { checksText, type RecordedRequest, type Report, shownIds, verdictText } from './lab-report.ts';
 import { runClient, untilTold } from './lab-run.ts';
-import { printLines, toJson } from './output.ts';
+import { printLines, toJson, writeUsersFile } from './output.ts';
 
 const failedStatus = 1;
 const incompleteStatus = 3;
@@ -44,7 +43,7 @@ export const recordCommand = () =>
       );
       const faults = faultsMet(before, await rehearsalsOf(service), Date.parse(started.createdAt));
       const report = judged(await service.json<Report>('GET', `${path}/report`), isUnrehearsed(faults));
-      if (options.junit) writeFileSync(options.junit, await service.text('GET', `${path}/report/junit`));
+      if (options.junit) writeUsersFile(options.junit, await service.text('GET', `${path}/report/junit`));
       const missed = missedFaults(faults);
       if (options.markdown || options.json) {
         if (missed) note(missed);

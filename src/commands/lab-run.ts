@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import { clientKeyVariable, settings } from '../config.ts';
 import type { Client } from '../lab-service.ts';
+import { startUsersProgram } from '../users-program.ts';
 
 /** The signals by which a program is told to end. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -24,9 +25,9 @@ export async function runClient(command: string[], client: Client, isData: boole
   }
 }
 
-function start([program, ...args]: string[], { baseUrl, key }: Client, isData: boolean): ChildProcess {
+function start(command: string[], { baseUrl, key }: Client, isData: boolean): ChildProcess {
   const env = { ...process.env, [settings.baseUrl.variable]: baseUrl, [clientKeyVariable]: key };
-  return spawn(program as string, args, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
+  return startUsersProgram(command, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
 }
 
 /** A terminal tells its whole group of Ctrl-C, and many programs take a second one for an order to end at once. */

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { printable, unprintable } from '../printable.ts';
+import { withUsersUmask } from '../umask.ts';
 
 type Cell = string | number | undefined;
 
@@ -42,6 +44,9 @@ function toLines(fields: Record<string, Cell>): string {
 
 /** Prints lines that a service wrote. */
 export const printLines = (text: string) => console.log(text.split('\n').map(printable).join('\n'));
+
+/** Writes a file that the user has named, for whom they let read theirs. */
+export const writeUsersFile = (file: string, text: string) => withUsersUmask(() => writeFileSync(file, text));
 
 /** Milliseconds since 1970 as an ISO 8601 time. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();

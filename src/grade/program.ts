@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess, ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startUsersProgram } from '../users-program.ts';
 import type { Ending } from './grade.ts';
 import { Tail } from './tail.ts';
 
@@ -42,8 +44,10 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   const ending = (exitStatus: number | undefined): Ended => ({
     ...{ exitStatus, lastLines: tail.lines(), tookMs: Math.round(performance.now() - beganMs) },
   });
-  const [program = '', ...args] = command;
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: hasGroups });
+  const child = startUsersProgram(command, {
+    ...{ env, detached: hasGroups },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   // Told by `ended` alone.
   child.on('error', () => {});
   child.stdout.on('data', tail.stream(onOutput));
@@ -56,7 +60,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const { code, message } = error as NodeJS.ErrnoException;
-    return { ...ending(notFoundStatus), problem: `${program} does not start (${code ?? message}).` };
+    return { ...ending(notFoundStatus), problem: `${command[0]} does not start (${code ?? message}).` };
   } finally {
     await endGroup(child);
     child.stdout.destroy();

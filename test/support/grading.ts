@@ -16,13 +16,10 @@ export const programOf = (name: string, ...args: string[]) => [
 ];
 export const careless = (what: string) => programOf('careless', what);
 
-/** The environment of the tests is not that of a program. */
-const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-
 /** Grades a program by a store that all tests of a file share. */
 export async function grade(command: string[], options: Partial<GradeOptions> = {}) {
   opened ??= openGradingStore({});
-  return gradeProgram({ command, store: await opened, env, ...options });
+  return gradeProgram({ command, store: await opened, ...options });
 }
 
 /** Runs a program once under faults as they are given. */
