@@ -5,6 +5,8 @@ export interface Client {
   /** Where the API is, without a slash at the end. */
   baseUrl: string;
   key: string;
+  /** What the user changes where this is not the right address. */
+  toldBy?: string;
 }
 
 /** A service that is silent for so long is not waited for. */
@@ -61,11 +63,12 @@ export class LabService {
   }
 
   async #ask(method: string, path: string, body: unknown): Promise<Response> {
+    const { baseUrl, key, toldBy } = this.#client;
     try {
       return await fetch(this.#url + path, {
         method,
         headers: {
-          authorization: `Bearer ${this.#client.key}`,
+          authorization: `Bearer ${key}`,
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -74,7 +77,7 @@ export class LabService {
       });
     } catch (error) {
       throw new Error(
-        `${this.#client.baseUrl} cannot be reached (${reasonOf(error)}). Is the service running? --url says where.`,
+        `${baseUrl} cannot be reached (${reasonOf(error)}). Is the service running?${toldBy ? ` ${toldBy} says where.` : ''}`,
         { cause: error },
       );
     }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { gradeProgram } from '../src/grade/grade-program.ts';
 import { openGradingStore } from '../src/grade/store.ts';
@@ -46,5 +48,10 @@ test('a service that cannot be graded at is told in words', async (t) => {
   await withoutLab.stop('SIGTERM');
   const withLab = await startService(t, dataDir, labOnly);
   await assert.rejects(open(withLab.origin, other), /unknown or revoked.*PETSTORE_DATA_DIR or DATABASE_URL/);
-  await assert.rejects(open('http://127.0.0.1:1', dataDir), /cannot be reached/);
+  const none = join(dataDir, 'none');
+  await assert.rejects(
+    open('http://127.0.0.1:1', none),
+    /cannot be reached .*\? PETSTORE_BASE_URL, which is set, says where\.$/,
+  );
+  assert.ok(!existsSync(none), 'nothing is made where there is no service');
 });

@@ -18,7 +18,7 @@ export function readClient(options: { key?: string; url?: URL }): Client {
   if (!key) {
     throw new Error(`There is no API key. Give --key or ${clientKeyVariable}; "keys create" makes one.`);
   }
-  return { baseUrl: options.url?.href.replace(/\/$/, '') ?? baseUrl, key };
+  return { baseUrl: options.url?.href.replace(/\/$/, '') ?? baseUrl, key, toldBy: '--url' };
 }
 
 export function parseUrl(text: string): URL {

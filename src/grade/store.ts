@@ -66,6 +66,7 @@ class RunningStore implements GradingStore {
 
   static async open(env: NodeJS.ProcessEnv): Promise<RunningStore> {
     const config = readConfig(env);
+    await assertLab(config.baseUrl);
     const db = await openStorage(config, { deadlineMs });
     const store = new RunningStore(db, config.baseUrl);
     try {
@@ -102,7 +103,7 @@ class RunningStore implements GradingStore {
     }
   }
 
-  /** Throws if the service does not use this storage, or has no lab. */
+  /** Throws if the service does not use this storage. */
   async #assertFits(): Promise<void> {
     const { workspace, ...client } = await this.addWorkspace();
     try {
@@ -115,4 +116,11 @@ class RunningStore implements GradingStore {
     }
     await this.removeWorkspace(workspace);
   }
+}
+
+/** Throws if there is no service, or it has no lab. Nothing is made before that is known. */
+async function assertLab(baseUrl: string): Promise<void> {
+  const toldBy = `${settings.baseUrl.variable}, which is set,`;
+  // Whoever has no key may read it.
+  await new LabService({ baseUrl, key: '', toldBy }).text('GET', '/openapi.json');
 }
