@@ -48,6 +48,18 @@ test('a program that sends a POST twice is told so in all forms, with exit statu
   );
 });
 
+test('what to type next is told as this was called', () => {
+  for (const [env, called] of [
+    [{}, 'petstore lab'],
+    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx petstore lab'],
+    // By npm 10, and by npm 11.
+    [{ npm_command: 'run-script', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
+    [{ npm_command: 'run', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
+    [{ npm_command: 'test', npm_lifecycle_event: 'test' }, 'npx petstore lab'],
+  ] as const)
+    assert.ok(petstore(['grade', '--list'], env).stdout.endsWith(`: ${called} faults NAME\n`), called);
+});
+
 test('what a program prints is shown where that is asked for, and the exit status tells the verdict', () => {
   const good = petstore(['grade', '--fault', 'reset', '--verbose', '--', ...program(1)]);
   assert.match(good.stderr, /^without any fault: status 201$/m);
@@ -74,6 +86,20 @@ test('what a program writes, and the card in a file, get the modes that the user
     [made, junit].map((file) => (statSync(file).mode & 0o777).toString(8)),
     ['640', '640'],
   );
+});
+
+test('of a program that takes what there is only one of, one run is under way at once if that is asked for', (t) => {
+  const lock = join(temporaryFolder(t), 'lock');
+  const curl = 'curl -sf -H "Authorization: Bearer $PETSTORE_API_KEY" $PETSTORE_BASE_URL/pets';
+  const program = ['sh', '-c', `mkdir ${lock} && ${curl} && sleep 0.2 && rmdir ${lock}`];
+  const faults = ['new-fields', 'large-ids', 'new-status'].flatMap((fault) => ['--fault', fault]);
+  const { stdout } = petstore(['grade', '--json', '--at-once', '1', ...faults, '--', ...program]);
+  const { faults: graded } = JSON.parse(stdout) as { faults: Record<string, string>[] };
+  assert.deepEqual(
+    graded.map(({ exitStatus }) => exitStatus),
+    [0, 0, 0],
+  );
+  for (const { again } of graded) assert.match(again as string, / --at-once 1 -- sh /);
 });
 
 test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {

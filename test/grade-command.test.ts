@@ -11,6 +11,8 @@ test('grade tells its use and its faults without running anything, and what is w
     [[], 2, /give the program and its arguments after --, or --list alone/],
     [['--list', '--', 'true'], 2, /--list alone/],
     [['--fault', 'lost-answr', '--', 'true'], 2, /no fault lost-answr; did you mean lost-answer\?/],
+    [['--fault', 'xyz', '--', 'true'], 2, /no fault xyz; "petstore grade --list" lists them/],
+    [['--at-once', '0', '--', 'true'], 2, /a whole number above 0/],
     [['--timeout', '0', '--', 'true'], 2, /a whole number above 0/],
     [['--html', folder, '--', 'true'], 2, / cannot be written \(EISDIR\)/],
     [['--junit', join(folder, 'no/such.xml'), '--', 'true'], 2, /no\/such\.xml cannot be written \(ENOENT\)/],
@@ -33,6 +35,7 @@ test('grade tells its use and its faults without running anything, and what is w
     help,
     /^Usage: petstore grade \[options\] -- COMMAND\.\.\.\n.+\nExamples:\n {2}petstore grade -- /s,
   );
+  assert.match(list, /: petstore lab faults NAME\n$/);
   for (const name of faultNames)
     assert.match(list, new RegExp(`^${name} +(?:required|recommended) +[A-Z]`, 'm'));
   for (const line of help.split('\n')) assert.ok(line.length <= 80, line);

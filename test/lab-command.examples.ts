@@ -75,7 +75,10 @@ test('the lab of a running service is used on the command line', async (t) => {
     const away = `http://127.0.0.1:${await freePort()}/v1`;
     const other = `pet_${'x'.repeat(36)}`;
     const failing: [string[], RegExp][] = [
-      [['account', '--url', away], /cannot be reached \(ECONNREFUSED\)\. Is the service running\? --url says where\./],
+      [
+        ['account', '--url', away],
+        /cannot be reached \(ECONNREFUSED\)\. Is the service running\? --url says where\./,
+      ],
       [['rehearse', '--show', '--key', other], /API key.* has other keys/],
       [['rehearse', '--show'], /This key has no rehearsal/],
       [['rehearse', 'rate-limited:delayMs=1'], /delayMs is not a parameter of rate-limited/],

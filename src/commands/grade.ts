@@ -4,7 +4,7 @@ import { toColumns } from '../columns.ts';
 import type { CommandLines } from '../grade/card.ts';
 import { assertFaults } from './lab-fault-names.ts';
 import { readCatalogue } from './lab-faults.ts';
-import { parseSeconds } from './lab-rehearse.ts';
+import { parseCount } from './lab-rehearse.ts';
 import { printLines, toJson, writeUsersFile } from './output.ts';
 
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
@@ -17,9 +17,13 @@ without the fault. The store is one that this command starts. Where
 PETSTORE_BASE_URL is set already, it is the service there, whose storage
 PETSTORE_DATA_DIR or DATABASE_URL must name.
 
+Runs are side by side. Where COMMAND takes what there is only one of, such as a
+port, give --at-once 1. A run that takes too long is ended, and is called hung.
+What a fault makes it wait is added to --timeout.
+
 The exit status is ${statuses.failed} if a required fault was not survived, a run that ended with
-0 left another store, or a required check failed, ${statuses.incomplete} if no fault was
-reached, and else 0.
+0 left another store, a required check failed, or COMMAND fails without a fault,
+${statuses.incomplete} if no fault was reached, and else 0.
 
 Examples:
   petstore grade -- node my-client.mjs
@@ -31,6 +35,7 @@ interface Options {
   fault?: string[];
   list?: true;
   timeout?: number;
+  atOnce?: number;
   json?: true;
   junit?: string;
   html?: string;
@@ -51,8 +56,13 @@ export const gradeCommand = () =>
     .option('--list', 'list the faults, and which of them must be survived')
     .option(
       '--timeout <seconds>',
-      'how long a run may take; by default ten times as long as without a fault',
-      parseSeconds,
+      'how long a run may take; by default ten times as long as without a fault, and 30 at least',
+      parseCount,
+    )
+    .option(
+      '--at-once <n>',
+      'how many runs there are side by side at most; by default as many as there are processors',
+      parseCount,
     )
     .option('--json', 'print the card as JSON')
     .option('--junit <file>', 'write it as JUnit, too')
@@ -62,7 +72,7 @@ export const gradeCommand = () =>
     .action(async (words: string[], options: Options, command: Command) => {
       if (words.length > 0 === Boolean(options.list))
         command.error('error: give the program and its arguments after --, or --list alone');
-      await assertFaults(command, options.fault ?? []);
+      await assertFaults(command, options.fault ?? [], 'grade --list');
       if (options.list) return list(options);
       for (const file of [options.junit, options.html]) if (file !== undefined) assertWritable(command, file);
       await grade(words, options);
@@ -78,7 +88,7 @@ async function list({ json, fault: names }: Options): Promise<void> {
   }
   const rows = faults.map(({ name, level, does }) => [name, level, does]);
   console.log(
-    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nAll about one, and what a good client does: petstore lab faults NAME`,
+    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nAll about one, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
   );
 }
 
@@ -92,7 +102,7 @@ function assertWritable(command: Command, file: string): void {
 }
 
 async function grade(words: string[], options: Options): Promise<void> {
-  const { json, junit, html, verbose, fault: faults, timeout } = options;
+  const { json, junit, html, verbose, fault: faults, timeout, atOnce } = options;
   const { gradeProgram } = await import('../grade/grade-program.ts');
   const { openGradingStore } = await import('../grade/store.ts');
   const { progressOn } = await import('../grade/progress.ts');
@@ -102,7 +112,7 @@ async function grade(words: string[], options: Options): Promise<void> {
   const store = await openGradingStore(process.env);
   try {
     const graded = await gradeProgram({
-      ...{ command: words, store, faults, signal },
+      ...{ command: words, store, faults, signal, atOnce },
       ...{ timeoutMs: timeout === undefined ? undefined : 1_000 * timeout },
       ...{ onProgress: progress.tell, onOutput: progress.show },
     });
@@ -137,15 +147,18 @@ function untilTold(): { signal: AbortSignal; told(): NodeJS.Signals | undefined 
 /** What the card tells to type next, as this command was called. */
 function commandLines(
   words: string[],
-  { fault: faults = [], timeout }: Options,
+  { fault: faults = [], timeout, atOnce }: Options,
   env: NodeJS.ProcessEnv,
 ): CommandLines {
   const line = (...args: string[]) => [calledAs(env), ...args.map(quoted)].join(' ');
-  const limit = timeout === undefined ? [] : ['--timeout', String(timeout)];
+  const limits = [
+    ...(timeout === undefined ? [] : ['--timeout', String(timeout)]),
+    ...(atOnce === undefined ? [] : ['--at-once', String(atOnce)]),
+  ];
   return {
     again: (fault) => {
       const names = fault === undefined ? faults : [fault];
-      return line('grade', ...names.flatMap((name) => ['--fault', name]), ...limit, '--', ...words);
+      return line('grade', ...names.flatMap((name) => ['--fault', name]), ...limits, '--', ...words);
     },
     about: (fault) => line('lab', 'faults', fault),
   };
@@ -154,7 +167,7 @@ function commandLines(
 /** npm says how it runs a command: by `npx`, by the script of this name, or by another one, in which it is found by its name. */
 function calledAs({ npm_command: by, npm_lifecycle_event: script }: NodeJS.ProcessEnv): string {
   if (by === undefined) return 'petstore';
-  return by === 'run-script' && script === 'petstore' ? 'npm run -s petstore --' : 'npx petstore';
+  return /^run(-script)?$/.test(by) && script === 'petstore' ? 'npm run -s petstore --' : 'npx petstore';
 }
 
 /** A word as a shell takes it for one. */

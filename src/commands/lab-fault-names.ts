@@ -1,13 +1,17 @@
 import type { Command } from 'commander';
 
-/** Ends a command with a wrong call unless there is a fault of each name. */
-export async function assertFaults(command: Command, names: readonly string[]): Promise<void> {
+/** Ends a command with a wrong call unless there is a fault of each name. `lists` is the command that lists them. */
+export async function assertFaults(
+  command: Command,
+  names: readonly string[],
+  lists = 'lab faults',
+): Promise<void> {
   const { faultNames } = await import('../lab/rehearsals/faults.ts');
   for (const name of names) {
     if (faultNames.includes(name)) continue;
     const near = await nearest(name, faultNames);
     command.error(
-      `error: there is no fault ${name}; ${near ? `did you mean ${near}?` : '"petstore lab faults" lists them'}`,
+      `error: there is no fault ${name}; ${near ? `did you mean ${near}?` : `"petstore ${lists}" lists them`}`,
     );
   }
 }

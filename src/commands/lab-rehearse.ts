@@ -17,7 +17,7 @@ export const rehearseCommand = () =>
     new Command('rehearse')
       .description('Make a running service perform faults, for one key alone. The rehearsal before ends.')
       .argument('[fault...]', 'faults to perform, such as rate-limited:operation=placeOrder', addFault)
-      .option('--expires <seconds>', 'when it ends by itself; by default after 10 minutes', parseSeconds)
+      .option('--expires <seconds>', 'when it ends by itself; by default after 10 minutes', parseCount)
       .addOption(new Option('--show', 'show what was performed until now').conflicts(['end', 'expires']))
       .addOption(new Option('--end', 'end the rehearsal, and show what was performed').conflicts('expires'))
       .option('--json', 'print JSON'),
@@ -87,11 +87,11 @@ function addFault(text: string, before: PlannedFault[] | undefined): PlannedFaul
   return [...(before ?? []), { fault, ...Object.fromEntries(parameters) }];
 }
 
-/** Reads a number of seconds, which is whole and above 0. */
-export function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (!/^\d+$/.test(text) || seconds < 1 || !Number.isSafeInteger(seconds)) {
+/** Reads a number, such as one of seconds, which is whole and above 0. */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
     throw new InvalidArgumentError('It must be a whole number above 0.');
   }
-  return seconds;
+  return count;
 }
