@@ -90,8 +90,7 @@ function attemptsOf(requests: readonly RecordedRequest[]): Attempt[] {
     const startMs = atOf(request) - beginMs;
     const endMs = startMs + request.durationMs;
     const told = toldMs(request, beginMs + endMs);
-    const before =
-      request.gapMs === undefined ? undefined : attempts.findLast((one) => isSame(one.request, request));
+    const before = attemptBefore(attempts, request, startMs);
     attempts.push({
       ...{ request, startMs, endMs, ...outcomeOf(request) },
       ...(told > 0 && { toldUntilMs: endMs + told }),
@@ -101,11 +100,25 @@ function attemptsOf(requests: readonly RecordedRequest[]): Attempt[] {
   return attempts;
 }
 
-/** Whether both asked for the same thing. What was refused before its body was read has none. */
-const isSame = (one: RecordedRequest, other: RecordedRequest) =>
-  one.method === other.method &&
-  one.target === other.target &&
-  (one.body === undefined || other.body === undefined || one.body === other.body);
+/** Times of the clock are told without fractions of a millisecond. */
+const roundingMs = 2;
+
+/**
+ * The attempt that a request repeats: that with whose end its gap begins. The lab knows it by the body, which is not there any more.
+ * Beside one that has not ended it repeats nothing.
+ */
+function attemptBefore(
+  attempts: readonly Attempt[],
+  { method, target, gapMs }: RecordedRequest,
+  startMs: number,
+): Attempt | undefined {
+  if (gapMs === undefined) return undefined;
+  const offMs = ({ endMs }: Attempt) => Math.abs(startMs - gapMs - endMs);
+  return attempts
+    .filter((one) => one.request.method === method && one.request.target === target)
+    .filter((one) => offMs(one) < roundingMs)
+    .toSorted((a, b) => offMs(a) - offMs(b))[0];
+}
 
 /** How long an answer told to wait. */
 function toldMs({ answerHeaders: { 'retry-after': told } }: RecordedRequest, endMs: number): number {

@@ -12,7 +12,7 @@ export function toData({ grade, entries, again, atMs }: Card): object {
       ...fault,
       rank: rankOf.get(fault.fault),
       again: again(fault.fault),
-      requests: requests.map(({ headers: _, answerHeaders, body: _body, requestId: _id, ...request }) => ({
+      requests: requests.map(({ headers: _, answerHeaders, requestId: _id, ...request }) => ({
         ...request,
         ...(answerHeaders['retry-after'] && { retryAfter: answerHeaders['retry-after'] }),
       })),
