@@ -74,7 +74,10 @@ test('of each fault that is not survived it tells the difference, the end, the f
   assert.match(text, /^ {4}To do: {2}Read `Retry-After`/m);
   // What no fault brought about is told once, for all runs.
   assert.equal(text.split('if-match.sent').length, 2);
-  assert.match(text, /^ {2}if-match\.sent {2}.* In 16 of\n {17}20 runs\.$/m);
+  assert.match(
+    text,
+    /^ {2}if-match\.sent {2}In 16 of 20 runs; without any fault: 1 of 1 changes of what was\n/m,
+  );
   assert.match(
     text,
     /^Verdict: failed {2}Not survived: 5 of 15 required faults\. Changed\s+the\s+store\s+under\s+1\s+more\.\s/m,
@@ -228,7 +231,7 @@ test('JUnit has a case for each fault, and fails for what must be mended alone',
 
 const steps: Progress[] = [
   { stage: 'baseline' },
-  { stage: 'faults', faults: ['reset', 'delay'] },
+  { stage: 'faults', faults: ['reset', 'delay'], baseline: carelessGrade.baseline },
   { stage: 'begun', fault: 'reset' },
   { stage: 'begun', fault: 'delay' },
   { stage: 'ended', grade: run('delay') },
@@ -256,6 +259,15 @@ test('progress is a line that changes at a terminal, and a line for each run els
   assert.match(states[5] as string, /━ {2}1 of 2 {2}reset$/);
 });
 
+test('progress holds a check that fails without any fault against no fault, as the card does', () => {
+  const baseline = { ...carelessGrade.baseline, checks: run('lost-answer').checks };
+  let shown = '';
+  const teller = progressOn({ write: (text) => (shown += text) });
+  teller.tell({ stage: 'faults', faults: ['lost-answer'], baseline });
+  teller.tell({ stage: 'ended', grade: run('lost-answer') });
+  assert.match(shown, /^\[1\/1\] ✗ {2}lost-answer {2}changed the store {2}two pets [^;]+ \(\+1\)\n$/);
+});
+
 test('attempts at one thing share a lane, with what came of each and how long they waited', () => {
   const get = { target: '/v1/pets', operation: 'listPets' };
   const post = { method: 'POST', target: '/v1/pets', operation: 'createPet', status: 201 };
@@ -263,11 +275,12 @@ test('attempts at one thing share a lane, with what came of each and how long th
   const lanes = lanesOf(
     requests(
       { atMs: 0, ...get },
-      { atMs: 10, ...post, body: '{"name":"Rex"}', isCut: true, fault: 'reset' },
-      { atMs: 20, ...post, body: '{"name":"Luna"}' },
-      // Refused before its body was read.
+      { atMs: 10, ...post, isCut: true, fault: 'reset' },
+      { atMs: 20, ...post },
       { atMs: 30, ...post, status: 503, answerHeaders: { 'retry-after': '2' } },
-      { atMs: 2_040, ...post, body: '{"name":"Rex"}', gapMs: 2_007 },
+      // Another pet, which is created beside it.
+      { atMs: 34, ...post, status: 503 },
+      { atMs: 2_040, ...post, gapMs: 2_007 },
       { atMs: 2_050, ...get, gapMs: 2_047 },
       { atMs: 3_000, ...get, target: '/v1/pets?limit=1', fault: 'truncated' },
       { atMs: 3_997, ...get, target: '/v1/pets?limit=2', status: 429, answerHeaders: date },
@@ -281,6 +294,7 @@ test('attempts at one thing share a lane, with what came of each and how long th
     ['POST /v1/pets', 'cut off'],
     ['POST /v1/pets', '201'],
     ['POST /v1/pets', '503', '201'],
+    ['POST /v1/pets', '503'],
     ['GET /v1/pets?limit=1', 'cut off'],
     ['GET /v1/pets?limit=2', '429'],
     ['GET /v1/pets?limit=3', 'left'],
@@ -292,7 +306,7 @@ test('attempts at one thing share a lane, with what came of each and how long th
       [undefined, '503'],
     ],
   );
-  assert.equal(lanes[5]?.attempts[0]?.toldUntilMs, 5_000);
+  assert.equal(lanes[6]?.attempts[0]?.toldUntilMs, 5_000);
   const few = lanesOf(
     requests(...Array.from({ length: 5 }, (_, i) => ({ atMs: i, ...get, operation: `o${i}` }))),
     3,

@@ -1,7 +1,7 @@
 import { checks } from '../lab/report/checks/all.ts';
 import type { CheckResult } from '../lab/report/report.ts';
 import { withoutSecrets } from '../redact.ts';
-import type { Ending, FaultGrade, Grade, Verdict } from './grade.ts';
+import type { Baseline, Ending, FaultGrade, Grade, Verdict } from './grade.ts';
 import { isFailing } from './verdict.ts';
 
 /** What a fault asks of who wrote the program, the most urgent first. */
@@ -20,8 +20,8 @@ export interface Entry extends FaultGrade {
 /** A recommended check that failed whatever the fault was. */
 export interface Advice {
   check: CheckResult;
-  /** In how many runs, the one without a fault among them. */
-  runs: number;
+  /** In how many of the runs it failed, and what was seen in the first of them, in sentences. */
+  because: string;
 }
 
 /** What its reader may want to type. */
@@ -65,7 +65,7 @@ export const withoutSecretsIn = <T>(grade: T): T =>
 /** Prepares what there is to say of a grade. */
 export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
   const grade = withoutSecretsIn(graded);
-  const failures = grade.baseline.checks.filter((check) => hasFailed(check) && isRequired(check));
+  const failures = failuresOf(grade.baseline);
   const entries = grade.faults
     .map((fault) => toEntry(fault, failures))
     .toSorted((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
@@ -78,8 +78,12 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
   };
 }
 
+/** The required checks that fail without any fault. */
+export const failuresOf = ({ checks }: Baseline) =>
+  checks.filter((check) => hasFailed(check) && isRequired(check));
+
 /** What there is to say of a fault, given the checks that fail without it, too. */
-export function toEntry(fault: FaultGrade, known: readonly CheckResult[] = []): Entry {
+export function toEntry(fault: FaultGrade, known: readonly CheckResult[]): Entry {
   const names = known.map(({ name }) => name);
   const failed = fault.checks.filter(
     (check) =>
@@ -96,8 +100,8 @@ const hasFailed = ({ result }: CheckResult) => result === 'failed';
 const isLost = ({ verdict }: FaultGrade) => verdict !== 'survived' && verdict !== 'not-reached';
 
 /** Whether a fault brings about what a check judges. */
-const isOf = ({ name }: CheckResult, fault: string) =>
-  checks.some((check) => check.name === name && check.faults.includes(fault));
+const isOf = ({ name }: CheckResult, fault: string | undefined) =>
+  checks.some((check) => check.name === name && check.faults.some((one) => one === fault));
 
 function rankOf(fault: FaultGrade, failures: readonly CheckResult[]): Rank {
   if (isFailing(fault) || failures.some(isRequired)) return 'mend';
@@ -123,14 +127,17 @@ export const breaks = (failures: readonly CheckResult[]) =>
   failures.length > 0 ? `breaks ${failures.map(({ name }) => name).join(', ')}` : undefined;
 
 function adviceOf({ baseline, faults }: Grade): Advice[] {
-  const runs = [{ fault: '', checks: baseline.checks }, ...faults];
+  const runs = [{ fault: undefined, checks: baseline.checks }, ...faults];
   const found = runs.flatMap(({ fault, checks }) =>
-    checks.filter((check) => hasFailed(check) && !isRequired(check) && !isOf(check, fault)),
+    checks
+      .filter((check) => hasFailed(check) && !isRequired(check) && !isOf(check, fault))
+      .map((check) => ({ check, fault })),
   );
-  return [...Map.groupBy(found, ({ name }) => name).values()].map((group) => ({
-    check: group[0] as CheckResult,
-    runs: group.length,
-  }));
+  return [...Map.groupBy(found, ({ check }) => check.name).values()].map((group) => {
+    const [{ check, fault }] = group as [(typeof found)[number]];
+    const first = fault === undefined ? 'without any fault' : `under ${fault}`;
+    return { check, because: `In ${group.length} of ${runs.length} runs; ${first}: ${check.because}` };
+  });
 }
 
 function sentenceOf({ baseline, verdict }: Grade, entries: Entry[], failures: CheckResult[]): string {

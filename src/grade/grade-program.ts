@@ -85,7 +85,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     return met;
   };
 
-  onProgress({ stage: 'faults', faults: faults.map(({ name }) => name) });
+  onProgress({ stage: 'faults', faults: faults.map(({ name }) => name), baseline });
   const met = await allOrStop(faults.map(meet), stop, signal);
   let grades = met.map(gradeAfter);
   const doubtful = grades.filter(hasChanged).map(({ fault }) => fault);

@@ -56,6 +56,6 @@ export interface Grade {
 /** What is told while a program is graded. */
 export type Progress =
   | { stage: 'baseline' }
-  | { stage: 'faults'; faults: string[] }
+  | { stage: 'faults'; faults: string[]; baseline: Baseline }
   | { stage: 'begun'; fault: string }
   | { stage: 'ended'; grade: FaultGrade };

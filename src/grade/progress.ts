@@ -1,7 +1,9 @@
 import { type InspectColor, styleText } from 'node:util';
 import { columnsOf } from '../columns.ts';
+import type { CheckResult } from '../lab/report/report.ts';
 import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
+import { failuresOf, toEntry } from './card.ts';
 import type { Progress } from './grade.ts';
 import { lineOf } from './text.ts';
 
@@ -33,6 +35,7 @@ export function progressOn(screen: Screen, { isVerbose = false } = {}): Teller {
 
 function plainLines(screen: Screen, isVerbose: boolean): Teller {
   let [ended, count, nameWidth] = [0, 0, 0];
+  let known: CheckResult[] = [];
   /** The beginning of a line of each run. */
   const open = new Map<string, string>();
   const write = (fault: string, line: string) =>
@@ -42,11 +45,12 @@ function plainLines(screen: Screen, isVerbose: boolean): Teller {
       if (progress.stage === 'baseline') screen.write('Without any fault …\n');
       if (progress.stage === 'faults') {
         count = progress.faults.length;
+        known = failuresOf(progress.baseline);
         nameWidth = Math.max(...progress.faults.map(({ length }) => length));
       }
       if (progress.stage !== 'ended') return;
       const place = String(++ended).padStart(String(count).length);
-      screen.write(`[${place}/${count}] ${lineOf(progress.grade, nameWidth)}\n`);
+      screen.write(`[${place}/${count}] ${lineOf(toEntry(progress.grade, known), nameWidth)}\n`);
     },
     show(text, fault = 'without any fault') {
       if (!isVerbose) return;

@@ -11,7 +11,6 @@ import {
   howEndedWhen,
   isTelling,
   type Rank,
-  toEntry,
   verdictWords,
 } from './card.ts';
 import type { Ending, FaultGrade } from './grade.ts';
@@ -50,10 +49,10 @@ export function toText(card: Card): string {
   ].join('\n\n');
 }
 
-/** A fault in a line, as it is told when its run has ended, with room for names of this length. */
-export function lineOf(fault: FaultGrade, nameWidth: number): string {
+/** A fault in a line, as the card has it, with room for names of this length. */
+export function lineOf(entry: Entry, nameWidth: number): string {
   const room = ['', ''.padEnd(nameWidth), ''.padEnd(verdictWidth), ''];
-  const lines = toColumns([rowOf(toEntry(fault)), room], { width: Number.POSITIVE_INFINITY });
+  const lines = toColumns([rowOf(entry), room], { width: Number.POSITIVE_INFINITY });
   return lines.split('\n')[0] as string;
 }
 
@@ -123,13 +122,10 @@ function checkText(check: CheckResult, told: Set<string>, requests: FaultGrade['
 
 const cut = (target: string) => (target.length > maxTarget ? `${target.slice(0, maxTarget)}…` : target);
 
-function adviceText({ grade, advice }: Card): string[] {
+function adviceText({ advice }: Card): string[] {
   if (advice.length === 0) return [];
-  const rows = advice.flatMap(({ check, runs }): Cell[][] => [
-    [
-      { text: check.name, style: 'yellow' },
-      `${check.because} In ${runs} of ${grade.faults.length + 1} runs.`,
-    ],
+  const rows = advice.flatMap(({ check, because }): Cell[][] => [
+    [{ text: check.name, style: 'yellow' }, because],
     ['', check.advice],
   ]);
   return [`${styleText('bold', 'Recommended, whatever the fault')}\n${toColumns(rows, { indent: '  ' })}`];

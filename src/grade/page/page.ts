@@ -105,13 +105,13 @@ ${failures.map(failedCheck)}
 ${baseline.problem !== undefined && lines(baseline.lastLines, 'without any fault')}
 </section>`;
 
-const advice = ({ grade, advice }: Card) =>
+const advice = ({ advice }: Card) =>
   advice.length > 0 &&
   html`<section aria-labelledby="advice">
 <h2 id="advice">Recommended, whatever the fault <span class="count">${advice.length}</span></h2>
 ${advice.map(
-  ({ check, runs }) => html`<div class="check"><h3><code>${check.name}</code></h3>
-<p>${check.because} In ${runs} of ${grade.faults.length + 1} runs.</p><p class="advice">${prose(check.advice)}</p></div>`,
+  ({ check, because }) => html`<div class="check"><h3><code>${check.name}</code></h3>
+<p>${because}</p><p class="advice">${prose(check.advice)}</p></div>`,
 )}
 </section>`;
 
