@@ -27,7 +27,8 @@ test('a program that sends a POST twice is told so in all forms, with exit statu
   const [junit, html] = [join(folder, 'card.xml'), join(folder, 'card.html')];
   writeFileSync(junit, 'an old card');
   const options = ['--json', '--fault', 'lost-answer', '--fault', 'sunset', '--junit', junit, '--html', html];
-  const { status, stdout, stderr } = petstore(['grade', ...options, '--', ...program(1)]);
+  const secrets = [`pet_${'Ab3'.repeat(12)}`, 'postgres://shop:hunter2@localhost/shop'];
+  const { status, stdout, stderr } = petstore(['grade', ...options, '--', ...program(1), ...secrets]);
   assert.equal(status, 1, stderr);
   const { baseline, faults, verdict } = JSON.parse(stdout);
   assert.deepEqual([verdict, baseline.exitStatus, baseline.operations], ['failed', 0, ['createPet']]);
@@ -40,7 +41,10 @@ test('a program that sends a POST twice is told so in all forms, with exit statu
   );
   assert.equal(sunset.verdict, 'not-reached');
   assert.match(lost.again, /^petstore grade --fault lost-answer -- \S*node -e 'const /);
+  assert.match(lost.again, / 'pet_\*\*\*' 'postgres:\/\/shop:\*\*\*@localhost\/shop'$/);
   assert.match(stderr, /^Without any fault …\n(?:\[[12]\/2\] .+\n){2}$/);
+  for (const text of [stdout, stderr, readFileSync(junit, 'utf8'), readFileSync(html, 'utf8')])
+    assert.doesNotMatch(text, /Ab3|hunter2/);
   assert.match(readFileSync(junit, 'utf8'), /<failure type="changed-the-store"/);
   assert.match(
     readFileSync(html, 'utf8'),

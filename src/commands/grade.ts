@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { Command } from 'commander';
 import { toColumns } from '../columns.ts';
 import type { CommandLines } from '../grade/card.ts';
+import { withoutSecrets } from '../redact.ts';
 import { assertFaults } from './lab-fault-names.ts';
 import { readCatalogue } from './lab-faults.ts';
 import { parseCount } from './lab-rehearse.ts';
@@ -144,13 +145,14 @@ function untilTold(): { signal: AbortSignal; told(): NodeJS.Signals | undefined 
   return { signal: stop.signal, told: () => told };
 }
 
-/** What the card tells to type next, as this command was called. */
+/** What the card tells to type next, as this command was called, without secrets. */
 function commandLines(
   words: string[],
   { fault: faults = [], timeout, atOnce }: Options,
   env: NodeJS.ProcessEnv,
 ): CommandLines {
-  const line = (...args: string[]) => [calledAs(env), ...args.map(quoted)].join(' ');
+  const line = (...args: string[]) =>
+    [calledAs(env), ...args.map((word) => quoted(withoutSecrets(word)))].join(' ');
   const limits = [
     ...(timeout === undefined ? [] : ['--timeout', String(timeout)]),
     ...(atOnce === undefined ? [] : ['--at-once', String(atOnce)]),
