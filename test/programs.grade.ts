@@ -8,6 +8,9 @@ import { careless, grade, programOf } from './support/grading.ts';
 test('without a fault the program must end well and use the store', async () => {
   for (const [command, problem] of [
     [['no-such-program'], /^no-such-program does not start \(ENOENT\)\.$/],
+    [['./package.json/foo'], /^\.\/package\.json\/foo does not start \(ENOTDIR\)\.$/],
+    [['x'.repeat(300)], /^x+ does not start \(ENAMETOOLONG\)\.$/],
+    [[''], /^'' does not start /],
     [careless('nothing'), /sends no request/],
     [careless('another key'), /sends no request/],
     [careless('paths'), /None of its requests/],

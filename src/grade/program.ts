@@ -44,28 +44,36 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   const ending = (exitStatus: number | undefined): Ended => ({
     ...{ exitStatus, lastLines: tail.lines(), tookMs: Math.round(performance.now() - beganMs) },
   });
+  try {
+    const child = start(command, env);
+    child.stdout.on('data', tail.stream(onOutput));
+    child.stderr.on('data', tail.stream(onOutput));
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    try {
+      const end = await ended(child, timeLimitMs, signal);
+      await Promise.race([closed, sleep(lastOutputMs, undefined, { ref: false })]);
+      return ending(end);
+    } finally {
+      await endGroup(child);
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const program = command[0] || "''";
+    return { ...ending(notFoundStatus), problem: `${program} does not start (${code ?? message}).` };
+  }
+}
+
+/** Starts a program. Why it does not start is thrown, or told by `ended`: Node.js does now this, now that. */
+function start(command: readonly string[], env: NodeJS.ProcessEnv) {
   const child = startUsersProgram(command, {
     ...{ env, detached: hasGroups },
     stdio: ['ignore', 'pipe', 'pipe'],
   }) as ChildProcessByStdio<null, Readable, Readable>;
-  // Told by `ended` alone.
   child.on('error', () => {});
-  child.stdout.on('data', tail.stream(onOutput));
-  child.stderr.on('data', tail.stream(onOutput));
-  const closed = new Promise((resolve) => child.once('close', resolve));
-  try {
-    const end = await ended(child, timeLimitMs, signal);
-    await Promise.race([closed, sleep(lastOutputMs, undefined, { ref: false })]);
-    return ending(end);
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    const { code, message } = error as NodeJS.ErrnoException;
-    return { ...ending(notFoundStatus), problem: `${command[0]} does not start (${code ?? message}).` };
-  } finally {
-    await endGroup(child);
-    child.stdout.destroy();
-    child.stderr.destroy();
-  }
+  return child;
 }
 
 /** Its exit status, or 128 and the number of the signal that ended it; undefined if its time was over first. */
