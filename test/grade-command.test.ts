@@ -14,6 +14,7 @@ test('grade tells its use and its faults without running anything, and what is w
     [['--fault', 'xyz', '--', 'true'], 2, /no fault xyz; "petstore grade --list" lists them/],
     [['--at-once', '0', '--', 'true'], 2, /a whole number above 0/],
     [['--timeout', '0', '--', 'true'], 2, /a whole number above 0/],
+    [['--timeout', '86401', '--', 'true'], 2, /must be at most 86400, a day/],
     [['--html', folder, '--', 'true'], 2, / cannot be written \(EISDIR\)/],
     [['--junit', join(folder, 'no/such.xml'), '--', 'true'], 2, /no\/such\.xml cannot be written \(ENOENT\)/],
   ];

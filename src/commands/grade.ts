@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { toColumns } from '../columns.ts';
 import type { CommandLines } from '../grade/card.ts';
+import { dayInSeconds } from '../lab/bounds.ts';
 import { withoutSecrets } from '../redact.ts';
 import { assertFaults } from './lab-fault-names.ts';
 import { readCatalogue } from './lab-faults.ts';
@@ -58,7 +59,7 @@ export const gradeCommand = () =>
     .option(
       '--timeout <seconds>',
       'how long a run may take; by default ten times as long as without a fault, and 30 at least',
-      parseCount,
+      parseTimeout,
     )
     .option(
       '--at-once <n>',
@@ -78,6 +79,13 @@ export const gradeCommand = () =>
       for (const file of [options.junit, options.html]) if (file !== undefined) assertWritable(command, file);
       await grade(words, options);
     });
+
+/** What is longer than a day outlives the recording of the run. */
+function parseTimeout(text: string): number {
+  const seconds = parseSeconds(text);
+  if (seconds > dayInSeconds) throw new InvalidArgumentError(`It must be at most ${dayInSeconds}, a day.`);
+  return seconds;
+}
 
 async function list({ json, fault: names }: Options): Promise<void> {
   const faults = (await readCatalogue()).filter(({ name }) => names?.includes(name) ?? true);
