@@ -82,3 +82,6 @@ export const withoutSecrets = (text: string) =>
         .replace(passwordsInText, '$1:***@')
         .replace(encodedPasswordsInText, '$1:***@')
     : text;
+
+/** A text whose beginning was cut away, without what may be the rest of a secret. None goes past white space or a quote. */
+export const withoutCutBeginning = (text: string) => text.replace(/^[^\s"]*/, '…');

@@ -9,6 +9,7 @@ import { toData } from '../src/grade/json.ts';
 import { toJunit } from '../src/grade/junit.ts';
 import { toPage } from '../src/grade/page/page.ts';
 import { progressOn, type Screen } from '../src/grade/progress.ts';
+import { Tail } from '../src/grade/tail.ts';
 import { toText } from '../src/grade/text.ts';
 import {
   brokenGrade,
@@ -227,6 +228,26 @@ test('JUnit has a case for each fault, and fails for what must be mended alone',
     ['1', 'without any fault', 'failure'],
   );
   assert.equal(odd?.counts.tests, '20');
+});
+
+test('of a line that is cut, no part of a secret is among the last lines', () => {
+  const key = `pet_${'Ab3'.repeat(12)}`;
+  const linesOf = (...texts: string[]) => {
+    const tail = new Tail();
+    const take = tail.stream(() => {});
+    for (const text of texts) take(Buffer.from(text));
+    return tail.lines();
+  };
+  for (const cut of [1, 4, 20, 39]) {
+    const long = key + ' seen'.repeat(1_000).slice(0, 4_096 + cut - key.length);
+    assert.match(linesOf(long).join('|'), /^…(?: seen)+ s?e?e?n?…$/);
+    const many = `${key}${`\n${'x'.repeat(3_000)}`.repeat(11)}`.slice(0, 32_768 + cut);
+    assert.match(linesOf('begun ', many, '\nthe end').join('|'), /^…(?:\|x+…)+\|the end$/);
+  }
+  assert.match(
+    linesOf('x'.repeat(32_800), key, `${key.slice(0, 9)}`, `${key.slice(9)} seen`).join('|'),
+    /^… seen$/,
+  );
 });
 
 const steps: Progress[] = [

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 import { printable } from '../printable.ts';
-import { withoutSecrets } from '../redact.ts';
+import { withoutCutBeginning, withoutSecrets } from '../redact.ts';
 
 const maxLines = 20;
 const maxLineLength = 500;
@@ -12,7 +12,11 @@ interface Line {
   /** Its place among those of both streams. */
   order: number;
   text: string;
+  /** Whether its beginning is gone. */
+  isCut: boolean;
 }
+
+const emptyLine: Line = { order: 0, text: '', isCut: false };
 
 /** The last of what a program writes to its two streams. What it says of an error is kept beside a flood of output. */
 export class Tail {
@@ -46,18 +50,20 @@ export class Tail {
 class LastLines {
   #lines: Line[] = [];
   /** The line that has no end yet. */
-  #open: Line = { order: 0, text: '' };
+  #open = emptyLine;
 
   take(text: string, next: () => number): void {
-    for (const [index, part] of text
-      .slice(-maxPiece)
-      .split(/\r?\n|\r/)
-      .entries()) {
+    const piece = text.slice(-maxPiece);
+    if (piece !== text) this.#open = { ...emptyLine, isCut: true };
+    for (const [index, part] of piece.split(/\r?\n|\r/).entries()) {
       if (index > 0) {
         this.#lines.push(...shown(this.#open));
-        this.#open = { order: 0, text: '' };
+        this.#open = emptyLine;
       }
-      if (part !== '') this.#open = { order: next(), text: (this.#open.text + part).slice(-maxKept) };
+      if (part === '') continue;
+      const whole = this.#open.text + part;
+      const kept = whole.slice(-maxKept);
+      this.#open = { order: next(), text: kept, isCut: this.#open.isCut || kept !== whole };
     }
     this.#lines = this.#lines.slice(-maxLines);
   }
@@ -66,8 +72,12 @@ class LastLines {
 }
 
 /** A line as it is shown, if there is something to show. */
-function shown({ order, text }: Line): Line[] {
-  const plain = withoutSecrets(stripVTControlCharacters(text)).replaceAll('\t', '  ').trimEnd();
+function shown({ order, text, isCut }: Line): Line[] {
+  if (text === '') return [];
+  const whole = stripVTControlCharacters(text);
+  const plain = withoutSecrets(isCut ? withoutCutBeginning(whole) : whole)
+    .replaceAll('\t', '  ')
+    .trimEnd();
   const line = printable(plain.length > maxLineLength ? `${plain.slice(0, maxLineLength)}…` : plain);
-  return line === '' ? [] : [{ order, text: line }];
+  return line === '' ? [] : [{ order, text: line, isCut }];
 }
