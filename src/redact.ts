@@ -85,3 +85,6 @@ export const withoutSecrets = (text: string) =>
 
 /** A text whose beginning was cut away, without what may be the rest of a secret. None goes past white space or a quote. */
 export const withoutCutBeginning = (text: string) => text.replace(/^[^\s"]*/, '…');
+
+/** The same for a text whose end was cut off. */
+export const withoutCutEnd = (text: string) => text.replace(/(?<![^\s"])[^\s"]*$/, '…');

@@ -289,6 +289,17 @@ test('progress holds a check that fails without any fault against no fault, as t
   assert.match(shown, /^\[1\/1\] ✗ {2}lost-answer {2}changed the store {2}two pets [^;]+ \(\+1\)\n$/);
 });
 
+test('of a line without an end the beginning is shown, however long it gets', () => {
+  let shown = '';
+  const teller = progressOn({ write: (text) => (shown += text) }, { isVerbose: true });
+  const key = `pet_${'Ab3'.repeat(12)}`;
+  teller.show(`${'x'.repeat(65_520)} ${key}`, 'reset');
+  for (let left = 1_000; left > 0; left--) teller.show('y'.repeat(65_536), 'reset');
+  teller.show('\nnext\nlast', 'reset');
+  teller.end();
+  assert.match(shown, /^reset: x{65520} …\nreset: next\nreset: last\n$/);
+});
+
 test('attempts at one thing share a lane, with what came of each and how long they waited', () => {
   const get = { target: '/v1/pets', operation: 'listPets' };
   const post = { method: 'POST', target: '/v1/pets', operation: 'createPet', status: 201 };

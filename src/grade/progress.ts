@@ -2,7 +2,7 @@ import { type InspectColor, styleText } from 'node:util';
 import { columnsOf } from '../columns.ts';
 import type { CheckResult } from '../lab/report/report.ts';
 import { printable } from '../printable.ts';
-import { withoutSecrets } from '../redact.ts';
+import { withoutCutEnd, withoutSecrets } from '../redact.ts';
 import { failuresOf, toEntry } from './card.ts';
 import type { Progress } from './grade.ts';
 import { lineOf } from './text.ts';
@@ -24,6 +24,8 @@ export interface Teller {
 }
 
 const barLength = 24;
+/** Of a line that the program prints, so much is shown. */
+const maxLineLength = 65_536;
 /** Begins the line anew and removes what stood there. */
 const eraseLine = '\r\u001b[2K';
 
@@ -38,8 +40,10 @@ function plainLines(screen: Screen, isVerbose: boolean): Teller {
   let known: CheckResult[] = [];
   /** The beginning of a line of each run. */
   const open = new Map<string, string>();
-  const write = (fault: string, line: string) =>
-    screen.write(`${fault}: ${printable(withoutSecrets(line.trimEnd()))}\n`);
+  const write = (fault: string, line: string) => {
+    const shown = line.length > maxLineLength ? withoutCutEnd(line.slice(0, maxLineLength)) : line;
+    screen.write(`${fault}: ${printable(withoutSecrets(shown.trimEnd()))}\n`);
+  };
   return {
     tell(progress) {
       if (progress.stage === 'baseline') screen.write('Without any fault …\n');
@@ -54,9 +58,14 @@ function plainLines(screen: Screen, isVerbose: boolean): Teller {
     },
     show(text, fault = 'without any fault') {
       if (!isVerbose) return;
-      const lines = `${open.get(fault) ?? ''}${text}`.split('\n');
-      open.set(fault, lines.pop() as string);
-      for (const line of lines) write(fault, line);
+      for (const [index, part] of text.split('\n').entries()) {
+        if (index > 0) {
+          write(fault, open.get(fault) as string);
+          open.set(fault, '');
+        }
+        const line = open.get(fault) ?? '';
+        if (line.length <= maxLineLength) open.set(fault, line + part);
+      }
     },
     end() {
       for (const [fault, line] of open) if (line !== '') write(fault, line);
