@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from './support/folder.ts';
@@ -104,6 +104,21 @@ test('of a program that takes what there is only one of, one run is under way at
     [0, 0, 0],
   );
   for (const { again } of graded) assert.match(again as string, / --at-once 1 -- sh /);
+});
+
+test('a file that cannot be written in the end loses nothing else', (t) => {
+  const [out, junit] = [join(temporaryFolder(t), 'out'), join(temporaryFolder(t), 'card.xml')];
+  mkdirSync(out);
+  const removes = [
+    ...program(0).slice(0, 2),
+    `fs.rmSync('${out}', { recursive: true, force: true }); ${program(0)[2]}`,
+  ];
+  const files = ['--html', join(out, 'card.html'), '--junit', junit];
+  const passed = petstore(['grade', '--fault', 'new-fields', ...files, '--', ...removes]);
+  assert.equal(passed.status, 1, passed.stderr);
+  assert.match(passed.stdout, /^Verdict: passed /m);
+  assert.match(passed.stderr, /\npetstore: \S+card\.html cannot be written \(ENOENT\)\.\n$/);
+  assert.match(readFileSync(junit, 'utf8'), /<testsuite /);
 });
 
 test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {

@@ -15,6 +15,7 @@ test('grade tells its use and its faults without running anything, and what is w
     [['--at-once', '0', '--', 'true'], 2, /a whole number above 0/],
     [['--timeout', '0', '--', 'true'], 2, /a whole number above 0/],
     [['--timeout', '86401', '--', 'true'], 2, /must be at most 86400, a day/],
+    [['--html', 'a/../b', '--junit', 'b', '--', 'true'], 2, /--junit and --html must be two files/],
     [['--html', folder, '--', 'true'], 2, / cannot be written \(EISDIR\)/],
     [['--junit', join(folder, 'no/such.xml'), '--', 'true'], 2, /no\/such\.xml cannot be written \(ENOENT\)/],
   ];

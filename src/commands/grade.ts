@@ -1,8 +1,10 @@
 import { constants } from 'node:os';
+import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { toColumns } from '../columns.ts';
-import type { CommandLines } from '../grade/card.ts';
+import type { Card, CommandLines } from '../grade/card.ts';
 import { dayInSeconds } from '../lab/bounds.ts';
+import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
 import { assertFaults } from './lab-fault-names.ts';
 import { readCatalogue } from './lab-faults.ts';
@@ -10,6 +12,7 @@ import { parseCount } from './lab-rehearse.ts';
 import { printLines, toJson, writeUsersFile } from './output.ts';
 
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
+const unwrittenStatus = 1;
 
 const more = `
 COMMAND runs twice as it is, and then once under each fault, each time with a
@@ -76,7 +79,7 @@ export const gradeCommand = () =>
         command.error('error: give the program and its arguments after --, or --list alone');
       await assertFaults(command, options.fault ?? [], 'grade --list');
       if (options.list) return list(options);
-      for (const file of [options.junit, options.html]) if (file !== undefined) assertWritable(command, file);
+      assertWritable(command, options);
       await grade(words, options);
     });
 
@@ -102,16 +105,46 @@ async function list({ json, fault: names }: Options): Promise<void> {
 }
 
 /** A file is told to be unwritable before the program runs, and an old card is never taken for the new one. */
-function assertWritable(command: Command, file: string): void {
-  try {
-    writeUsersFile(file, '');
-  } catch (error) {
-    command.error(`error: ${file} cannot be written (${(error as NodeJS.ErrnoException).code})`);
+function assertWritable(command: Command, { junit, html }: Options): void {
+  const files = [junit, html].filter((file) => file !== undefined);
+  if (new Set(files.map((file) => resolve(file))).size < files.length)
+    command.error('error: --junit and --html must be two files');
+  for (const file of files) {
+    const problem = write(file, '');
+    if (problem !== undefined) command.error(`error: ${problem}`);
   }
 }
 
+/** Writes a file, and returns why it cannot be written, if so. */
+function write(file: string, text: string): string | undefined {
+  try {
+    writeUsersFile(file, text);
+    return undefined;
+  } catch (error) {
+    return `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`;
+  }
+}
+
+/** Prints a card, then writes it, so that a file which cannot be written loses nothing else. Returns whether all could be written. */
+async function present(card: Card, { json, junit, html }: Options): Promise<boolean> {
+  const [{ toText }, { toData }, { toJunit }, { toPage }] = await Promise.all([
+    import('../grade/text.ts'),
+    import('../grade/json.ts'),
+    import('../grade/junit.ts'),
+    import('../grade/page/page.ts'),
+  ]);
+  if (json) printLines(toJson(toData(card)));
+  else console.log(toText(card));
+  const problems = [
+    junit === undefined ? undefined : write(junit, toJunit(card)),
+    html === undefined ? undefined : write(html, toPage(card)),
+  ].filter((problem) => problem !== undefined);
+  for (const problem of problems) console.error(`petstore: ${printable(problem)}.`);
+  return problems.length === 0;
+}
+
 async function grade(words: string[], options: Options): Promise<void> {
-  const { json, junit, html, verbose, fault: faults, timeout, atOnce } = options;
+  const { verbose, fault: faults, timeout, atOnce } = options;
   const { gradeProgram } = await import('../grade/grade-program.ts');
   const { openGradingStore } = await import('../grade/store.ts');
   const { progressOn } = await import('../grade/progress.ts');
@@ -127,11 +160,8 @@ async function grade(words: string[], options: Options): Promise<void> {
     });
     progress.end();
     const card = toCard(graded, Date.now(), commandLines(words, options, process.env));
-    if (junit !== undefined) writeUsersFile(junit, (await import('../grade/junit.ts')).toJunit(card));
-    if (html !== undefined) writeUsersFile(html, (await import('../grade/page/page.ts')).toPage(card));
-    if (json) printLines(toJson((await import('../grade/json.ts')).toData(card)));
-    else console.log((await import('../grade/text.ts')).toText(card));
-    process.exitCode = statuses[graded.verdict];
+    const isWritten = await present(card, options);
+    process.exitCode = isWritten ? statuses[graded.verdict] : unwrittenStatus;
   } catch (error) {
     progress.end();
     if (!signal.aborted) throw error;
