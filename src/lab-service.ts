@@ -7,10 +7,61 @@ export interface Client {
   key: string;
   /** What the user changes where this is not the right address. */
   toldBy?: string;
+  /** Ends all that is asked. */
+  signal?: AbortSignal;
 }
 
-/** A service that is silent for so long is not waited for. */
-const answerWithinMs = 60_000;
+/** A service that has not answered within this time is not waited for, and one that answers more than this is not listened to. */
+const [answerWithinMs, maxAnswerBytes] = [60_000, 64 * 1024 * 1024];
+
+/** An answer that was read to its end. */
+export interface Answer {
+  status: number;
+  text: string;
+  /** Its header field `Link`. */
+  link: string;
+}
+
+/** Asks a running service with the key of the client. Throws what its user can do if there is no answer. */
+export async function ask(
+  { baseUrl, key, toldBy, signal }: Client,
+  url: string,
+  { method = 'GET', body }: { method?: string; body?: unknown } = {},
+): Promise<Answer> {
+  const silent = AbortSignal.timeout(answerWithinMs);
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([signal, silent]) : silent,
+    });
+    const text = await textOf(response);
+    return { status: response.status, text, link: response.headers.get('link') ?? '' };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new Error(
+      `${baseUrl} cannot be reached (${reasonOf(error)}). Is the service running?${toldBy ? ` ${toldBy} says where.` : ''}`,
+      { cause: error },
+    );
+  }
+}
+
+/** What an answer says. */
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error(`its answer is longer than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
 
 /** Asks the lab of a running service. Throws what its user can do about a failure. */
 export class LabService {
@@ -46,41 +97,20 @@ export class LabService {
     return this.#url + path;
   }
 
-  async #read(method: string, path: string, body?: unknown): Promise<{ text: string; link: string }> {
-    const response = await this.#ask(method, path, body);
-    const text = await response.text();
-    if (response.ok) return { text, link: response.headers.get('link') ?? '' };
+  async #read(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = await ask(this.#client, this.#url + path, { method, body });
+    const { status, text } = answer;
+    if (status >= 200 && status < 300) return answer;
     const message = messageIn(text);
-    if (response.status === 404 && !(message && isOfOneThing(path))) {
+    if (status === 404 && !(message && isOfOneThing(path))) {
       throw new Error(
         `There is no lab at ${this.#url}. The service has one if it runs with PETSTORE_LAB=on.`,
       );
     }
-    if (!message) throw new Error(`The answer of ${this.#url}${path} is ${response.status}.`);
+    if (!message) throw new Error(`The answer of ${this.#url}${path} is ${status}.`);
     throw new Error(
-      response.status === 401 ? `${message} The service at ${this.#client.baseUrl} has other keys.` : message,
+      status === 401 ? `${message} The service at ${this.#client.baseUrl} has other keys.` : message,
     );
-  }
-
-  async #ask(method: string, path: string, body: unknown): Promise<Response> {
-    const { baseUrl, key, toldBy } = this.#client;
-    try {
-      return await fetch(this.#url + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        redirect: 'manual',
-        signal: AbortSignal.timeout(answerWithinMs),
-      });
-    } catch (error) {
-      throw new Error(
-        `${baseUrl} cannot be reached (${reasonOf(error)}). Is the service running?${toldBy ? ` ${toldBy} says where.` : ''}`,
-        { cause: error },
-      );
-    }
   }
 }
 

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from './support/folder.ts';
 import { bin, environment, petstore } from './support/service.ts';
 import { atTerminal, needsTerminal } from './support/terminal.ts';
@@ -139,17 +142,75 @@ test('at a terminal progress is a line that is gone in the end', needsTerminal, 
   assert.match(states.at(-1) as string, /^\S*Report card of /);
 });
 
-test('a signal to end ends the program, too', async (t) => {
-  const waits = [process.execPath, '-e', 'console.log("pid", process.pid); setTimeout(() => {}, 60_000);'];
-  const child = spawn(process.execPath, [bin, 'grade', '--verbose', '--', ...waits], {
-    env: environment({}),
-  });
+/** Starts a command, whose signals are ours. */
+function start(t: TestContext, args: string[], env = {}) {
+  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
   t.after(() => child.kill('SIGKILL'));
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  await until(() => /pid \d+\n/.test(stderr));
-  const ended = once(child, 'close');
+  return { child, ended: once(child, 'close'), stderr: () => stderr };
+}
+
+test('a signal to end ends the program, too', async (t) => {
+  const ready = "console.log('pid', process.pid); setTimeout(() => {}, 60_000);";
+  const stays = `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => console.log(signal)); ${ready}`;
+  for (const program of [ready, stays]) {
+    const args = ['grade', '--verbose', '--', process.execPath, '-e', program];
+    const { child, ended, stderr } = start(t, args);
+    await until(() => /pid \d+\n/.test(stderr()));
+    child.kill('SIGINT');
+    // As soon as this it may be the same.
+    child.kill('SIGINT');
+    if (program === stays) await until(() => stderr().includes('SIGTERM'));
+    assert.deepEqual(await ended, [130, null], stderr());
+    assert.throws(() => process.kill(Number(/pid (\d+)/.exec(stderr())?.[1]), 0), { code: 'ESRCH' });
+  }
+});
+
+test('a signal to end is heard while a service is silent, and one that says too much is given up', async (t) => {
+  let isAsked = false;
+  const server = createServer((request, response) => {
+    isAsked = true;
+    if (!request.url?.startsWith('/endless')) return;
+    const send = () => {
+      while (response.writable && response.write('x'.repeat(65_536)));
+    };
+    response.on('drain', send);
+    send();
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const at = (path: string) =>
+    start(t, ['grade', '--', 'true'], {
+      ...{ PETSTORE_DATA_DIR: temporaryFolder(t), PETSTORE_BASE_URL: `${origin}${path}/v1` },
+    });
+  const silent = at('');
+  await until(() => isAsked);
+  silent.child.kill('SIGTERM');
+  assert.deepEqual(await silent.ended, [143, null], silent.stderr());
+  const endless = at('/endless');
+  assert.deepEqual(await endless.ended, [1, null]);
+  assert.match(endless.stderr(), /longer than \d+ bytes/);
+});
+
+test('a second signal ends a command at once that waits for its storage', async (t) => {
+  const service = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+  const database = createTcpServer().listen(0, '127.0.0.1');
+  const connected = once(database, 'connection');
+  const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+  t.after(() => service.close());
+  t.after(() => database.close());
+  await Promise.all([service, database].map((server) => server.listening || once(server, 'listening')));
+  const { child, ended } = start(t, ['grade', '--', 'true'], {
+    PETSTORE_BASE_URL: `http://127.0.0.1:${portOf(service)}/v1`,
+    DATABASE_URL: `postgres://shop@127.0.0.1:${portOf(database)}/shop`,
+  });
+  const [connection] = await connected;
+  connection.on('error', () => {});
   child.kill('SIGINT');
-  assert.deepEqual(await ended, [130, null], stderr);
-  assert.throws(() => process.kill(Number(/pid (\d+)/.exec(stderr)?.[1]), 0), { code: 'ESRCH' });
+  await sleep(600);
+  assert.equal(child.exitCode, null);
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [130, null]);
 });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { toColumns } from '../columns.ts';
 import type { Card, CommandLines } from '../grade/card.ts';
+import type { GradingStore } from '../grade/store.ts';
 import { dayInSeconds } from '../lab/bounds.ts';
 import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
@@ -151,8 +152,9 @@ async function grade(words: string[], options: Options): Promise<void> {
   const { toCard } = await import('../grade/card.ts');
   const { signal, told } = untilTold();
   const progress = progressOn(process.stderr, { isVerbose: verbose === true });
-  const store = await openGradingStore(process.env);
+  let store: GradingStore | undefined;
   try {
+    store = await openGradingStore(process.env, signal);
     const graded = await gradeProgram({
       ...{ command: words, store, faults, signal, atOnce },
       ...{ timeoutMs: timeout === undefined ? undefined : 1_000 * timeout },
@@ -165,23 +167,32 @@ async function grade(words: string[], options: Options): Promise<void> {
   } catch (error) {
     progress.end();
     if (!signal.aborted) throw error;
-    process.exitCode = 128 + constants.signals[told() as NodeJS.Signals];
+    process.exitCode = statusOf(told() as NodeJS.Signals);
   } finally {
-    await store.close();
+    await store?.close();
   }
 }
 
-/** A signal to end ends the grading, and all that runs for it, first. */
+/** One Ctrl-C may come more than once, since npm and an older Node.js pass it on, too. What comes later is meant. */
+const sameSignalMs = 500;
+
+/** A signal to end ends the grading, and all that runs for it, first. Another one ends this process at once. */
 function untilTold(): { signal: AbortSignal; told(): NodeJS.Signals | undefined } {
   const stop = new AbortController();
   let told: NodeJS.Signals | undefined;
+  let toldAtMs = 0;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
-      told ??= signal;
+      if (told && performance.now() - toldAtMs > sameSignalMs) process.exit(statusOf(told));
+      if (told) return;
+      [told, toldAtMs] = [signal, performance.now()];
       stop.abort();
     });
   return { signal: stop.signal, told: () => told };
 }
+
+/** The exit status that shells give to what a signal ended. */
+const statusOf = (signal: NodeJS.Signals) => 128 + constants.signals[signal];
 
 /** What the card tells to type next, as this command was called, without secrets. */
 function commandLines(

@@ -51,7 +51,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     });
 
   onProgress({ stage: 'baseline' });
-  const initial = await initialState(store);
+  const initial = await initialState(store, signal);
   const first = await run();
   const again = problemOf(first) === undefined ? await run() : undefined;
   const baseline = toBaseline(first, again);

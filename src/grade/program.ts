@@ -46,6 +46,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   });
   try {
     const child = start(command, env);
+    running.add(child);
     child.stdout.on('data', tail.stream(onOutput));
     child.stderr.on('data', tail.stream(onOutput));
     const closed = new Promise((resolve) => child.once('close', resolve));
@@ -55,6 +56,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
       return ending(end);
     } finally {
       await endGroup(child);
+      running.delete(child);
       child.stdout.destroy();
       child.stderr.destroy();
     }
@@ -65,6 +67,12 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
     return { ...ending(notFoundStatus), problem: `${program} does not start (${code ?? message}).` };
   }
 }
+
+/** What is left of them ends with this process, however soon that must be. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) send(child, 'SIGKILL');
+});
 
 /** Starts a program. Why it does not start is thrown, or told by `ended`: Node.js does now this, now that. */
 function start(command: readonly string[], env: NodeJS.ProcessEnv) {

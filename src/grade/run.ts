@@ -46,10 +46,11 @@ export interface Run extends Ended {
 const maxRequests = 1_000;
 
 /** What a workspace holds before the program runs. */
-export async function initialState(store: GradingStore): Promise<StoreState> {
+export async function initialState(store: GradingStore, signal: AbortSignal): Promise<StoreState> {
+  signal.throwIfAborted();
   const grading = await store.addWorkspace();
   try {
-    return await readState(grading);
+    return await readState({ ...grading, signal });
   } finally {
     await store.removeWorkspace(grading.workspace);
   }
@@ -60,7 +61,7 @@ export async function runOnce(options: RunOptions): Promise<Run> {
   options.signal.throwIfAborted();
   const grading = await options.store.addWorkspace();
   try {
-    return await runIn(grading, options);
+    return await runIn({ ...grading, signal: options.signal }, options);
   } finally {
     await options.store.removeWorkspace(grading.workspace);
   }
@@ -80,7 +81,7 @@ async function runIn(
     ...{ command, timeLimitMs, signal: rest.signal, onOutput: rest.onOutput },
     env: { ...env, [settings.baseUrl.variable]: grading.baseUrl, [clientKeyVariable]: grading.key },
   });
-  await sleep(plan?.lingersMs ?? 0);
+  await sleep(plan?.lingersMs ?? 0, undefined, { signal: rest.signal });
   await settled(lab, path);
   const rehearsed = rehearsal && (await lab.json<Rehearsal>('DELETE', `/rehearsals/${rehearsal.id}`));
   const { requests: kept, leftOut } = await lab.json<Recording>('POST', `${path}/end`);

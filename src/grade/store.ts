@@ -27,8 +27,11 @@ export interface GradingStore {
 const deadlineMs = 120_000;
 
 /** A store of its own in this process or, if the environment says where one runs, that one, whose storage it must name, too. */
-export async function openGradingStore(env: NodeJS.ProcessEnv = process.env): Promise<GradingStore> {
-  return env[settings.baseUrl.variable]?.trim() ? RunningStore.open(env) : ownStore();
+export async function openGradingStore(
+  env: NodeJS.ProcessEnv = process.env,
+  signal?: AbortSignal,
+): Promise<GradingStore> {
+  return env[settings.baseUrl.variable]?.trim() ? RunningStore.open(env, signal) : ownStore();
 }
 
 /** Names of workspaces by which an operator recognizes them. */
@@ -64,13 +67,13 @@ class RunningStore implements GradingStore {
     this.#baseUrl = baseUrl;
   }
 
-  static async open(env: NodeJS.ProcessEnv): Promise<RunningStore> {
+  static async open(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<RunningStore> {
     const config = readConfig(env);
-    await assertLab(config.baseUrl);
+    await assertLab(config.baseUrl, signal);
     const db = await openStorage(config, { deadlineMs });
     const store = new RunningStore(db, config.baseUrl);
     try {
-      await store.#assertFits();
+      await store.#assertFits(signal);
     } catch (error) {
       await store.close();
       throw error;
@@ -104,10 +107,10 @@ class RunningStore implements GradingStore {
   }
 
   /** Throws if the service does not use this storage. */
-  async #assertFits(): Promise<void> {
+  async #assertFits(signal?: AbortSignal): Promise<void> {
     const { workspace, ...client } = await this.addWorkspace();
     try {
-      await new LabService(client).json<Account>('GET', '/account');
+      await new LabService({ ...client, ...(signal && { signal }) }).json<Account>('GET', '/account');
     } catch (error) {
       throw new Error(
         `${(error as Error).message} Programs are graded in workspaces that are made in the storage of the service, which PETSTORE_DATA_DIR or DATABASE_URL must name here, too. Without PETSTORE_BASE_URL, "grade" starts a service of its own.`,
@@ -119,8 +122,8 @@ class RunningStore implements GradingStore {
 }
 
 /** Throws if there is no service, or it has no lab. Nothing is made before that is known. */
-async function assertLab(baseUrl: string): Promise<void> {
+async function assertLab(baseUrl: string, signal?: AbortSignal): Promise<void> {
   const toldBy = `${settings.baseUrl.variable}, which is set,`;
   // Whoever has no key may read it.
-  await new LabService({ baseUrl, key: '', toldBy }).text('GET', '/openapi.json');
+  await new LabService({ baseUrl, key: '', toldBy, ...(signal && { signal }) }).text('GET', '/openapi.json');
 }

@@ -1,9 +1,8 @@
 import { withMeantIds } from '../../lab/rehearsals/faults/large-ids.ts';
-import type { Client } from '../../lab-service.ts';
+import { ask, type Client, nextQuery } from '../../lab-service.ts';
 import type { OtherChange, StoreState } from './state.ts';
 
 const pageSize = 100;
-const answerWithinMs = 60_000;
 
 /** Reads all that a workspace holds, through the API, with its key. */
 export async function readState(client: Client): Promise<StoreState> {
@@ -62,16 +61,10 @@ async function readAll<Item>(client: Client, path: string): Promise<Item[]> {
   const items: Item[] = [];
   const first = `${path}${path.includes('?') ? '&' : '?'}limit=${pageSize}`;
   for (let next: string | undefined = first; next !== undefined; ) {
-    const response: Response = await fetch(client.baseUrl + next, {
-      headers: { authorization: `Bearer ${client.key}` },
-      redirect: 'manual',
-      signal: AbortSignal.timeout(answerWithinMs),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`The store cannot be read: GET ${path} answers ${response.status}.`);
+    const { status, text, link } = await ask(client, client.baseUrl + next);
+    if (status !== 200) throw new Error(`The store cannot be read: GET ${path} answers ${status}.`);
     items.push(...(JSON.parse(text) as Item[]));
-    // The address in it is the one that the service is told to have, which need not be the one asked here.
-    const query = /<[^>?]*(\?[^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+    const query = nextQuery(link);
     next = query && path.replace(/\?.*$/, '') + query;
   }
   return items;
