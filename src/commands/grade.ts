@@ -86,7 +86,7 @@ export const gradeCommand = () =>
 
 /** What is longer than a day outlives the recording of the run. */
 function parseTimeout(text: string): number {
-  const seconds = parseSeconds(text);
+  const seconds = parseCount(text);
   if (seconds > dayInSeconds) throw new InvalidArgumentError(`It must be at most ${dayInSeconds}, a day.`);
   return seconds;
 }

@@ -27,5 +27,5 @@ export async function runUnder(faults: PlannedFault[], command: string[]) {
   opened ??= openGradingStore({});
   const plan = { faults, lingersMs: 0 };
   const { signal } = new AbortController();
-  return runOnce({ store: await opened, command, env, plan, timeLimitMs: 60_000, signal });
+  return runOnce({ store: await opened, command, env: process.env, plan, timeLimitMs: 60_000, signal });
 }
