@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gradeProgram } from '../src/grade/grade-program.ts';
 import { openGradingStore } from '../src/grade/store.ts';
 import { temporaryFolder } from './support/folder.ts';
-import { programOf } from './support/grading.ts';
-import { environment, petstore, startService } from './support/service.ts';
+import { isAlive, programOf } from './support/grading.ts';
+import { pretender } from './support/pretender.ts';
+import { bin, environment, petstore, startService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 const careful = programOf('careful');
 
@@ -54,4 +58,24 @@ test('a service that cannot be graded at is told in words', async (t) => {
     /cannot be reached .*\? PETSTORE_BASE_URL, which is set, says where\.$/,
   );
   assert.ok(!existsSync(none), 'nothing is made where there is no service');
+});
+
+test('after kill -9 of an older Node.js that handed over, nothing is left of a grading', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const { origin } = await startService(t, dataDir, labOnly);
+  const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${origin}/v1` };
+  const workspaces = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
+  const pids = join(dataDir, 'pids');
+  const command = ['grade', '--', ...programOf('rude', 'stays', pids)];
+  const starter = spawn(process.execPath, ['--import', pretender, bin, ...command], {
+    env: environment(env),
+  });
+  t.after(() => starter.kill('SIGKILL'));
+  const ended = once(starter.stdout.resume(), 'close');
+  await until(() => existsSync(pids) && readFileSync(pids, 'utf8').split('\n').length === 3);
+  assert.equal(workspaces().length, 1);
+  starter.kill('SIGKILL');
+  await ended;
+  assert.deepEqual(workspaces(), []);
+  for (const pid of readFileSync(pids, 'utf8').trim().split('\n').map(Number)) assert.ok(!isAlive(pid));
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { pretender } from './support/pretender.ts';
 import { whyNo } from './support/programs.ts';
 import { ampleKey, bin, environment, petstore, type Service, startService } from './support/service.ts';
 import { temporaryStorage } from './support/storage.ts';
@@ -11,11 +12,6 @@ import { until } from './support/until.ts';
 
 /** It takes a second at most. The rest is for slow machines, and less than a stop on SIGTERM may take. */
 const endsWithinMs = 8_000;
-
-/** Tells nothing but an older version of itself, so that any machine can test the hand-over. */
-const pretender = `data:text/javascript,${encodeURIComponent(
-  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })",
-)}`;
 
 /** Makes every Node.js tell first what it was started with. */
 const teller = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from './support/folder.ts';
-import { careless, grade, programOf } from './support/grading.ts';
+import { careless, grade, isAlive, programOf } from './support/grading.ts';
 
 test('without a fault the program must end well and use the store', async () => {
   for (const [command, problem] of [
@@ -61,15 +61,6 @@ test('a process that has left the group of the program is not waited for', async
   await grade(programOf('rude', 'leaves a daemon'), { faults: [] });
   assert.ok(performance.now() - beganMs < 8_000);
 });
-
-/** Whether a process runs. One that has ended may wait for somebody to ask how. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
 
 test('when it is stopped, the program is ended, and the reason is thrown', async (t) => {
   const pids = join(temporaryFolder(t), 'pids');

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type GradeOptions, gradeProgram } from '../../src/grade/grade-program.ts';
@@ -28,4 +29,13 @@ export async function runUnder(faults: PlannedFault[], command: string[]) {
   const plan = { faults, lingersMs: 0 };
   const { signal } = new AbortController();
   return runOnce({ store: await opened, command, env: process.env, plan, timeLimitMs: 60_000, signal });
+}
+
+/** Whether a process runs. One that has ended may wait for somebody to ask how. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
