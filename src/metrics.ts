@@ -29,6 +29,17 @@ interface MissingLines {
 /** What the dispatcher of webhooks tells. */
 type Deliveries = Readonly<Pick<Dispatcher, 'counts' | 'lag'>>;
 
+let collected: Registry | undefined;
+
+/** What there is to tell of the process, however many services it runs one after the other: what collects it never ends. */
+function ofProcess(): Registry {
+  if (!collected) {
+    collected = new Registry();
+    collectDefaultMetrics({ register: collected });
+  }
+  return collected;
+}
+
 /** What the service counts, for Prometheus. No label holds a key, an id or an address. */
 export class Metrics {
   // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
@@ -38,7 +49,7 @@ export class Metrics {
   readonly #bans = forEachAccount(() => 0);
   /** Answers that faults of rehearsals touched, by fault. */
   readonly #rehearsed = new Map<string, number>();
-  readonly #registry = new Registry();
+  readonly #registry = Registry.merge([ofProcess()]);
 
   /**
    * `storage`, `missingLines`, `openStreams` and, if there are such, `sharing` of limits and `deliveries` to webhooks are called
@@ -52,7 +63,6 @@ export class Metrics {
     sharing?: Readonly<Sharing>,
     deliveries?: Deliveries,
   ) {
-    collectDefaultMetrics({ register: this.#registry });
     this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
       for (const [operation, { byStatus }] of this.#traffic) {
         for (const [status, n] of byStatus) count({ operation, status: String(status) }, n);

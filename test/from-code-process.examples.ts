@@ -19,10 +19,14 @@ const newPet = { name: 'Smaug', categoryId: 1 };
 const index = new URL('../src/index.ts', import.meta.url).href;
 
 /** Runs a program that imports the package, in an empty folder that is also the one for temporary files. */
-async function run(t: TestContext, program: string, env: Record<string, string> = {}) {
+async function run(
+  t: TestContext,
+  program: string,
+  { env = {}, flags = [] }: { env?: Record<string, string>; flags?: string[] } = {},
+) {
   const folder = temporaryFolder(t);
   const code = `import { startPetstore } from ${JSON.stringify(index)};\n${program}`;
-  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', code], {
+  const child = spawn(process.execPath, [...flags, '--input-type=module-typescript', '--eval', code], {
     cwd: folder,
     env: environment({ TMPDIR: folder, ...env }),
   });
@@ -50,6 +54,25 @@ test('a program ends by itself after stop(), listens to no signal, and prints no
   assert.deepEqual(ended, { stdout: '0\n', stderr: '', status: 0, signal: null, left: [] });
 });
 
+test('stores that were stopped leave nothing in memory', async (t) => {
+  const program = `
+    import { setTimeout as sleep } from 'node:timers/promises';
+    const heapAfter = async (count) => {
+      for (let i = 0; i < count; i++) {
+        const store = await startPetstore();
+        await (await fetch(store.baseUrl.replace('/v1', '/metrics'))).text();
+        await store.stop();
+      }
+      await sleep(50);
+      gc();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await heapAfter(8);
+    console.log((await heapAfter(16)) - before);`;
+  const { stdout, stderr } = await run(t, program, { flags: ['--expose-gc'] });
+  assert.ok(Number.parseInt(stdout, 10) < 8_000_000, `${stdout.trim()} bytes in 16 starts ${stderr}`);
+});
+
 test('a program that is killed leaves no file behind', async (t) => {
   const program = `await startPetstore(); process.kill(process.pid, 'SIGKILL');`;
   const { signal, left } = await run(t, program);
@@ -73,7 +96,7 @@ test('no environment variable changes what a store is', async (t) => {
     await using store = await startPetstore();
     await store.record();
     console.log(new URL(store.baseUrl).hostname);`;
-  const ended = await run(t, program, hostile);
+  const ended = await run(t, program, { env: hostile });
   assert.deepEqual(ended, { stdout: '127.0.0.1\n', stderr: '', status: 0, signal: null, left: [] });
 });
 
