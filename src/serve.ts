@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Config, type Environment, readConfig, unknownVariable } from './config.ts';
 import { prepareDemo } from './demo/prepare.ts';
 import type { WorkspaceOptions } from './from-code/access.ts';
+import { Control } from './from-code/control.ts';
 import { obeyInput } from './from-code/obey.ts';
 import { openStore, type Store } from './from-code/store.ts';
 import { createLogger, type Log } from './log/logger.ts';
@@ -49,12 +50,16 @@ export async function serve(
     };
     const { service, served } =
       config.port === 0 ? await onFreePort(config.host, serveOn) : await serveOn(config.port);
-    const stop = stopOnSignal(service, log);
+    const control = store && new Control(store, service);
+    const stop = stopOnSignal(control ?? service, log);
     const told = { ...served, dataDir: store ? undefined : served.dataDir };
-    if (tellsPrograms) new LogOutput(process.stdout.fd).write(readyLine(told, demoKey));
+    const answers = tellsPrograms ? new LogOutput(process.stdout.fd) : undefined;
+    process.on('exit', () => answers?.flush());
+    if (answers) answers.write(readyLine(told, demoKey));
     else if (demoKey) output.write(welcome(told, demoKey));
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
-    if (store) obeyInput(store, service, { tellsPrograms, ended: () => stop('the end of standard input') });
+    const answer = answers && ((line: string) => answers.write(line));
+    if (control) obeyInput(control, { answer, ended: () => stop('the end of standard input') });
   } catch (error) {
     await parts.db.close();
     throw error;
@@ -83,7 +88,7 @@ function openEphemeral({ databaseUrl, valkeyUrls, demo }: Config, options: Works
 }
 
 /** Stops the service on the first signal to end. Returns what stops it for another reason. */
-function stopOnSignal(service: Service, log: Log): (reason: string) => Promise<void> {
+function stopOnSignal(service: Pick<Service, 'stop'>, log: Log): (reason: string) => Promise<void> {
   let isStopping = false;
   const stop = async (reason: string) => {
     if (isStopping) return;

@@ -23,7 +23,7 @@ import { nextRetryAtMs } from './webhooks/work.ts';
 
 const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
-/** How long requests in flight may take when the service is told to stop. */
+/** How long requests in flight may take when the service is told to stop, unless it is told how long. */
 const usualStopMs = 10_000;
 /** How many free ports are tried in turn. */
 const maxPorts = 20;
@@ -40,8 +40,6 @@ export interface ServiceParts {
   clockStopwatch?: () => number;
   /** From 0 to 1, by which retries of webhooks are spread. */
   random?: () => number;
-  /** How long what is under way may take at a stop. */
-  stopWithinMs?: number;
   /** How many log lines were dropped because nobody read them. */
   unreadLines?: () => number;
 }
@@ -57,14 +55,13 @@ export interface Service {
   nextRetryAtMs(): Promise<number | undefined>;
   /** Forgets all callers and ends all streams, since the storage was emptied. */
   startOver(): void;
-  /** Stops taking requests, lets those in flight finish, and closes the storage. */
-  stop(): Promise<void>;
+  /** Stops taking requests, lets what is under way finish for so long, and closes the storage. */
+  stop(withinMs?: number): Promise<void>;
 }
 
 /** Serves an open storage: app, socket, webhooks, and what is done again and again. The storage is closed with it, not if it fails to start. */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const { config, db, key, log, clock, clockStopwatch, random = Math.random, unreadLines } = parts;
-  const { stopWithinMs = usualStopMs } = parts;
   const limiter = await openLimiter(config, db, clock, log);
   const policy = targetPolicy(config);
   const resolver = systemResolver();
@@ -73,7 +70,6 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const dispatcher = new Dispatcher({
     ...{ db, changes, key, log, clock, random, ticker: realTicker },
     send: (outgoing, signal) => send(outgoing, { policy, resolver, signal, clock }),
-    ...(parts.stopWithinMs !== undefined && { graceMs: stopWithinMs }),
   });
   const app = buildApp({
     ...{ config, db, limiter, log, installation, dispatcher, changes, clock },
@@ -103,12 +99,12 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       limiter.forgetAll();
       app.startOver();
     },
-    async stop() {
+    async stop(withinMs) {
       for (const end of ends) end();
       // After an answer that was under way its connection stays open for requests that nobody will accept.
       const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
-      const giveUp = setTimeout(() => app.server.closeAllConnections(), stopWithinMs).unref();
-      await Promise.all([app.close(), dispatcher.stop()]);
+      const giveUp = setTimeout(() => app.server.closeAllConnections(), withinMs ?? usualStopMs).unref();
+      await Promise.all([app.close(), dispatcher.stop(withinMs)]);
       clearInterval(closing);
       clearTimeout(giveUp);
       await limiter.close();

@@ -6,7 +6,8 @@ import {
   assertWorkspaceOptions,
   type WorkspaceOptions,
 } from './from-code/access.ts';
-import { type Clock, clockOf, type InTurn, realNow, turns } from './from-code/clock.ts';
+import { type Clock, realNow } from './from-code/clock.ts';
+import { Control } from './from-code/control.ts';
 import {
   type App,
   type FaultPlan,
@@ -16,7 +17,6 @@ import {
   type RehearseOptions,
   record,
   rehearse,
-  StoppedError,
 } from './from-code/lab.ts';
 import { openStore, type Store } from './from-code/store.ts';
 import { createLogger } from './log/logger.ts';
@@ -59,8 +59,8 @@ export interface PetstoreServer extends Access, AsyncDisposable {
   /** Keeps what the client of a key sends, and judges it. */
   record(options?: RecordOptions): Promise<Recording>;
   /**
-   * Ends the store: requests under way get two seconds, and no port, file or timer is left. May be called again. After it all else
-   * rejects.
+   * Ends the store: requests under way, resets and time that is being moved get two seconds, and no port, file or timer is left. May be
+   * called again. After it all else rejects.
    */
   stop(): Promise<void>;
 }
@@ -106,44 +106,32 @@ function refuse(error: Error): never {
 const onOff = (isOn: boolean) => (isOn ? 'on' : 'off');
 
 function serverOf(
-  { db, access, clock, startOver }: Store,
+  store: Store,
   service: Service,
   { baseUrl, hasLab }: { baseUrl: string; hasLab: boolean },
 ): PetstoreServer {
-  const oneByOne = turns();
-  let stopping: Promise<void> | undefined;
-  const assertRunning = () => {
-    if (stopping) throw new StoppedError();
-  };
+  const { db, access } = store;
+  const control = new Control(store, service);
+  const { clock } = control;
   const assertLab = () => {
-    assertRunning();
+    control.assertRunning();
     if (!hasLab) throw new Error('This store has no lab: it was started with lab: false.');
   };
   const lab: App = {
     inject(request) {
-      assertRunning();
+      control.assertRunning();
       return service.app.inject(request);
     },
   };
-  const inTurn: InTurn = (work) => {
-    assertRunning();
-    return oneByOne(work);
-  };
-  const stop = () => {
-    stopping ??= service.stop();
-    return stopping;
-  };
+  const stop = () => control.stop();
   return {
     ...access,
-    baseUrl,
-    clock: clockOf(clock, service, inTurn),
+    ...{ baseUrl, clock },
     async addWorkspace(name, options) {
-      assertRunning();
+      control.assertRunning();
       return addWorkspace(db, name, clock.now(), options);
     },
-    async reset() {
-      await inTurn(() => startOver(() => service.startOver()));
-    },
+    reset: () => control.reset(),
     async rehearse(faults, { key = access.key, ...rest } = {}) {
       assertLab();
       return rehearse(lab, faults, { key, ...rest });

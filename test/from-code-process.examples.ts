@@ -11,6 +11,7 @@ import { openStore } from '../src/from-code/store.ts';
 import { startPetstore } from '../src/index.ts';
 import { createLogger } from '../src/log/logger.ts';
 import { onFreePort, startService } from '../src/service.ts';
+import { startReceiver } from './support/dispatching.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { call, startFromCode } from './support/from-code.ts';
 import { bin, environment } from './support/service.ts';
@@ -135,6 +136,23 @@ test('a port that another program takes before it is listened on is replaced by 
   assert.equal((await fetch(`http://127.0.0.1:${tried[1]}/healthz`)).status, 200);
 });
 
+test('a stop breaks off time that is moved if a webhook holds it up, and refuses what waits behind', async (t) => {
+  const receiver = await startReceiver(t);
+  receiver.behave = () => {};
+  const store = await startFromCode(t, { clock: 'manual' });
+  await call(store, 'POST', '/store/webhooks', { body: { url: receiver.url } });
+  await call(store, 'POST', '/pets', { body: newPet });
+  const asked = [store.clock.advance('1 hour'), store.reset(), store.clock.set(new Date('2999-01-01'))];
+  const refused = Promise.all(
+    asked.map((one) => assert.rejects(one, { message: 'This store was stopped.' })),
+  );
+  const startMs = performance.now();
+  await store.stop();
+  const tookMs = performance.now() - startMs;
+  assert.ok(tookMs > 1_900 && tookMs < 2_900, `${tookMs} ms`);
+  await refused;
+});
+
 /** The service with `--ephemeral`, in an empty folder, with a way to ask it. */
 async function startEphemeral(t: TestContext, args: string[] = [], env: Record<string, string> = {}) {
   const folder = temporaryFolder(t);
@@ -186,6 +204,25 @@ test('serve --ephemeral keeps nothing, and obeys lines on standard input until t
   child.stdin.end();
   assert.deepEqual(await ended, [0, null]);
   assert.deepEqual(readdirSync(folder), []);
+});
+
+test('lines are answered in their order, after the line of the start, also by a service that ends', async (t) => {
+  const child = spawn(process.execPath, [bin, 'serve', '--port', '0', '--ephemeral', '--json'], {
+    env: environment({}),
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'close');
+  child.stdin.end(`{\n${'{"advance":"1 day"}\n{"stop":1}\n'.repeat(50)}{"reset":true}\n`);
+  const [ready, ...answers] = (await text(child.stdout))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.ok(ready.baseUrl);
+  assert.deepEqual(
+    answers.map(({ ok }) => ok),
+    [false, ...Array(50).fill([true, false]).flat(), true],
+  );
+  assert.deepEqual(await ended, [0, null]);
 });
 
 test('serve --ephemeral without a pipe as standard input goes on until a signal', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { type FaultPlan, type StartOptions, startPetstore } from '../src/index.ts';
+import { type FaultPlan, type PetstoreServer, type StartOptions, startPetstore } from '../src/index.ts';
 import { startReceiver } from './support/dispatching.ts';
 import { call, everyAnswer, startFromCode } from './support/from-code.ts';
 import { until } from './support/until.ts';
@@ -175,4 +175,17 @@ test('a stop lets requests under way end, may be repeated, and refuses all that 
   await assert.rejects(store.rehearse([]), { message });
   await assert.rejects(store.record(), { message });
   await assert.rejects(store.clock.advance(1), { message });
+});
+
+test('a stop lets all be done that was asked for before, in its order', async () => {
+  for (const ask of [
+    (store: PetstoreServer) => [store.clock.advance(1), store.clock.advance('1 day')],
+    (store: PetstoreServer) => [store.reset(), store.clock.advance(1), store.reset()],
+    (store: PetstoreServer) => [store.addWorkspace('last'), store.reset(), store.addWorkspace('lost')],
+    (store: PetstoreServer) => [store.record(), store.clock.advance(1), store.rehearse([{ fault: 'delay' }])],
+  ]) {
+    const store = await startPetstore({ clock: 'manual' });
+    const asked = Promise.all(ask(store));
+    await Promise.all([store.stop(), asked]);
+  }
 });

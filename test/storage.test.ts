@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { openSqlite } from '../src/db/sqlite.ts';
+import { openMemory, openSqlite } from '../src/db/sqlite.ts';
 import { StorageUnavailableError } from '../src/errors.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { startPetstore } from './support/petstore.ts';
@@ -66,6 +66,12 @@ test('one refusal leaves the writes beside it alone, and nobody reads what is no
     ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
   );
   assert.deepEqual(await db.read`select name from workspaces order by name`, [['a'], ['c'], ['d']]);
+});
+
+test('a read of a storage that is closed fails', async () => {
+  const db = await openMemory();
+  await db.close();
+  await assert.rejects(db.read`select 1`, /not open|finalized/);
 });
 
 test('pets that are sent together on many connections share a commit', {

@@ -36,7 +36,7 @@ export class GroupedReads {
   finish(): void {
     const group = this.#group;
     if (group.length === 0) return;
-    if (this.#connection.isTransaction) {
+    if (this.#connection.isOpen && this.#connection.isTransaction) {
       // It also writes, and what is not committed must not be read.
       setImmediate(() => this.finish());
       return;

@@ -20,7 +20,7 @@ export type Timed = Pick<Service, 'sendDue' | 'nextRetryAtMs' | 'sweep'>;
 
 // Tests may replace the global clock by one that stands still.
 export const { now: realNow } = Date;
-const realStopwatch = performance.now.bind(performance);
+export const realStopwatch = performance.now.bind(performance);
 /** The greatest time of a Date. */
 const maxMs = 8.64e15;
 
@@ -58,39 +58,35 @@ export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Cloc
     now: clock.now,
     async advance(duration) {
       const ms = durationMs(duration);
-      await inTurn(() => moveThrough(clock, clock.now() + ms, timed));
+      await inTurn((signal) => moveThrough(clock, clock.now() + ms, timed, signal));
     },
     async set(instant) {
       if (!(instant instanceof Date) || Number.isNaN(instant.getTime())) {
         throw new TypeError('The instant is not a valid Date.');
       }
       const atMs = instant.getTime();
-      await inTurn(async () => {
+      await inTurn(async (signal) => {
         if (atMs < clock.now()) throw new RangeError(`Time cannot go back, to ${instant.toISOString()}.`);
-        await moveThrough(clock, atMs, timed);
+        await moveThrough(clock, atMs, timed, signal);
       });
     },
   };
 }
 
-/** Runs work once that before is over. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** Lets one piece of work follow the other, also one that fails. */
-export function turns(): InTurn {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
-  };
-}
+/** Runs work once that before is over. What takes long ends when the signal is aborted. */
+type InTurn = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /** Stops at each retry of a webhook on the way, since the next one follows from when it was made. */
-async function moveThrough(clock: MovableClock, targetMs: number, timed: Timed): Promise<void> {
+async function moveThrough(
+  clock: MovableClock,
+  targetMs: number,
+  timed: Timed,
+  signal: AbortSignal,
+): Promise<void> {
   if (targetMs > maxMs) throw new RangeError('No Date is so late.');
   for (;;) {
     await timed.sendDue();
+    signal.throwIfAborted();
     const retryAtMs = await timed.nextRetryAtMs();
     if (retryAtMs === undefined || retryAtMs > targetMs) break;
     clock.moveTo(retryAtMs);

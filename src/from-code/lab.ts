@@ -5,6 +5,7 @@ import type { FaultName, ParametersOf } from '../lab/rehearsals/faults.ts';
 import type { Rehearsal as RehearsalState, RehearsedFault } from '../lab/rehearsals/schema.ts';
 import type { Report } from '../lab/report/report.ts';
 import { nextQuery } from '../lab-service.ts';
+import { StoppedError } from './control.ts';
 
 /** A fault to perform, with its parameters; see the guide "Rehearse failures". */
 export type FaultPlan = {
@@ -66,13 +67,6 @@ class LabError extends Error {
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
-  }
-}
-
-/** The store was stopped before. */
-export class StoppedError extends Error {
-  constructor() {
-    super('This store was stopped.');
   }
 }
 

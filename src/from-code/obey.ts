@@ -2,10 +2,8 @@ import { fstatSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
-import type { Service } from '../service.ts';
-import { clockOf, turns } from './clock.ts';
+import type { Control } from './control.ts';
 import type { Duration } from './duration.ts';
-import type { Store } from './store.ts';
 
 const alone = { additionalProperties: false };
 
@@ -18,8 +16,8 @@ const Command = Type.Union([
 const command = Compile(Command);
 
 interface Options {
-  /** Whether lines are obeyed; each is answered by a line of JSON on standard output. */
-  tellsPrograms: boolean;
+  /** Lines are obeyed if they can be answered, each by a line of JSON. */
+  answer: ((line: string) => void) | undefined;
   /** Is called when standard input has ended. */
   ended(): void;
 }
@@ -28,31 +26,27 @@ interface Options {
  * Obeys standard input until it ends, if it is a pipe: one that another process holds, and that the system closes when that process
  * ends, however it ends.
  */
-export function obeyInput(
-  { clock, startOver }: Store,
-  service: Service,
-  { tellsPrograms, ended }: Options,
-): void {
+export function obeyInput(control: Control, { answer, ended }: Options): void {
   if (!isPipe(process.stdin.fd)) return;
-  const inTurn = turns();
-  const moved = clockOf(clock, service, inTurn);
+  const { clock } = control;
   const obey = async (line: string): Promise<void> => {
     const asked = readCommand(line);
-    if ('advance' in asked) await moved.advance(asked.advance as Duration);
-    else if ('set' in asked) await moved.set(new Date(asked.set));
-    else await inTurn(() => startOver(() => service.startOver()));
+    if ('advance' in asked) await clock.advance(asked.advance as Duration);
+    else if ('set' in asked) await clock.set(new Date(asked.set));
+    else await control.reset();
   };
-  const answer = (told: object) => process.stdout.write(`${JSON.stringify(told)}\n`);
   const lines = createInterface({ input: process.stdin });
   // It keeps nothing running that is stopped otherwise.
   process.stdin.unref();
   lines.on('close', ended);
-  if (!tellsPrograms) return;
+  if (!answer) return;
+  let answered = Promise.resolve();
   lines.on('line', (line) => {
-    obey(line).then(
-      () => answer({ ok: true, now: new Date(clock.now()).toISOString() }),
-      (error: Error) => answer({ ok: false, message: error.message }),
+    const told = obey(line).then(
+      () => ({ ok: true, now: new Date(clock.now()).toISOString() }),
+      (error: Error) => ({ ok: false, message: error.message }),
     );
+    answered = answered.then(async () => answer(`${JSON.stringify(await told)}\n`));
   });
 }
 

@@ -6,9 +6,6 @@ import { openMemory, openStorage } from '../storage.ts';
 import { type Access, firstAccess, startOver, type WorkspaceOptions } from './access.ts';
 import { MovableClock } from './clock.ts';
 
-/** How long requests, and calls of webhooks, may take when it stops. */
-const stopWithinMs = 2_000;
-
 /** What a service of a test needs: a storage with a workspace, a key to it, and a clock that can be moved. */
 export interface Store {
   db: Database;
@@ -37,7 +34,7 @@ export async function openStore({ dataDir, startMs, ...options }: Options): Prom
     return {
       ...{ db, access, clock },
       parts: {
-        ...{ db, stopWithinMs, clock: clock.now, clockStopwatch: clock.stopwatch },
+        ...{ db, clock: clock.now, clockStopwatch: clock.stopwatch },
         key: dataDir === undefined ? newKey() : loadSecretKey(dataDir),
         // Retries of webhooks come when they are documented.
         random: () => 0.5,

@@ -89,7 +89,7 @@ export class Dispatcher {
   }
 
   /** Begins nothing more, lets what is under way end, breaks off what takes long, and leaves all webhooks to others. */
-  async stop(): Promise<void> {
+  async stop(graceMs = this.#parts.graceMs ?? usualGraceMs): Promise<void> {
     this.#isStopping = true;
     for (const end of this.#endings) end();
     await this.#asking;
@@ -98,7 +98,7 @@ export class Dispatcher {
     const ended = Promise.all(held.map((endpoint) => endpoint.ended));
     const timer = setTimeout(() => {
       for (const endpoint of held) endpoint.abort();
-    }, this.#parts.graceMs ?? usualGraceMs);
+    }, graceMs);
     await ended;
     clearTimeout(timer);
   }
