@@ -3,10 +3,11 @@ import { StorageUnavailableError } from './errors.ts';
 import {
   type Access,
   addWorkspace,
-  assertWorkspaceOptions,
+  assertQuota,
   type WorkspaceOptions,
+  workspaceRules,
 } from './from-code/access.ts';
-import { type Clock, realNow } from './from-code/clock.ts';
+import { type Clock, isInstant, lastMs, realNow } from './from-code/clock.ts';
 import { Control } from './from-code/control.ts';
 import {
   type App,
@@ -18,6 +19,7 @@ import {
   record,
   rehearse,
 } from './from-code/lab.ts';
+import { anything, assertOptions, flag, type Rule, text } from './from-code/options.ts';
 import { openStore, type Store } from './from-code/store.ts';
 import { createLogger } from './log/logger.ts';
 import { onFreePort, PortInUseError, type Service, startService } from './service.ts';
@@ -46,17 +48,18 @@ export interface PetstoreServer extends Access, AsyncDisposable {
   /** A key to the first workspace, of the plan that was asked for. */
   readonly key: string;
   readonly clock: Clock;
-  /** Makes a further workspace and a key to it. Rejects if there is one with this name. */
+  /** Makes a further workspace and a key to it. Rejects if there is one with this name, and with TypeError if name or options cannot be used. */
   addWorkspace(name: string, options?: WorkspaceOptions): Promise<Access>;
   /**
-   * Takes the store back to its start, in milliseconds: the content that it began with, ids from 1, no events, webhooks, rehearsals,
-   * recordings and idempotency keys, unused limits, no bans, the clock as at the start. Address and key stay. Further workspaces are
-   * gone, open streams end, and what a request from before still does has no effect. With `dataDir`, what was in the folder goes, too.
+   * Takes the store back to its start, in milliseconds: the content and the events that it began with, ids from 1, no webhooks,
+   * rehearsals, recordings and idempotency keys, unused limits, no bans, the clock as at the start. Address and key stay. Further
+   * workspaces are gone, open streams end, and what a request from before still does has no effect. With `dataDir`, what was in the
+   * folder goes, too.
    */
   reset(): Promise<void>;
-  /** Performs faults for requests of a key. Rejects with a message that names what does not fit. */
+  /** Performs faults for requests of a key. Rejects with a message that names what does not fit, TypeError if it is an option. */
   rehearse(faults: readonly FaultPlan[], options?: RehearseOptions): Promise<Rehearsal>;
-  /** Keeps what the client of a key sends, and judges it. */
+  /** Keeps what the client of a key sends, and judges it. Rejects as `rehearse` does. */
   record(options?: RecordOptions): Promise<Recording>;
   /**
    * Ends the store: requests under way, resets and time that is being moved get two seconds, and no port, file or timer is left. May be
@@ -69,11 +72,12 @@ const host = '127.0.0.1';
 
 /**
  * Starts a store in this process, which listens when the promise resolves. It prints nothing, listens to no signal, and goes by no
- * environment variable; any number may run in one process. Rejects with TypeError if an option cannot be used, and with an Error that
+ * environment variable; any number may run in one process. Rejects with TypeError if an option is unknown or cannot be used, and with an Error that
  * says so if the port or the data folder is in use.
  */
 export async function startPetstore(options: StartOptions = {}): Promise<PetstoreServer> {
-  assertStartOptions(options);
+  assertOptions(options, startRules);
+  assertQuota(options);
   const { port = 0, dataDir, clock, enforceSunset = false, lab = true, ...access } = options;
   const store = await openStore({ ...access, dataDir, startMs: startOf(clock) }).catch(refuse);
   const log = createLogger('silent', { write() {} });
@@ -132,12 +136,16 @@ function serverOf(
       return addWorkspace(db, name, clock.now(), options);
     },
     reset: () => control.reset(),
-    async rehearse(faults, { key = access.key, ...rest } = {}) {
+    async rehearse(faults, options = {}) {
       assertLab();
+      assertOptions(options, rehearseRules);
+      const { key = access.key, ...rest } = options;
       return rehearse(lab, faults, { key, ...rest });
     },
-    async record({ key = access.key, ...rest } = {}) {
+    async record(options = {}) {
       assertLab();
+      assertOptions(options, recordRules);
+      const { key = access.key, ...rest } = options;
       return record(lab, { key, ...rest });
     },
     stop,
@@ -147,19 +155,25 @@ function serverOf(
 
 /** When a clock stands still that does; undefined if it passes. */
 function startOf(clock: StartOptions['clock']): number | undefined {
-  if (clock instanceof Date) return clock.getTime();
-  return clock === 'manual' ? realNow() : undefined;
+  if (clock === 'manual') return realNow();
+  return clock === 'real' ? undefined : clock?.getTime();
 }
 
-/** Throws TypeError. */
-function assertStartOptions(options: StartOptions): void {
-  assertWorkspaceOptions(options);
-  const { port = 0, dataDir = 'data', clock = 'real' } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new TypeError(`port must be a whole number from 0 to 65535, not ${port}.`);
-  if (typeof dataDir !== 'string' || dataDir === '')
-    throw new TypeError('dataDir must be the path of a folder.');
-  const isInstant = clock instanceof Date && !Number.isNaN(clock.getTime());
-  if (!isInstant && clock !== 'real' && clock !== 'manual')
-    throw new TypeError(`clock must be 'real', 'manual' or a valid Date, not ${clock}.`);
-}
+const port: Rule = {
+  fits: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
+  must: 'a whole number from 0 to 65535',
+};
+const clock: Rule = {
+  fits: (value) =>
+    isInstant(value)
+      ? value.getTime() >= 0 && value.getTime() <= lastMs
+      : value === 'real' || value === 'manual',
+  must: `'real', 'manual' or a Date from 1970 to ${new Date(lastMs).toISOString()}`,
+};
+const startRules = {
+  ...workspaceRules,
+  ...{ port, clock, lab: flag, enforceSunset: flag },
+  dataDir: { ...text, must: 'the path of a folder' },
+};
+const rehearseRules = { expiresInSeconds: anything, key: text };
+const recordRules = { ...rehearseRules, name: anything };

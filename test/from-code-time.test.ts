@@ -183,6 +183,21 @@ test('a clock is real unless it is told otherwise, and is moved only ahead', asy
   assert.equal(manual.clock.now(), beganMs + 3);
 });
 
+test('time ends where all that lasts still ends in a year of four digits', async (t) => {
+  const store = await startFromCode(t);
+  const message = 'Time goes no further than 9999-12-01T00:00:00.000Z.';
+  await assert.rejects(store.clock.set(new Date('9999-12-01T00:00:01Z')), { name: 'RangeError', message });
+  await assert.rejects(store.clock.set(new Date(8.64e15)), { name: 'RangeError', message });
+  const last = await startFromCode(t, { clock: new Date('9999-12-01T00:00:00Z') });
+  await assert.rejects(last.clock.advance(1), { name: 'RangeError', message });
+  const lasting = { expiresInSeconds: 86_400 };
+  await last.record(lasting);
+  await last.rehearse([{ fault: 'banned', after: 2 }], lasting);
+  assert.equal((await call(last, 'POST', '/pets', { body: newPet })).status, 201);
+  for (const { timestamp } of (await call(last, 'GET', '/store/events')).body)
+    assert.match(timestamp, /^9999-12-01T/);
+});
+
 for (const [duration, ms] of [
   [90, 90],
   ['1 millisecond', 1],

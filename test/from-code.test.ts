@@ -42,10 +42,22 @@ for (const [options, message] of [
   [{ clock: new Date('x') }, /^clock must be/],
   [{ plan: 'cheap' }, /^plan must be one of free, pro, business, enterprise, not "cheap"\.$/],
   [{ plan: 'free', quota: { perMinute: 1, perDay: 1 } }, /^The plan free has numbers of its own/],
+  [{ port: '0' }, /^port must be a whole number from 0 to 65535, not "0"\.$/],
+  [{ seed: 'no' }, /^seed must be true or false, not "no"\.$/],
+  [{ lab: 'off' }, /^lab must be true or false, not "off"\.$/],
+  [{ enforceSunset: 1 }, /^enforceSunset must be true or false, not 1\.$/],
+  [{ clock: new Date('9999-12-01T00:00:00.001Z') }, /^clock must be .* a Date from 1970 to 9999-12-01T/],
+  [{ typo: 1 }, /^There is no "typo" in options, only seed, plan, quota, /],
+  [{ quota: { perHour: 1 } }, /^There is no "perHour" in quota, only perMinute, perDay\.$/],
+  [{ quota: null }, /^quota must be an object, not null\.$/],
+  [{ quota: { perMinute: '1', perDay: 1 } }, /^quota\.perMinute must be a whole number above 0, not "1"\.$/],
+  [null, /^options must be an object, not null\.$/],
+  [[], /^options must be an object, not \[\]\.$/],
+  ['x', /^options must be an object, not "x"\.$/],
   [{ quota: { perMinute: 1 } }, /^quota\.perDay must be a whole number above 0, not undefined\.$/],
-] as [StartOptions, RegExp][]) {
+] as [unknown, RegExp][]) {
   test(`what cannot be used is a TypeError: ${JSON.stringify(options)}`, async () => {
-    await assert.rejects(startPetstore(options), { name: 'TypeError', message });
+    await assert.rejects(startPetstore(options as StartOptions), { name: 'TypeError', message });
   });
 }
 
@@ -58,6 +70,22 @@ test('stores of one process, and workspaces of one store, know nothing of each o
   assert.equal((await call({ ...other, key: one.key }, 'GET', '/pets')).status, 401);
   await assert.rejects(one.addWorkspace('second'), /There is a workspace second already/);
   await assert.rejects(one.addWorkspace('third', { plan: 'cheap' as 'free' }), TypeError);
+});
+
+test('what a running store cannot use is a TypeError, too', async (t) => {
+  const store = await startFromCode(t);
+  for (const name of ['', 'A', '-a', 'a b', 'a\n', 'a'.repeat(64), null, 5])
+    await assert.rejects(store.addWorkspace(name as string), {
+      name: 'TypeError',
+      message: `name must be 1 to 63 of a-z, 0-9 and "-", not beginning with "-", not ${JSON.stringify(name)}.`,
+    });
+  for (const wrong of [null, 'x', { typo: 1 }, { key: 5 }, { seed: 0 }]) {
+    const options = wrong as object;
+    await assert.rejects(store.addWorkspace('second', options), TypeError);
+    await assert.rejects(store.rehearse([{ fault: 'delay' }], options), TypeError);
+    await assert.rejects(store.record(options), TypeError);
+  }
+  await store.addWorkspace('second');
 });
 
 test('a reset leaves nothing of before', async (t) => {

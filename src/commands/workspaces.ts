@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../db/sql.ts';
 import { type Counted, contentKinds } from '../db/tables.ts';
+import { isWorkspaceName, workspaceNameRule } from '../workspaces/name.ts';
 import {
   assertStillThere,
   clearWorkspace,
@@ -125,8 +126,6 @@ export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace>
 }
 
 function parseName(text: string): string {
-  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) {
-    throw new InvalidArgumentError('It must be 1 to 63 of a-z, 0-9 and "-", not beginning with "-".');
-  }
+  if (!isWorkspaceName(text)) throw new InvalidArgumentError(`It must be ${workspaceNameRule}.`);
   return text;
 }

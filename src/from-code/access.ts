@@ -2,7 +2,9 @@ import type { Database, Transaction } from '../db/database.ts';
 import { seedWorkspace } from '../demo/seed.ts';
 import { createKey } from '../keys/store.ts';
 import { type Plan, planNames, type Quota } from '../limits/plans.ts';
+import { isWorkspaceName, workspaceNameRule } from '../workspaces/name.ts';
 import { createWorkspace, deleteAllWorkspaces, demoWorkspace, findWorkspace } from '../workspaces/store.ts';
+import { anything, assertFits, assertOptions, flag, type Rule } from './options.ts';
 
 export interface WorkspaceOptions {
   /** Whether it begins with the content of the demonstration: 7 categories, 20 pets, 8 orders. It does by default. */
@@ -23,26 +25,41 @@ export interface Access {
 /** More than any test sends. */
 const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
-/** Throws TypeError if the options of a workspace do not fit. */
-export function assertWorkspaceOptions({ plan, quota }: WorkspaceOptions): void {
-  if (plan !== undefined && !planNames.includes(plan))
-    throw new TypeError(`plan must be one of ${planNames.join(', ')}, not ${JSON.stringify(plan)}.`);
+const isPlan = (value: unknown) => planNames.some((plan) => plan === value);
+const count: Rule = {
+  fits: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  must: 'a whole number above 0',
+};
+
+/** What the options of a workspace must be, each by itself. */
+export const workspaceRules = {
+  seed: flag,
+  plan: { fits: isPlan, must: `one of ${planNames.join(', ')}` },
+  quota: anything,
+};
+
+/** Throws TypeError if the plan and the quota of a workspace do not fit each other. */
+export function assertQuota({ plan, quota }: WorkspaceOptions): void {
   if (quota === undefined) return;
+  assertOptions(quota, { perMinute: anything, perDay: anything }, 'quota');
   if (plan !== undefined && plan !== 'enterprise')
     throw new TypeError(`The plan ${plan} has numbers of its own: leave out plan, or quota.`);
-  for (const name of ['perMinute', 'perDay'] as const)
-    if (!Number.isSafeInteger(quota[name]) || quota[name] < 1)
-      throw new TypeError(`quota.${name} must be a whole number above 0, not ${quota[name]}.`);
+  for (const name of ['perMinute', 'perDay'] as const) assertFits(`quota.${name}`, quota[name], count);
 }
 
-/** Makes a workspace and a key to it in one transaction. Throws if there is a workspace with this name. */
-export function addWorkspace(
+/**
+ * Makes a workspace and a key to it in one transaction. Throws if there is a workspace with this name, and TypeError if name or options
+ * cannot be used.
+ */
+export async function addWorkspace(
   db: Database,
   name: string,
   nowMs: number,
   options: WorkspaceOptions = {},
 ): Promise<Access> {
-  assertWorkspaceOptions(options);
+  assertFits('name', name, { fits: isWorkspaceName, must: workspaceNameRule });
+  assertOptions(options, workspaceRules);
+  assertQuota(options);
   return db.write(
     async (sql) => {
       if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Service } from '../service.ts';
 import { type Duration, durationMs } from './duration.ts';
 
@@ -8,10 +9,10 @@ export interface Clock {
   /**
    * Moves time ahead by milliseconds, or by a text such as `'1 minute'`. Resolves once all that is due by then is done: what expires
    * has expired, and each retry of a webhook on the way was sent at its time and answered, which takes at most 15 s of real time.
-   * Throws TypeError for what is no duration, and RangeError for one below zero.
+   * Throws TypeError for what is no duration, and RangeError for one below zero, or one that leads beyond 9999-12-01.
    */
   advance(duration: Duration): Promise<void>;
-  /** Moves time ahead to an instant, as `advance` does. Throws RangeError if it is in the past. */
+  /** Moves time ahead to an instant, as `advance` does. Throws RangeError if it is in the past, or after 9999-12-01. */
   set(instant: Date): Promise<void>;
 }
 
@@ -21,8 +22,8 @@ export type Timed = Pick<Service, 'sendDue' | 'nextRetryAtMs' | 'sweep'>;
 // Tests may replace the global clock by one that stands still.
 export const { now: realNow } = Date;
 export const realStopwatch = performance.now.bind(performance);
-/** The greatest time of a Date. */
-const maxMs = 8.64e15;
+/** How far time goes: what ends later, such as a rehearsal, still does so in a year of four digits, as times are written. */
+export const lastMs = Date.parse('9999-12-01T00:00:00Z');
 
 /** Real time that can be moved ahead, or time that stands still until it is moved. */
 export class MovableClock {
@@ -52,6 +53,10 @@ export class MovableClock {
   }
 }
 
+/** Whether it is a valid Date, also of another realm. */
+export const isInstant = (value: unknown): value is Date =>
+  types.isDate(value) && !Number.isNaN(value.getTime());
+
 /** The clock of a store. One move follows the other, `inTurn`. */
 export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Clock {
   return {
@@ -61,7 +66,7 @@ export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Cloc
       await inTurn((signal) => moveThrough(clock, clock.now() + ms, timed, signal));
     },
     async set(instant) {
-      if (!(instant instanceof Date) || Number.isNaN(instant.getTime())) {
+      if (!isInstant(instant)) {
         throw new TypeError('The instant is not a valid Date.');
       }
       const atMs = instant.getTime();
@@ -83,7 +88,7 @@ async function moveThrough(
   timed: Timed,
   signal: AbortSignal,
 ): Promise<void> {
-  if (targetMs > maxMs) throw new RangeError('No Date is so late.');
+  if (targetMs > lastMs) throw new RangeError(`Time goes no further than ${new Date(lastMs).toISOString()}.`);
   for (;;) {
     await timed.sendDue();
     signal.throwIfAborted();

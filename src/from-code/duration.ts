@@ -1,3 +1,5 @@
+import { shown } from './options.ts';
+
 const unitsMs = { millisecond: 1, second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 type Unit = keyof typeof unitsMs;
 
@@ -22,5 +24,3 @@ function ofText(text: string): number | undefined {
   const [, count, unit] = form.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * unitsMs[unit as Unit];
 }
-
-const shown = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value) : String(value));
