@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { fingerprintOf } from '../../src/lab/recordings/attempts.ts';
 import { largeNumbersIn } from '../../src/lab/recordings/large-numbers.ts';
 import type { Recorded } from '../../src/lab/recordings/recorded.ts';
 
@@ -35,6 +37,6 @@ export const recorded = (...sketches: Sketch[]): Recorded[] =>
       largeNumbers,
       number: index + 1,
       atMs: startMs + at,
-      fingerprint: `${method} ${target} ${body}`,
+      fingerprint: fingerprintOf(hash('sha256', `${method} ${target}`), hash('sha256', body)),
     };
   });

@@ -1,3 +1,5 @@
+import type { Linked } from './attempts.ts';
+
 /** A request of a recorded client and what came of it, as readers and checks see it. Names of header fields are in lower case. */
 export interface Recorded {
   /** 1, 2, 3 and so on, in the order in which they were kept. */
@@ -43,10 +45,12 @@ export interface Recorded {
   isProxied: boolean;
   /** Equal for attempts at the same request: method, target and body. */
   fingerprint: string;
+  /** Whether its body is a guess, so that it may be another request than its fingerprint says. */
+  isGuessed?: true;
 }
 
 /** What the facts of its row hold of a recorded request; the rest has columns of its own, or follows from other requests. */
-export type RecordedFacts = Omit<Recorded, 'number' | 'atMs' | 'tookMs' | 'body' | 'fingerprint' | 'gapMs'>;
+export type RecordedFacts = Omit<Recorded, 'number' | 'atMs' | 'tookMs' | 'body' | keyof Linked>;
 
 /** A request as it is written. */
 export interface RecordedRow {

@@ -41,7 +41,9 @@ export function take(facts: Answered, place: Place): RecordedRow | undefined {
   if (!raw) return undefined;
   const { method = '', url = '' } = raw;
   const bytes = exchange ? bodyOf(exchange.request.body, hasContent(exchange.request)) : undefined;
-  const head = hash('sha256', `${method} ${url} ${raw.headers['content-length'] ?? ''}`, 'base64url');
+  const hashOf = (data: string | Buffer) => hash('sha256', data, 'base64url');
+  const head = hashOf(`${method} ${url} ${raw.headers['content-length'] ?? ''}`);
+  const key = raw.headers['idempotency-key'];
   const body = bytes?.length ? textOf(bytes) : null;
   const largeNumbers = body === null ? [] : largeNumbersIn(body);
   const atUs = place.nowUs - Math.round(durationMs * 1_000);
@@ -68,7 +70,7 @@ export function take(facts: Answered, place: Place): RecordedRow | undefined {
     // One that came before the client left may be handled after it.
     tookUs: Math.max(0, endUs - atUs),
     beganAtMs: place.beganAtMs,
-    fingerprint: fingerprintOf(head, bytes && hash('sha256', bytes, 'base64url')),
+    fingerprint: fingerprintOf(head, bytes && hashOf(bytes), key && hashOf(String(key))),
     facts: JSON.stringify(kept),
     body,
   };

@@ -168,6 +168,37 @@ export const bystanders: readonly Bystander[] = [
     },
   },
   {
+    check: 'idempotency.same-key-on-retry',
+    who: 'one that sends things of one length side by side, and each again with its key',
+    faults: [{ fault: 'reset', operation: 'createCategory' }],
+    client: async (api) => {
+      const worker = startWorker(api);
+      const create = (name: string) => ({ ...twin(name), body: { name } });
+      await assert.rejects(worker('/categories', create('Ann')));
+      await worker('/categories', create('Bob'));
+      await worker('/categories', create('Ann'));
+    },
+  },
+  {
+    check: 'idempotency.no-blind-post-retry',
+    who: 'one that goes on to the next thing of the same length',
+    faults: [{ fault: 'reset', operation: 'createCategory' }],
+    client: async (api) => {
+      const worker = startWorker(api);
+      const create = (name: string) => worker('/categories', { method: 'POST', body: { name } });
+      await assert.rejects(create('Ann'));
+      await create('Bob');
+    },
+  },
+  {
+    check: 'retry-after.obeyed',
+    who: 'one that goes on after 503, to the next thing of the same length',
+    faults: [{ fault: 'unavailable', operation: 'createCategory', retryAfterSeconds: 20 }],
+    client: async (api) => {
+      for (const name of ['Ann', 'Bob']) await send(api, '/categories', { method: 'POST', body: { name } });
+    },
+  },
+  {
     check: 'idempotency.no-blind-post-retry',
     who: 'workers that create equal things, of which one gives up',
     faults: [{ fault: 'internal-error', operation: 'createCategory' }],

@@ -11,7 +11,7 @@ import { failuresRetried, retryOnlyWhenUseful } from './retries.ts';
 import { banStops, limitsForeseen, retryAfterObeyed } from './waiting.ts';
 
 /** Is raised when a check is added or removed, or when what one means changes. A test notices. */
-export const checksVersion = 1;
+export const checksVersion = 2;
 
 /** Every check, in the order in which they are listed. */
 export const checks: readonly Check[] = [

@@ -52,3 +52,8 @@ export const isTransient = (request: Recorded) =>
 
 /** The text of the Idempotency-Key. */
 export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-key'];
+
+/** Whether both are surely attempts at the same, if their fingerprints are equal: a body that was not read may have been another. */
+export const isSurelySame = (one: Recorded, other: Recorded) =>
+  (!one.isGuessed && !other.isGuessed) ||
+  (idempotencyKeyOf(one) !== undefined && idempotencyKeyOf(one) === idempotencyKeyOf(other));

@@ -1,6 +1,7 @@
+import { headOf } from '../../recordings/attempts.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type ConnectionUse, connectionUse } from './connection-use.ts';
-import { endOf, follows } from './outcomes.ts';
+import { endOf, follows, isSurelySame } from './outcomes.ts';
 
 /**
  * A failed request, and the one that came for it. Checks go by these pairs; the gaps that readers of a recording see are between any
@@ -14,12 +15,13 @@ export interface Retry {
 /** How long a client waited before a retry. */
 export const waitOf = ({ failed, retry }: Retry) => Math.max(0, retry.atMs - endOf(failed));
 
-/** So many equal requests at once may fail and wait for their retry. */
-const maxOpen = 100;
+/** So many requests with an equal head may fail at once and wait for their retry. */
+const maxOpen = 500;
 
 /**
  * In favour of the client: any request with the fingerprint of a failed one that began after its end may be its retry, of one failure
- * at most. So workers that fail side by side and retry side by side are pairs. `unretried` are failures without one.
+ * at most. So workers that fail side by side and retry side by side are pairs. Where a body was not read, an equal head is enough.
+ * `unretried` are failures without one.
  */
 export function possibleRetries(
   requests: readonly Recorded[],
@@ -29,13 +31,20 @@ export function possibleRetries(
   const retries: Retry[] = [];
   const unretried: Recorded[] = [];
   for (const request of requests) {
-    const failures = open.get(request.fingerprint) ?? [];
-    const index = failures.findIndex((failure) => follows(request, failure));
-    const [failed] = index < 0 ? [] : failures.splice(index, 1);
-    if (failed) retries.push({ failed, retry: request });
+    const { fingerprint, isGuessed } = request;
+    const failures = open.get(headOf(fingerprint)) ?? [];
+    const find = (fits: (failure: Recorded) => unknown) =>
+      failures.find((failure) => fits(failure) && follows(request, failure));
+    const failed =
+      find((failure) => failure.fingerprint === fingerprint) ??
+      find((failure) => isGuessed || failure.isGuessed);
+    if (failed) {
+      failures.splice(failures.indexOf(failed), 1);
+      retries.push({ failed, retry: request });
+    }
     if (!isFailure(request)) continue;
     failures.push(request);
-    open.set(request.fingerprint, failures);
+    open.set(headOf(fingerprint), failures);
     if (failures.length > maxOpen) unretried.push(failures.shift() as Recorded);
   }
   return { retries, unretried: [...unretried, ...[...open.values()].flat()] };
@@ -45,8 +54,8 @@ export function possibleRetries(
 export const retryWithinMs = 60_000;
 
 /**
- * Against the client: only what the worker sent that had the failure. That is the next request with its fingerprint on its connection, or,
- * when nothing came on that any more, one that opens a connection while nothing else is under way.
+ * Against the client: only what is surely the same request, and sent by the worker that had the failure. That is the next one with its
+ * fingerprint on its connection, or, when nothing came on that any more, one that opens a connection while nothing else is under way.
  */
 export function certainRetries(
   requests: readonly Recorded[],
@@ -62,7 +71,8 @@ export function certainRetries(
     const before = isProxied ? undefined : onConnection.get(place);
     const failed = before ?? (use.opensAlone(request) ? left.get(fingerprint)?.take(request) : undefined);
     onConnection.delete(place);
-    if (failed && request.atMs - endOf(failed) < retryWithinMs) retries.push({ failed, retry: request });
+    if (failed && isSurelySame(request, failed) && request.atMs - endOf(failed) < retryWithinMs)
+      retries.push({ failed, retry: request });
     if (!isFailure(request)) continue;
     if (!use.isLast(request)) onConnection.set(place, request);
     else left.set(fingerprint, (left.get(fingerprint) ?? new Queue()).add(request));

@@ -1,7 +1,7 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
-import { endOf, isSuccess, isTouchedByAny } from './outcomes.ts';
+import { endOf, isSuccess, isSurelySame, isTouchedByAny } from './outcomes.ts';
 import {
   bothOf,
   clockToleranceMs,
@@ -48,7 +48,7 @@ export const retryAfterObeyed: Check = {
           return {
             ...wait,
             scope: use.isLast(refused) ? newConnection(refused) : sameConnection(refused),
-            shownBy: () => 'disobedience',
+            shownBy: (early) => (isSurelySame(early, refused) ? 'disobedience' : 'nothing'),
           };
         if (refused.status !== 429) return undefined;
         const isOfOperation = isTouchedByAny(refused, ['rate-limited', 'rate-limited-date']);
