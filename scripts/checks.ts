@@ -22,9 +22,11 @@ The version is raised when one is added or removed, or comes to mean something e
   fail, and no others. What may have been under way while a refusal was is no disobedience.
 - **What was not seen is \`not_observed\`**, and never counted as passed. A rehearsal of one of the faults named with it brings it about.
 - **A retry is the same request again**: equal in method, target and body, begun after the end of an attempt that failed. A client
-  that asks the same question again after a success does not retry. Against a client count only retries of the worker that had the
-  failure: on the same connection or, when that is not used again, on a new one while nothing else is under way. And only if
-  they are surely the same: a request that was refused or cut off before its body was read is known by its \`Idempotency-Key\` alone.
+  that asks the same question again after a success does not retry. Against a client count only retries that surely are some:
+  a request that was refused or cut off before its body was read is known by its \`Idempotency-Key\` alone.
+- **The same worker** sent the later of two requests if it came on the connection of the earlier or, when that is not used again, on a new
+  one while nothing else was under way, and if nothing was on any other connection from the beginning of the earlier to that of the later.
+  Else another worker may have sent it, which had waited for a free connection.
 - **What a client makes of an answer is not seen here.** No check belongs to ${unchecked}, and none tells
   whether a client took the half that \`truncated\` leaves for the whole. Only the client's own result can judge that.
 - **The verdict** is \`failed\` if a required check failed, \`incomplete\` if no required check was observed, and else \`passed\`: a recording

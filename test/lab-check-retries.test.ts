@@ -42,13 +42,23 @@ test('retry.only-when-useful tells a retry from another request and another ques
     'passed',
     [1],
   );
-  // Another worker sends in between.
+  // Another worker sends in between, and may have waited for the connection.
   const busy = [
     { at: 0, ...missing },
     { at: 5, ...elsewhere },
     { at: 9, ...missing },
   ];
-  await finds(name, busy, 'failed', [1, 3]);
+  await finds(name, busy, 'not_observed');
+  await finds(
+    name,
+    [
+      { at: -5, tookMs: 4, ...elsewhere },
+      { at: 0, ...missing },
+      { at: 9, ...missing },
+    ],
+    'failed',
+    [2, 3],
+  );
   const type = (text: string) => ({ ...post, headers: { 'content-type': text } });
   await finds(
     name,

@@ -103,6 +103,18 @@ test('if-match.sent and conflict.read-again take no star for a decision', async 
     [1, 3, 5],
   );
   await finds(again, [change(0, '"a"', 412)], 'not_observed');
+  // Another worker may have waited for the connection.
+  const busy = { ...read(-5), tookMs: 9, connection: 'c2' };
+  await finds(again, [busy, change(0, '"a"', 412), change(9, '"a"', 412)], 'not_observed');
+  await finds(again, [busy, change(0, '"a"', 412), change(9, undefined)], 'not_observed');
+  // Or it had read the same.
+  const told = (at: number) => ({ ...read(at), answer: { etag: '"a"' } });
+  const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
+  await finds(again, [told(0), told(2), ...twice], 'not_observed');
+  await finds(again, [told(0), ...twice], 'failed', [2, 3]);
+  // What failed for a time comes again as it was.
+  const failed = change(4, '"a"', 500);
+  await finds(again, [told(0), told(2), failed, ...twice], 'not_observed');
 });
 
 test('lifecycle: what is not needed any more is not observed', async () => {

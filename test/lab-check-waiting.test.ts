@@ -46,8 +46,10 @@ test('a request that was under way when another was refused is no disobedience',
   await finds(name, [refused, { at: 50, ...elsewhere, ...rehearsed }], 'not_observed');
   await finds(name, [refused, { at: 300, ...other, ...rehearsed }], 'not_observed');
   await finds(name, [refused, { at: 400, ...other, ...rehearsed }], 'failed', [1, 2]);
-  // Who sends on the same connection has the answer.
+  // Who sends on the same connection has the answer, unless it had waited for one that is free.
   await finds(name, [refused, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'failed', [1, 2]);
+  const busy = { at: 60, tookMs: 100, ...categories, connection: 'c3' };
+  await finds(name, [refused, busy, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'not_observed');
   await finds(name, [refused, { at: 102, ...elsewhere, ...rehearsed }], 'not_observed');
   // A proxy puts the requests of many on one connection.
   const proxied = { isProxied: true, connection: 'c1' };

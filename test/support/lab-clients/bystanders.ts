@@ -243,4 +243,16 @@ export const bystanders: readonly Bystander[] = [
       await rename(c, 'C', await readTag(c));
     },
   },
+  {
+    check: 'conflict.read-again',
+    who: 'workers of one pool, each of which reads again after 412',
+    faults: [],
+    client: async (api) => {
+      // The requests of all come on one connection, in turns.
+      const worker = startWorker(api);
+      const change = async (name: string): Promise<unknown> =>
+        (await rename(worker, name, await readTag(worker))).status === 412 && change(name);
+      await Promise.all(['A', 'B', 'C'].map(change));
+    },
+  },
 ];

@@ -4,7 +4,7 @@ import { writtenProperty } from '../../rehearsals/faults/other-writer.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
 import { inTurns } from './in-turns.ts';
-import { follows, isSuccess, isTouchedByAny } from './outcomes.ts';
+import { follows, isLeft, isSuccess, isTouchedByAny, isTransient } from './outcomes.ts';
 
 /** Lists that answer with one resource and its entity tag when asked for one id. */
 const singles = new Map(
@@ -113,12 +113,32 @@ interface Place {
   read?: Recorded;
 }
 
+/** Which entity tags answers have told, and which changes went by. */
+class Tags {
+  readonly #told = new Map<string, number>();
+  readonly #used = new Map<string, number>();
+
+  note(request: Recorded): void {
+    count(this.#told, request.answer.etag);
+    // What failed for a time may come again as it was.
+    if (changes.includes(request.method) && !isTransient(request) && !isLeft(request))
+      count(this.#used, tagOf(request));
+  }
+
+  /** Whether it was used more often than told, once at least: so somebody used it twice. */
+  isWornOut = (tag = '') => (this.#used.get(tag) ?? 0) > Math.max(1, this.#told.get(tag) ?? 0);
+}
+
+function count(counts: Map<string, number>, tag: string | undefined): void {
+  if (tag !== undefined) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+}
+
 export const conflictReadAgain: Check = {
   name: 'conflict.read-again',
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'After a 412 a change of the same resource without `If-Match`, or with `*`, fails it: that undoes what another writer did. So does the refused tag once more from the same worker. A removal after a refused change is another decision, and not judged. A change with another tag that succeeds goes by what is there now, whoever read it. To read again and to give up then passes, too.',
+    'After a 412 a change of the same resource by the same worker fails it without `If-Match`, or with `*`: that undoes what another writer did. So does the refused tag once more, if more changes were sent with it than answers had told it: workers may have read the same, each for itself. A removal after a refused change is another decision, and not judged. A change with another tag that succeeds goes by what is there now, whoever read it. To read again and to give up then passes, too.',
   unseen: 'No change got 412, or nothing was done with the resource afterwards.',
   faults: ['conflict'],
   advice:
@@ -127,9 +147,11 @@ export const conflictReadAgain: Check = {
   async judge(requests) {
     const use = connectionUse(requests);
     const places = new Map<string, Place>();
+    const tags = new Tags();
     const good: Recorded[] = [];
     const bad: Recorded[] = [];
     for await (const request of inTurns(requests)) {
+      tags.note(request);
       const isChange = changes.includes(request.method);
       if (!isChange && !isRead(request)) continue;
       for (const path of pathsOf(request)) {
@@ -158,11 +180,16 @@ export const conflictReadAgain: Check = {
       if (before && follows(change, before)) {
         const isOwn = use.isOfSameWorker(change, before);
         const isOther = change.method === 'DELETE' && before.method !== 'DELETE';
-        if (tag === undefined ? !isOther : isOwn && tag === tagOf(before)) bad.push(before, change);
-        else if (tag !== tagOf(before) && (isSuccess(change) || (place.read && follows(place.read, before))))
+        const isBlind = tag === undefined && !isOther;
+        if (isOwn && (isBlind || (tag === tagOf(before) && tags.isWornOut(tag)))) bad.push(before, change);
+        else if (
+          !isBlind &&
+          tag !== tagOf(before) &&
+          (isSuccess(change) || (place.read && follows(place.read, before)))
+        )
           good.push(before, change);
         // What another worker does says nothing about the one that was refused, while that has its connection.
-        if (isOwn || tag === undefined || use.isLast(before)) {
+        if (isOwn || use.isLast(before)) {
           refused.delete(before.connection);
           if (place.latest === before) delete place.latest;
         }

@@ -8,9 +8,6 @@ const isPost = ({ method }: Recorded) => method === 'POST';
 /** What a key is for: POSTs that are equal in this are attempts at one thing. */
 const thingOf = (request: Recorded) => `${idempotencyKeyOf(request)} ${request.fingerprint}`;
 
-const sameWorker =
-  'by the same worker: on the same connection or, when that is not used again, on a new one while nothing else is under way';
-
 const unread =
   'What ended before its body was read may have been another POST, and does not count against the client.';
 
@@ -18,7 +15,7 @@ export const sameKeyOnRetry: Check = {
   name: 'idempotency.same-key-on-retry',
   level: 'required',
   asks: 'A retried POST carries the `Idempotency-Key` of the attempt before.',
-  judged: `Judged is a POST with a key that ended by 408, 500, 502, 504, a broken connection, or because the client left before its answer. If the same POST comes again with its key, that is right, whoever else sends equal ones. If its key never comes again, the same POST with a new key or without one fails it, when it is sent ${sameWorker}. ${unread} After 429 and 503 nothing was done, so another key does no harm. Two equal POSTs of which the first succeeded are two things.`,
+  judged: `Judged is a POST with a key that ended by 408, 500, 502, 504, a broken connection, or because the client left before its answer. If the same POST comes again with its key, that is right, whoever else sends equal ones. If its key never comes again, the same POST with a new key or without one fails it, when the same worker sends it. ${unread} After 429 and 503 nothing was done, so another key does no harm. Two equal POSTs of which the first succeeded are two things.`,
   unseen: 'No POST with a key ended so and was retried.',
   faults: ['lost-answer', 'internal-error', 'reset'],
   advice:
@@ -59,7 +56,7 @@ export const noBlindPostRetry: Check = {
   name: 'idempotency.no-blind-post-retry',
   level: 'required',
   asks: 'A POST without `Idempotency-Key` is not repeated when it may have taken effect.',
-  judged: `That is so after 408, 500, 502, 504, a connection that broke, also an idle one, and when the client left before its answer: it cannot know how far the request came (RFC 9110, section 9.2.2). The same POST fails it when it is sent again ${sameWorker}. ${unread} After 429 and 503 it may be repeated: they say that nothing was done. A retry with a key, and none at all, pass.`,
+  judged: `That is so after 408, 500, 502, 504, a connection that broke, also an idle one, and when the client left before its answer: it cannot know how far the request came (RFC 9110, section 9.2.2). The same POST fails it when the same worker sends it again. ${unread} After 429 and 503 it may be repeated: they say that nothing was done. A retry with a key, and none at all, pass.`,
   unseen: 'No POST ended so, or it is not certain who sent it again, or whether what came was the same.',
   faults: ['lost-answer', 'internal-error', 'reset', 'stale-connection'],
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',

@@ -1,4 +1,5 @@
 import type { Recorded } from '../../recordings/recorded.ts';
+import { type ConnectionUse, connectionUse } from './connection-use.ts';
 import { endOf, follows, shareConnection } from './outcomes.ts';
 
 /** Timers end up to 16 ms early on some systems, and the times of requests are rounded. */
@@ -7,7 +8,7 @@ export const timerToleranceMs = 50;
 export const clockToleranceMs = 1_000;
 /**
  * A request of another worker may have been under way while the refusal was: as long as a round trip around the world takes. What comes on
- * the same connection was sent by somebody who had the refusal.
+ * the same connection was sent by somebody who had the refusal, unless others were at work who may have waited for a free connection.
  */
 export const inFlightMs = 250;
 
@@ -62,12 +63,13 @@ export function pausesOf(
   pauseOf: (answered: Recorded) => Pause | undefined,
   scopesOf: (request: Recorded) => readonly string[],
 ): Observed {
+  const use = connectionUse(requests);
   const pauses = new Map<string, Pause & { by: Recorded }>();
   const observed: Observed = { kept: [], broken: [], lifted: [] };
   for (const request of requests) {
     for (const scope of scopesOf(request)) {
       const pause = pauses.get(scope);
-      if (!pause || !isAware(request, pause.by)) continue;
+      if (!pause || !isAware(request, pause.by, use)) continue;
       const isEarly = request.atMs < pause.dueMs - pause.toleranceMs;
       const shown = isEarly ? pause.shownBy(request) : 'obedience';
       const pair = { by: pause.by, request };
@@ -83,8 +85,9 @@ export function pausesOf(
 }
 
 /** Whether who sent `later` had, or could have had, the answer to `earlier`. */
-const isAware = (later: Recorded, earlier: Recorded) =>
-  shareConnection(later, earlier) ? follows(later, earlier) : later.atMs >= endOf(earlier) + inFlightMs;
+const isAware = (later: Recorded, earlier: Recorded, use: ConnectionUse) =>
+  later.atMs >= endOf(earlier) + inFlightMs ||
+  (shareConnection(later, earlier) && follows(later, earlier) && use.isOfSameWorker(later, earlier));
 
 /** The requests of both sides. */
 export const bothOf = (pairs: readonly Pair[]) => pairs.flatMap(({ by, request }) => [by, request]);

@@ -26,7 +26,7 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request that was refused for what it is: after 400, 404, 410 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the very same request on the same connection fails it within ${soonMs / 1_000} s, whatever lies between but a change that succeeded; on a new connection, when the old one is not used again and nothing else is under way, from ${inFlightMs} ms on. With another body, target, \`Content-Type\`, \`Idempotency-Key\` or precondition it is another request. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. 409 and 412 have reasons that pass. It passes if other things came after such a refusal, and the request itself did not.`,
+  judged: `After ${final.join(', ')} (but for a ban) the very same request of the same worker fails it within ${soonMs / 1_000} s, whatever lies between but a change that succeeded; on a new connection from ${inFlightMs} ms on. With another body, target, \`Content-Type\`, \`Idempotency-Key\` or precondition it is another request. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. 409 and 412 have reasons that pass. It passes if other things came after such a refusal, and the request itself did not.`,
   unseen:
     'No request was refused so, nothing came afterwards, or it is not certain whether what came again was a retry.',
   faults: ['sunset', 'large-ids'],

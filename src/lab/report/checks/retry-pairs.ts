@@ -66,19 +66,23 @@ export function certainRetries(
   const left = new Map<string, Queue>();
   const retries: Retry[] = [];
   for (const request of requests) {
-    const { fingerprint, connection, isProxied } = request;
+    const { fingerprint, connection } = request;
     const place = `${connection} ${fingerprint}`;
-    const before = isProxied ? undefined : onConnection.get(place);
-    const failed = before ?? (use.opensAlone(request) ? left.get(fingerprint)?.take(request) : undefined);
+    const failed =
+      onConnection.get(place) ?? (use.opensAlone(request) ? left.get(fingerprint)?.take(request) : undefined);
     onConnection.delete(place);
-    if (failed && isSurelySame(request, failed) && request.atMs - endOf(failed) < retryWithinMs)
-      retries.push({ failed, retry: request });
+    if (failed && isCertain({ failed, retry: request }, use)) retries.push({ failed, retry: request });
     if (!isFailure(request)) continue;
     if (!use.isLast(request)) onConnection.set(place, request);
     else left.set(fingerprint, (left.get(fingerprint) ?? new Queue()).add(request));
   }
   return retries;
 }
+
+const isCertain = ({ failed, retry }: Retry, use: ConnectionUse) =>
+  retry.atMs - endOf(failed) < retryWithinMs &&
+  isSurelySame(retry, failed) &&
+  use.isOfSameWorker(retry, failed);
 
 /** Failures that wait for their retries, in the order of time. */
 class Queue {

@@ -14,7 +14,7 @@ import {
 } from './pauses.ts';
 
 const told = `Waiting counts from the end of the answer, less ${timerToleranceMs} ms for timers; where a date was told, less ${clockToleranceMs} ms for clocks, or half of the wait if that is shorter.`;
-const others = `Requests on other connections count from ${inFlightMs} ms after it on: until then they may have been under way.`;
+const others = `Requests on other connections, and on the same one while others are in use, count from ${inFlightMs} ms after it on: until then they may have been under way.`;
 const ends =
   'A request that is admitted before its time counts neither way: the service had ended the wait itself, as it does when a rehearsal is ended.';
 
@@ -31,7 +31,7 @@ export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
   level: 'required',
   asks: 'After 429 and 503 the client waits as long as `Retry-After` says.',
-  judged: `A 429 holds for every operation of the key that would get 429, too; one of \`rate-limited\` in a rehearsal holds for its operation. A 503 holds for the same request on the same connection or, where that is not used again, on a new one: other workers were not told. ${told} ${others} After 429, what is refused again too early fails it. ${ends} After 503 being admitted proves nothing, and what comes too early fails it. What comes later than told is right, however late.`,
+  judged: `A 429 holds for every operation of the key that would get 429, too; one of \`rate-limited\` in a rehearsal holds for its operation. A 503 holds for the same request of the same worker: others were not told. ${told} ${others} After 429, what is refused again too early fails it. ${ends} After 503 being admitted proves nothing, and what comes too early fails it. What comes later than told is right, however late.`,
   unseen: 'No answer asked for a wait, or nothing that it concerned came afterwards.',
   faults: ['rate-limited', 'rate-limited-date', 'unavailable'],
   advice:
@@ -48,7 +48,8 @@ export const retryAfterObeyed: Check = {
           return {
             ...wait,
             scope: use.isLast(refused) ? newConnection(refused) : sameConnection(refused),
-            shownBy: (early) => (isSurelySame(early, refused) ? 'disobedience' : 'nothing'),
+            shownBy: (early) =>
+              isSurelySame(early, refused) && use.isOfSameWorker(early, refused) ? 'disobedience' : 'nothing',
           };
         if (refused.status !== 429) return undefined;
         const isOfOperation = isTouchedByAny(refused, ['rate-limited', 'rate-limited-date']);
