@@ -135,14 +135,18 @@ test('lifecycle: what is not needed any more is not observed', async () => {
 
 test('updates.not-lost fails what overwrote the other writer for certain', async () => {
   const name = 'updates.not-lost';
-  const change = { at: 0, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
-  await finds(name, [{ ...change, properties: ['name'] }], 'failed', [1]);
-  await finds(name, [{ ...change, properties: ['name'], headers: { 'if-match': '*' } }], 'failed', [1]);
-  await finds(name, [{ ...change, properties: ['status'] }], 'not_observed');
-  await finds(name, [{ ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [1]);
-  await finds(name, [{ ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
-  await finds(name, [{ ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [1]);
-  await finds(name, [{ ...change, fault: '', properties: ['name'] }], 'not_observed');
+  const read = { at: 0, target: '/v1/pets?id=1' };
+  const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
+  const renamed = { ...change, properties: ['name'] };
+  await finds(name, [read, renamed], 'failed', [2]);
+  await finds(name, [read, { ...renamed, headers: { 'if-match': '*' } }], 'failed', [2]);
+  await finds(name, [read, { ...change, properties: ['status'] }], 'not_observed');
+  await finds(name, [read, { ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [2]);
+  await finds(name, [read, { ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
+  await finds(name, [read, { ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [2]);
+  await finds(name, [read, { ...renamed, fault: '' }], 'not_observed');
+  // What was never read goes by nothing that could be old.
+  await finds(name, [{ ...read, target: '/v1/pets?id=2' }, renamed], 'not_observed');
 });
 
 test('no check finds anything in a recording of nothing', async () => {

@@ -229,6 +229,12 @@ export const bystanders: readonly Bystander[] = [
     },
   },
   {
+    check: 'updates.not-lost',
+    who: 'one who sets what was counted, and has read nothing',
+    faults: [{ fault: 'conflict' }],
+    client: (api) => send(api, '/inventory/3', { method: 'PATCH', body: { quantity: 10 } }),
+  },
+  {
     check: 'conflict.read-again',
     who: 'writers that read the same, of which each decides again after 412',
     faults: [],

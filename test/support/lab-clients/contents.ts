@@ -53,8 +53,11 @@ export const contents: Record<string, Pair> = {
   'updates.not-lost': {
     faults: [{ fault: 'conflict', operation: 'updatePet' }],
     careful: async (api) => rename(api, 'Smaug', (await readPet(api)).headers.get('ETag')),
-    careless: (api) => rename(api, 'Smaug'),
-    shows: ['1'],
+    careless: async (api) => {
+      await readPet(api);
+      await rename(api, 'Smaug');
+    },
+    shows: ['2'],
   },
 
   'conflict.read-again': {

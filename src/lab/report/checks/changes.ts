@@ -32,6 +32,18 @@ const tagOf = ({ headers }: Recorded) => {
 const writes = ['PUT', 'PATCH'];
 const changes = [...writes, 'DELETE'];
 
+/** Changes of what the client had read before: only those go by something that could be old. */
+async function changesOfRead(requests: readonly Recorded[]): Promise<Recorded[]> {
+  const read = new Set<string>();
+  const changed: Recorded[] = [];
+  for await (const request of inTurns(requests)) {
+    if (isRead(request)) for (const path of pathsOf(request)) read.add(path);
+    else if (writes.includes(request.method) && pathsOf(request).some((path) => read.has(path)))
+      changed.push(request);
+  }
+  return changed;
+}
+
 export const ifMatchSent: Check = {
   name: 'if-match.sent',
   level: 'recommended',
@@ -43,13 +55,7 @@ export const ifMatchSent: Check = {
   advice: 'Keep the `ETag` beside what you read, and send it as `If-Match` with the change.',
   guide: 'Getting started',
   async judge(requests) {
-    const read = new Set<string>();
-    const changed: Recorded[] = [];
-    for await (const request of inTurns(requests)) {
-      if (isRead(request)) for (const path of pathsOf(request)) read.add(path);
-      else if (writes.includes(request.method) && pathsOf(request).some((path) => read.has(path)))
-        changed.push(request);
-    }
+    const changed = await changesOfRead(requests);
     if (changed.length === 0) return notObserved('Nothing was changed that had been read before.');
     const bad = changed.filter((change) => tagOf(change) === undefined);
     return bad.length > 0
@@ -66,16 +72,15 @@ export const updatesNotLost: Check = {
   level: 'required',
   asks: 'A change does not overwrite what another writer has changed meanwhile.',
   judged:
-    'Judged are changes that `conflict` touched: right before them another writer had changed the same resource. A PUT fails it that succeeded all the same, without `If-Match` or with `*`, and so does a PATCH of the very property that the other had written: its value is lost, for certain. To be answered 412 passes. A PATCH of other properties keeps what the other wrote, and a removal overwrites nothing.',
-  unseen: 'No change met that of another writer.',
+    'Judged are changes of what the client has read before in the recording, as in `if-match.sent`, that `conflict` touched: right before them another writer had changed the same resource. A PUT fails it that succeeded all the same, without `If-Match` or with `*`, and so does a PATCH of the very property that the other had written: its value is lost, for certain. To be answered 412 passes. A PATCH of other properties keeps what the other wrote, a removal overwrites nothing, and what was never read may be set to what somebody counted.',
+  unseen: 'No change of what had been read met that of another writer.',
   faults: ['conflict'],
   advice:
     'Send the `ETag` of what you have read as `If-Match` with each change; after 412 read again and decide again.',
   guide: 'Getting started',
-  judge(requests) {
-    const touched = requests.filter(
-      (request) => writes.includes(request.method) && isTouchedByAny(request, ['conflict']),
-    );
+  async judge(requests) {
+    const changed = await changesOfRead(requests);
+    const touched = changed.filter((change) => isTouchedByAny(change, ['conflict']));
     const bad = touched.filter(
       (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
     );
@@ -87,7 +92,7 @@ export const updatesNotLost: Check = {
       );
     return good.length > 0
       ? passed(good, 'Nothing was overwritten that another writer had changed.')
-      : notObserved('No change met that of another writer.');
+      : notObserved('No change of what had been read met that of another writer.');
   },
 };
 
