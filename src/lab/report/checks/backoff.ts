@@ -1,7 +1,7 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, failed, notObserved, passed } from './check.ts';
 import { type ConnectionUse, connectionUse } from './connection-use.ts';
-import { isSuccess, isTransient, shareConnection } from './outcomes.ts';
+import { isSuccess, isTransient, shareConnection, uncertainFaults } from './outcomes.ts';
 import { certainRetries, chainsOf, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
 
 /** Nobody waits on purpose for less, and a retry that needs a new connection to this machine takes less. */
@@ -86,7 +86,7 @@ export const backoffGrows: Check = {
   asks: 'A client that retries more than once waits longer each time.',
   judged: `Judged are retries of one request by one worker, after failures that told no time, as those with \`Retry-After\` have theirs. ${manyRetries} or more in a row with waits below ${pauseMs} ms fail it; on one connection, so do two or more that all come within ${atOnceMs} ms, and three or more waits that are equal (within ${Math.round((sameRatio - 1) * 100)} %), on new connections if they are ${pauseMs} ms or longer. A later wait of at least ${pauseMs} ms that is ${growthRatio} times the first passes. Anything else may be jitter. Not judged are one who asks the same question at the same pace after a success, too, retries on new connections if the same request opens one more afterwards, which may be those of several workers, and what the client itself gave up.`,
   unseen: 'No request failed at least twice in a row without a time told, or the waits could be jitter.',
-  faults: ['internal-error', 'reset', 'lost-answer'],
+  faults: uncertainFaults,
   advice:
     'Double the wait after each failure, up to a bound, with some chance in it, and stop after a few times.',
   guide: 'Errors',

@@ -1,6 +1,6 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
-import { idempotencyKeyOf, isUncertain } from './outcomes.ts';
+import { idempotencyKeyOf, isUncertain, uncertainFaults } from './outcomes.ts';
 import { certainRetries, possibleRetries, requestsOf } from './retry-pairs.ts';
 
 const isPost = ({ method }: Recorded) => method === 'POST';
@@ -17,7 +17,7 @@ export const sameKeyOnRetry: Check = {
   asks: 'A retried POST carries the `Idempotency-Key` of the attempt before.',
   judged: `Judged is a POST with a key that ended by 408, 500, 502, 504, a broken connection, or because the client left before its answer. If the same POST comes again with its key, that is right, whoever else sends equal ones. If its key never comes again, the same POST with a new key or without one fails it, when the same worker sends it. ${unread} After 429 and 503 nothing was done, so another key does no harm. Two equal POSTs of which the first succeeded are two things.`,
   unseen: 'No POST with a key ended so and was retried.',
-  faults: ['lost-answer', 'internal-error', 'reset'],
+  faults: uncertainFaults,
   advice:
     'Make the key once for each thing that is to be created, before the loop of attempts, and not within it.',
   guide: 'Getting started',
@@ -58,7 +58,7 @@ export const noBlindPostRetry: Check = {
   asks: 'A POST without `Idempotency-Key` is not repeated when it may have taken effect.',
   judged: `That is so after 408, 500, 502, 504, a connection that broke, also an idle one, and when the client left before its answer: it cannot know how far the request came (RFC 9110, section 9.2.2). The same POST fails it when the same worker sends it again. ${unread} After 429 and 503 it may be repeated: they say that nothing was done. A retry with a key, and none at all, pass.`,
   unseen: 'No POST ended so, or it is not certain who sent it again, or whether what came was the same.',
-  faults: ['lost-answer', 'internal-error', 'reset', 'stale-connection'],
+  faults: uncertainFaults,
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',
   guide: 'Getting started',
   judge(requests) {

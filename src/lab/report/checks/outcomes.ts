@@ -37,6 +37,17 @@ export const isBroken = (request: Recorded) =>
   !isLeft(request) &&
   (request.status === undefined || isTouchedBy(request, 'truncated'));
 
+/** The faults that leave open whether something was done. */
+export const uncertainFaults: readonly string[] = ['internal-error', ...cuts];
+
+/** The faults that tell how long to wait. */
+export const waitFaults: readonly string[] = [
+  'rate-limited',
+  'rate-limited-date',
+  'near-limit',
+  'unavailable',
+];
+
 const uncertain = [408, 500, 502, 504];
 
 /** Whether the service ended it so that its client cannot know if it took effect. */

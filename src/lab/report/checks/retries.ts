@@ -1,7 +1,15 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
-import { follows, idempotencyKeyOf, isSuccess, isTransient, isUncertain } from './outcomes.ts';
+import {
+  follows,
+  idempotencyKeyOf,
+  isSuccess,
+  isTransient,
+  isUncertain,
+  uncertainFaults,
+  waitFaults,
+} from './outcomes.ts';
 import { inFlightMs } from './pauses.ts';
 import { certainRetries, possibleRetries, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
 
@@ -79,17 +87,9 @@ export const failuresRetried: Check = {
   level: 'recommended',
   asks: 'The client tries again after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection, an answer that ends too soon.',
   judged:
-    'Each such failure of a request that may be repeated must be followed by the same request, unless it was a retry itself: a client may give up in the end. The same means equal in method, target and body. What the client itself left before its answer need not be repeated: it may not be wanted any more. Read the report when the client has ended: one that still waits looks like one that has given up.',
+    'Each such failure of a request that may be repeated must be followed by the same request, unless it was a retry itself: a client may give up in the end. The same means equal in method, target and body, or length where the body was not read. What the client itself left before its answer need not be repeated: it may not be wanted any more. Read the report when the client has ended: one that still waits looks like one that has given up.',
   unseen: 'No request that may be repeated failed so.',
-  faults: [
-    'rate-limited',
-    'unavailable',
-    'internal-error',
-    'reset',
-    'lost-answer',
-    'truncated',
-    'stale-connection',
-  ],
+  faults: [...waitFaults, ...uncertainFaults],
   advice:
     'Retry what may be retried, a few times and later each time. Compare the length of a body with `Content-Length`.',
   guide: 'Errors',

@@ -1,7 +1,7 @@
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
-import { endOf, isSuccess, isSurelySame, isTouchedByAny } from './outcomes.ts';
+import { endOf, isSuccess, isSurelySame, isTouchedByAny, waitFaults } from './outcomes.ts';
 import {
   bothOf,
   clockToleranceMs,
@@ -33,7 +33,7 @@ export const retryAfterObeyed: Check = {
   asks: 'After 429 and 503 the client waits as long as `Retry-After` says.',
   judged: `A 429 holds for every operation of the key that would get 429, too; one of \`rate-limited\` in a rehearsal holds for its operation. A 503 holds for the same request of the same worker: others were not told. ${told} ${others} After 429, what is refused again too early fails it. ${ends} After 503 being admitted proves nothing, and what comes too early fails it. What comes later than told is right, however late.`,
   unseen: 'No answer asked for a wait, or nothing that it concerned came afterwards.',
-  faults: ['rate-limited', 'rate-limited-date', 'unavailable'],
+  faults: waitFaults,
   advice:
     'Read `Retry-After`, as a number of seconds and as a date, and send nothing before. Let all workers of a key wait together.',
   guide: 'Rate limits',
