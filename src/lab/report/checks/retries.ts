@@ -5,6 +5,7 @@ import {
   follows,
   idempotencyKeyOf,
   isSuccess,
+  isSurelySame,
   isTransient,
   isUncertain,
   uncertainFaults,
@@ -88,7 +89,7 @@ export const failuresRetried: Check = {
   asks: 'The client tries again after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection, an answer that ends too soon.',
   judged:
     'Each such failure of a request that may be repeated must be followed by the same request, unless it was a retry itself: a client may give up in the end. The same means equal in method, target and body, or length where the body was not read. What the client itself left before its answer need not be repeated: it may not be wanted any more. Read the report when the client has ended: one that still waits looks like one that has given up.',
-  unseen: 'No request that may be repeated failed so.',
+  unseen: 'No request that may be repeated failed so, or it is not certain whether what came was the same.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
     'Retry what may be retried, a few times and later each time. Compare the length of a body with `Content-Length`.',
@@ -102,8 +103,12 @@ export const failuresRetried: Check = {
     const given = unretried.filter((request) => !attempts.has(request));
     if (given.length > 0)
       return failed(given, `${counted(given.length, 'request')} failed and did not come again.`);
-    return retries.length > 0
-      ? passed(requestsOf(retries), 'Temporary failures were retried.')
-      : notObserved('No request that may be repeated failed temporarily.');
+    const sure = retries.filter(({ failed, retry }) => isSurelySame(retry, failed));
+    if (sure.length > 0) return passed(requestsOf(sure), 'Temporary failures were retried.');
+    return notObserved(
+      retries.length > 0
+        ? 'What failed ended before its body was read, so what came afterwards may have been another request.'
+        : 'No request that may be repeated failed temporarily.',
+    );
   },
 };
