@@ -77,6 +77,29 @@ test('at 0 remaining it waits for the end of the window', async (t) => {
   assert.equal(got.length, 4);
 });
 
+test('a wait of any length is told and kept, a day of it at most', async (t) => {
+  const digits = '9'.repeat(400);
+  for (const field of ['9000000000000', digits, 'Fri, 13 Sep 275760 00:00:00 GMT']) {
+    const { store, got, clock } = await startScripted(t, [
+      refusal(429, 'rate_limited', { 'retry-after': field }),
+    ]);
+    const retryAt = new Date(clock.nowMs + 86_400_000);
+    await assert.rejects(store.getCategory(1), { code: 'rate_limited', retryAt });
+    assert.equal(got.length, 1);
+  }
+  for (const seconds of ['99999999999999', digits]) {
+    const { store, got, clock } = await startScripted(t, [
+      answer(200, { id: 1 }, { ratelimit: `"a";r=0;t=${seconds}` }),
+    ]);
+    await store.getCategory(1);
+    await assert.rejects(store.getCategory(1), {
+      code: 'rate_limited',
+      retryAt: new Date(clock.nowMs + 86_400_000),
+    });
+    assert.equal(got.length, 1);
+  }
+});
+
 test('no more than a few requests are under way until it is known how many are admitted, and failures hold nobody up', async (t) => {
   const batches: number[] = [];
   const held: ServerResponse[] = [];

@@ -1,14 +1,12 @@
 import { PetstoreError } from './error.ts';
 import type { Clock } from './options.ts';
-import { Limit } from './time.ts';
+import { Limit, longestWaitMs } from './time.ts';
 
 /**
  * How many requests may be under way while it is not known how many the service admits. A key is banned after more than ten refusals in a
  * minute at least, so this many never lead to a ban.
  */
 const unknownLeft = 10;
-/** No limit of the API asks for a longer wait. */
-const longestPauseMs = 86_400_000;
 
 const limited = { code: 'rate_limited', status: 429 };
 
@@ -79,7 +77,7 @@ export class Pace {
 
   /** Lets all requests wait, as the service has told one of them. */
   pause(ms: number, by: PetstoreError): void {
-    const untilMs = this.#clock.now() + Math.min(ms, longestPauseMs);
+    const untilMs = this.#clock.now() + ms;
     if (untilMs <= this.#pausedUntilMs) return;
     this.#pausedUntilMs = untilMs;
     this.#pausedBy = by;
@@ -129,7 +127,10 @@ export class Pace {
 function limitsOf(headers: Headers): { left: number; resetsInMs: number } | undefined {
   const windows = (headers.get('ratelimit') ?? '').matchAll(/;r=(\d+);t=(\d+)/g);
   const [binding] = [...windows]
-    .map(([, left, seconds]) => ({ left: Number(left), resetsInMs: Number(seconds) * 1_000 }))
+    .map(([, left, seconds]) => ({
+      left: Number(left),
+      resetsInMs: Math.min(Number(seconds) * 1_000, longestWaitMs),
+    }))
     .sort((a, b) => a.left - b.left || b.resetsInMs - a.resetsInMs);
   return binding;
 }

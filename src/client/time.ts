@@ -2,6 +2,8 @@ import type { Clock } from './options.ts';
 
 /** The longest time of a timer. */
 const longestTimerMs = 2 ** 31 - 1;
+/** No limit of the API asks for a longer wait; what does is taken for this, since any number of digits may come. */
+export const longestWaitMs = 86_400_000;
 const secondMs = 1_000;
 
 /** The clock of the platform. */
@@ -70,15 +72,16 @@ export class Limit {
 
 /**
  * How long `Retry-After` asks to wait, in milliseconds: seconds, or a date (RFC 9110, section 10.2.3), which is compared with the clock of
- * the service where its `Date` can be seen. Undefined without it.
+ * the service where its `Date` can be seen. A day at most; undefined without it.
  */
 export function toldMs(headers: Headers, nowMs: number): number | undefined {
   const field = headers.get('retry-after');
   if (field === null) return undefined;
-  if (/^\d+$/.test(field)) return Number(field) * secondMs;
   const sentMs = Date.parse(headers.get('date') ?? '');
-  const ms = Date.parse(field) - (Number.isNaN(sentMs) ? nowMs : sentMs);
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+  const ms = /^\d+$/.test(field)
+    ? Number(field) * secondMs
+    : Date.parse(field) - (Number.isNaN(sentMs) ? nowMs : sentMs);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestWaitMs);
 }
 
 const firstDelayMs = 400;
