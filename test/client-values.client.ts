@@ -61,6 +61,20 @@ test('what looks like large integers within texts, fractions and names is left a
   assert.deepEqual(parseExactly(text), { ...JSON.parse(text), c: [-9_007_199_254_740_993n] });
 });
 
+test('a text that was made to be slow or deep is read as quickly and deeply as by JSON itself', () => {
+  const digits = '1234567890123456789';
+  const startedAtMs = performance.now();
+  assert.throws(() => parseExactly(`[${digits},"${'\\"'.repeat(200_000)}`), SyntaxError);
+  const [, escaped] = parseExactly(`[${digits},"${'\\n'.repeat(5_000_000)}"]`) as [bigint, string];
+  assert.equal(escaped.length, 5_000_000);
+  assert.equal(parseExactly('9'.repeat(3_000_000)), Number.POSITIVE_INFINITY);
+  // Where a text is begun anew at each of its quotes, the first takes half a minute.
+  assert.ok(performance.now() - startedAtMs < 10_000);
+  let value = parseExactly(`${'['.repeat(100_000)}${digits}${']'.repeat(100_000)}`);
+  for (let depth = 0; depth < 100_000; depth++) [value] = value as [unknown];
+  assert.equal(value, BigInt(digits));
+});
+
 test('a number that has been rounded is never sent', async (t) => {
   const { store, got } = await startScripted(t, [answer(200, [])]);
   await assert.rejects(store.getCategory(2 ** 53), RangeError);

@@ -8,13 +8,14 @@ export type Int64 = number | bigint;
 
 /** What could be the digits of an integer that a double does not hold. */
 const manyDigits = /\d{16}/;
-/** The strings and numbers of a JSON text. */
-const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Where strings of a JSON text begin and end, what is escaped in them, and its numbers: each in one step, however long the text is. */
+const tokens = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-const isRounded = (token: string) => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+/** A bigint of millions of digits would take seconds. */
+const isRounded = (token: string) => /^-?\d{16,99}$/.test(token) && !Number.isSafeInteger(Number(token));
 
 /**
- * Reads JSON as `JSON.parse` does, but integers beyond 2^53 become `bigint`. They pass as strings that begin with random text, since not
+ * Reads JSON as `JSON.parse` does, but integers beyond 2^53, of up to 99 digits, become `bigint`. They pass as strings that begin with random text, since not
  * every engine shows a reviver what a number was written as.
  *
  * @throws SyntaxError if it is not JSON.
@@ -22,10 +23,26 @@ const isRounded = (token: string) => /^-?\d{16,}$/.test(token) && !Number.isSafe
 export function parseExactly(text: string): unknown {
   if (!manyDigits.test(text)) return JSON.parse(text);
   const mark = randomId();
-  const marked = text.replace(tokens, (token) => (isRounded(token) ? `"${mark}${token}"` : token));
-  return JSON.parse(marked, (_, value) =>
-    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
-  );
+  let isInText = false;
+  const marked = text.replace(tokens, (token) => {
+    if (token === '"') isInText = !isInText;
+    return !isInText && isRounded(token) ? `"${mark}${token}"` : token;
+  });
+  return unmarked(JSON.parse(marked), mark);
+}
+
+/** A value with the integers that were marked. A reviver would be called within itself, as deep as the value is nested. */
+function unmarked(whole: unknown, mark: string): unknown {
+  const root = { whole };
+  const holders: object[] = [root];
+  for (const holder of holders)
+    for (const [name, value] of Object.entries(holder)) {
+      if (typeof value === 'object' && value !== null) holders.push(value);
+      if (typeof value === 'string' && value.startsWith(mark))
+        // Assigned, a property by the name of `__proto__` would not be kept.
+        Object.defineProperty(holder, name, { value: BigInt(value.slice(mark.length)) });
+    }
+  return root.whole;
 }
 
 /**
