@@ -87,6 +87,28 @@ test('a number that has been rounded is never sent', async (t) => {
   assert.equal(got[1]?.body, `{"petId":${large}}`);
 });
 
+test('what is no id is never asked for', async (t) => {
+  const { store, got } = await startScripted(t, [answer(200, [])]);
+  for (const value of ['..', '.', '', '1/../2', '1?x', ' 1', Number.NaN, 1.5, null, undefined, {}]) {
+    const id = value as number;
+    for (const call of [
+      () => store.deleteCategory(id),
+      () => store.findPet(id),
+      () => store.changePet(id, () => ({ name: 'Smaug' })),
+      () => store.redeliver(1, id),
+      async () => store.listDeliveries(id),
+    ])
+      await assert.rejects(call, { name: 'TypeError', message: /^An id is an integer, not "/ });
+  }
+  await store.deleteCategory('7' as unknown as number).catch(() => {});
+  // No single pet of that list is all pets.
+  await Array.fromAsync(store.listPets({ id: [undefined as unknown as number] }));
+  assert.deepEqual(
+    got.map(({ url }) => url),
+    ['/v1/categories/7', '/v1/pets?id=undefined&limit=100'],
+  );
+});
+
 test('large ids are bigint, one and the same everywhere', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['large-ids']);

@@ -72,3 +72,15 @@ export function exactText(value: Int64): string {
     throw new RangeError(`${value} is beyond 2^53, where a number is not exact. Use a bigint.`);
   return String(value);
 }
+
+/**
+ * An id to ask for.
+ *
+ * @throws TypeError if it is no integer, such as `undefined` or `..`: then something else would be asked for.
+ * @throws RangeError for a number beyond 2^53.
+ */
+export function idOf(value: Int64): bigint {
+  const text = exactText(value);
+  if (!/^-?\d{1,99}$/.test(text)) throw new TypeError(`An id is an integer, not ${JSON.stringify(text)}.`);
+  return BigInt(text);
+}

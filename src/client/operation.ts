@@ -1,7 +1,7 @@
 import { etagOf, remember } from './answers.ts';
 import type { Event } from './description.ts';
 import { PetstoreError } from './error.ts';
-import { exactText, type Int64, writeExactly } from './exact-json.ts';
+import { exactText, type Int64, idOf, writeExactly } from './exact-json.ts';
 import { follow } from './follow.ts';
 import { List } from './list.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions, StreamOptions } from './options.ts';
@@ -18,9 +18,7 @@ export function operationOf(connection: Connection, base: string, target: string
   const [method = '', path = '', kind] = target.split(' ');
   const prepare = (parts: unknown[]) => {
     const rest = [...parts];
-    const url = new URL(
-      base + path.replace(/{\w+}/g, () => encodeURIComponent(exactText(rest.shift() as Int64))),
-    );
+    const url = new URL(base + path.replace(/{\w+}/g, () => String(idOf(rest.shift() as Int64))));
     if (kind === 'list' || kind === 'stream') addQuery(url, rest.shift());
     const body = kind === 'body' ? writeExactly(rest.shift()) : undefined;
     const options = (rest.shift() ?? {}) as AnyOptions;
@@ -44,8 +42,8 @@ export function operationOf(connection: Connection, base: string, target: string
 
 function addQuery(url: URL, query: unknown): void {
   for (const [name, values] of Object.entries(query ?? {}))
-    for (const value of [values].flat())
-      if (value !== undefined) url.searchParams.append(name, exactText(value as Int64));
+    if (values !== undefined)
+      for (const value of [values].flat()) url.searchParams.append(name, exactText(value as Int64));
 }
 
 function headersOf(

@@ -1,7 +1,7 @@
 import { change, type Decide } from './change.ts';
 import type * as types from './description.ts';
 import { PetstoreError } from './error.ts';
-import type { Int64 } from './exact-json.ts';
+import { type Int64, idOf } from './exact-json.ts';
 import { operationOf } from './operation.ts';
 import { type Operations, targets } from './operations.ts';
 import { type CallOptions, type ChangeOptions, defaults, type PetstoreOptions } from './options.ts';
@@ -72,7 +72,7 @@ export function createPetstore({ baseUrl, clock, ...given }: PetstoreOptions): P
 /** What is made of several operations. */
 function made(api: Operations): Omit<Petstore, keyof Operations> {
   const findPet = async (petId: Int64, options: CallOptions = {}) => {
-    for await (const pet of api.listPets({ id: [petId] }, options)) return pet;
+    for await (const pet of api.listPets({ id: [idOf(petId)] }, options)) return pet;
     return undefined;
   };
   const petAt = async (petId: Int64, options: CallOptions) => {
