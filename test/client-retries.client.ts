@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { createPetstore, type Petstore, PetstoreError } from '../src/client/index.ts';
-import { answer, cut, fakeClock, refusal, startScripted, truncated } from './support/scripted-server.ts';
+import {
+  answer,
+  cut,
+  fakeClock,
+  refusal,
+  startScripted,
+  text,
+  truncated,
+} from './support/scripted-server.ts';
 
 const pet = { id: 7, name: 'Smaug', categoryId: 1, status: 'available' };
 const page = answer(200, [pet]);
@@ -69,6 +78,8 @@ test('temporary failures are retried later each time, and not for ever', async (
     [cut, 'no_answer'],
     [truncated, 'no_answer'],
     [answer(200), 'no_answer'],
+    [text('[{"id":1,"name":"[\\"'), 'no_answer'],
+    [text('[{"id":1}'), 'no_answer'],
   ] as const) {
     const { store, got, clock } = await startScripted(t, [deed]);
     const error = await errorOf(readPage(store));
@@ -79,6 +90,47 @@ test('temporary failures are retried later each time, and not for ever', async (
     const recovering = await startScripted(t, [deed, deed, page]);
     assert.deepEqual(await readPage(recovering.store), [pet]);
   }
+});
+
+test('an answer that is none of the API is told as such, and not asked for again', async (t) => {
+  const html = { 'content-type': 'text/html' };
+  for (const [deed, why] of [
+    [text('<!doctype html><p>Welcome to the "network" {', 200, html), /200 and text\/html.*not JSON/],
+    [text('[}', 200, {}), /no type.*not JSON/],
+    [answer(200, null), /something else/],
+    [answer(200, 7), /something else/],
+    [answer(204), /204.*something else/],
+    [answer(304), /leads to another address/],
+    [
+      answer(301, undefined, { location: 'https://shop.test/v1' }),
+      /leads to https:\/\/shop.test\/v1, .* baseUrl/,
+    ],
+    [answer(200, 'x'.repeat(2_000)), /more than 1000 bytes/],
+    [text(gzipSync(' '.repeat(50_000_000)), 200, { 'content-encoding': 'gzip' }), /more than 1000 bytes/],
+    [answer(418, { code: { toString: 1 }, message: ['x'] }), /status 418/],
+  ] as const) {
+    for (const call of [readPage, (store: Petstore) => store.createPet({ name: 'Smaug', categoryId: 1 })]) {
+      const { store, got } = await startScripted(t, [deed], { maxAnswerBytes: 1_000 });
+      const error = await errorOf(call(store));
+      assert.equal(error.code, 'unexpected_answer');
+      assert.match(error.message, why);
+      assert.ok(!error.isTemporary);
+      // A pet may have been added by what was answered so.
+      assert.equal(
+        error.mayBeDone,
+        call !== readPage && [200, 204].includes(error.status ?? 0),
+        error.message,
+      );
+      assert.equal(got.length, 1);
+    }
+  }
+  const { store } = await startScripted(t, [answer(200, [pet])]);
+  await assert.rejects(store.getCategory(1), { code: 'unexpected_answer' });
+  const object = await startScripted(t, [answer(200, pet)]);
+  await assert.rejects(readPage(object.store), { code: 'unexpected_answer' });
+  // What it is named does not matter.
+  const unnamed = await startScripted(t, [text(JSON.stringify([pet]), 200, {})]);
+  assert.deepEqual(await readPage(unnamed.store), [pet]);
 });
 
 test('every method is retried as it was, a POST under its one Idempotency-Key', async (t) => {

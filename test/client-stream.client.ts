@@ -100,6 +100,14 @@ test('what waiting does not cure ends a stream', async (t) => {
   await assert.rejects(idsOf(banned.store.streamEvents(), 1), { code: 'key_banned' });
   const endless = await startScripted(t, [stream(`data: ${'x'.repeat(1_100_000)}`, 'open')]);
   await assert.rejects(idsOf(endless.store.streamEvents(), 1), { code: 'unexpected_answer' });
+  for (const headers of [{ 'content-type': 'text/html' }, { 'content-type': '' }]) {
+    const page = await startScripted(t, [stream('<!doctype html>', 'end', headers)]);
+    await assert.rejects(idsOf(page.store.streamEvents(), 1), {
+      code: 'unexpected_answer',
+      message: /no stream of events/,
+    });
+    assert.equal(page.got.length, 1);
+  }
   const odd = await startScripted(t, [stream('data: {"id":\n\n', 'open')]);
   await assert.rejects(idsOf(odd.store.streamEvents(), 1), { code: 'unexpected_answer' });
 });

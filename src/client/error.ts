@@ -12,8 +12,8 @@ export interface Failure {
 }
 
 /** An answer that is not as those of the API are. */
-export const unexpected = (message: string, cause?: unknown) =>
-  new PetstoreError({ code: 'unexpected_answer', message, cause });
+export const unexpected = (message: string, failure: Partial<Failure> = {}) =>
+  new PetstoreError({ ...failure, code: 'unexpected_answer', message });
 
 /**
  * What every call rejects with, but for one that its caller aborts, which rejects with the reason of the signal. It comes when
@@ -23,7 +23,7 @@ export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   /**
    * A code of the API, such as `not_found`, to which new ones may be added, or one of the client: `no_answer` (the connection broke,
-   * or the answer is not whole), `timed_out`, `unexpected_answer` (it is not from this API), `bad_signature` (a webhook is not genuine).
+   * or the answer is not whole), `timed_out`, `unexpected_answer` (it is not as those of this API are), `bad_signature` (a webhook is not genuine).
    */
   readonly code: string;
   /** The HTTP status; absent without an answer. */

@@ -31,6 +31,20 @@ export function parseExactly(text: string): unknown {
   return unmarked(JSON.parse(marked), mark);
 }
 
+export const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a text ends before the JSON that it begins with, as one does that was cut short. */
+export function endsEarly(text: string): boolean {
+  let isInText = false;
+  let depth = 0;
+  for (const [token] of text.matchAll(/\\.|["[\]{}]/g)) {
+    if (token === '"') isInText = !isInText;
+    else if (!isInText) depth += '[{'.includes(token) ? 1 : ']}'.includes(token) ? -1 : 0;
+  }
+  return /^\s*(?:$|[[{])/.test(text) && (depth > 0 || !text.trim());
+}
+
 /** A value with the integers that were marked. A reviver would be called within itself, as deep as the value is nested. */
 function unmarked(whole: unknown, mark: string): unknown {
   const root = { whole };

@@ -49,7 +49,7 @@ function eventOf(data: string): Event {
   try {
     return parseExactly(data) as Event;
   } catch (cause) {
-    throw unexpected('An event of the stream is not JSON.', cause);
+    throw unexpected('An event of the stream is not JSON.', { cause });
   }
 }
 

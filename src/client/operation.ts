@@ -1,7 +1,7 @@
 import { etagOf, remember } from './answers.ts';
 import type { Event } from './description.ts';
 import { PetstoreError } from './error.ts';
-import { exactText, type Int64, idOf, writeExactly } from './exact-json.ts';
+import { exactText, type Int64, idOf, isObject, writeExactly } from './exact-json.ts';
 import { follow } from './follow.ts';
 import { List } from './list.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions, StreamOptions } from './options.ts';
@@ -62,7 +62,8 @@ function headersOf(
 async function call(connection: Connection, base: string, sent: Sent, options: AnyOptions): Promise<unknown> {
   const requestId = options.requestId ?? randomId();
   try {
-    const received = await send(connection, sent, { ...options, requestId });
+    const isExpected = sent.method === 'DELETE' ? undefined : isObject;
+    const received = await send(connection, { ...sent, isExpected }, { ...options, requestId });
     return received.status === 304 ? options.ifNoneMatch : remember(received.data, received);
   } catch (error) {
     // An id that the caller has chosen may be that of other requests, too.
@@ -90,7 +91,8 @@ function listOf<Item>(connection: Connection, { url, ...sent }: Sent, options: A
   const { 'if-none-match': _, ...later } = sent.headers ?? {};
   return new List<Item>(url, async (at, isFirst) => {
     const headers = isFirst ? sent.headers : later;
-    const received = await send(connection, { ...sent, url: at, ...(headers && { headers }) }, options);
+    const page = { ...sent, url: at, ...(headers && { headers }), isExpected: Array.isArray };
+    const received = await send(connection, page, options);
     const data = received.status === 304 ? options.ifNoneMatch : received.data;
     return { ...received, data: data as Item[] };
   });

@@ -25,6 +25,8 @@ export interface PetstoreOptions {
    * would be longer, the call rejects at once, and `retryAt` of its error says when it may be sent again.
    */
   maxWaitMs?: number | undefined;
+  /** How many bytes an answer may have, unpacked. 10,000,000 by default: no answer of the API is nearly as long. */
+  maxAnswerBytes?: number | undefined;
   /** What sends; the `fetch` of the platform by default. */
   fetch?: typeof globalThis.fetch | undefined;
   /** For tests: parts of the clock that are not those of the platform. */
@@ -36,6 +38,7 @@ export const defaults = {
   attemptTimeoutMs: 60_000,
   timeoutMs: 180_000,
   maxWaitMs: 70_000,
+  maxAnswerBytes: 10_000_000,
 };
 
 /** What every call takes. */

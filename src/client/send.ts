@@ -1,5 +1,5 @@
-import { PetstoreError } from './error.ts';
-import { parseExactly } from './exact-json.ts';
+import { type Failure, PetstoreError, unexpected } from './error.ts';
+import { endsEarly, parseExactly } from './exact-json.ts';
 import type { CallOptions, Clock, PetstoreOptions } from './options.ts';
 import type { Pace } from './pace.ts';
 import { randomId } from './random-id.ts';
@@ -22,6 +22,8 @@ export interface Sent {
   body?: string | undefined;
   /** Whether the body of its answer is read later, as a stream. */
   isStream?: boolean;
+  /** Whether the value of its answer is of the kind that the API gives. */
+  isExpected?: ((value: unknown) => boolean) | undefined;
 }
 
 /** An answer to go by. */
@@ -92,12 +94,13 @@ export async function send(connection: Connection, sent: Sent, options: CallOpti
 
 async function attempt(
   { options, clock, pace }: Connection,
-  { method, url, body, isStream }: Sent,
+  sent: Sent,
   headers: Headers,
   call: Limit,
   number: number,
 ): Promise<Received> {
-  const { fetch, attemptTimeoutMs } = options;
+  const { fetch, attemptTimeoutMs, maxAnswerBytes } = options;
+  const { method, url, body, isStream } = sent;
   const limit = new Limit(call.signal);
   limit.arm(attemptTimeoutMs, () => timedOut(attemptTimeoutMs));
   let response: Response | undefined;
@@ -112,7 +115,7 @@ async function attempt(
     });
     pace.leave(number, response.headers);
     const { status } = response;
-    if (isStream && response.ok && response.body) {
+    if (isStream && response.body && isEventStream(response)) {
       isOpen = true;
       return {
         status,
@@ -121,10 +124,10 @@ async function attempt(
         stream: { body: response.body, limit: call },
       };
     }
-    const text = await response.text();
-    if (!response.ok && status !== 304) throw refusalOf(response, text, clock.now());
-    const hasBody = method !== 'HEAD' && status !== 204 && status !== 304;
-    const data = hasBody ? parseExactly(text) : undefined;
+    const text = await textOf(response, maxAnswerBytes);
+    const isUnchanged = status === 304 && headers.has('if-none-match');
+    if (!response.ok && !isUnchanged) throw refusalOf(response, text, clock.now());
+    const data = isUnchanged ? undefined : dataOf(response, text, sent);
     return { status, headers: response.headers, data, stream: undefined };
   } catch (cause) {
     if (!response) pace.leave(number);
@@ -141,6 +144,47 @@ async function attempt(
   }
 }
 
+const isEventStream = ({ ok, headers }: Response): boolean =>
+  ok && /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
+
+/** The text of an answer. It is read piece by piece: a short one may unpack to one that no memory holds. */
+async function textOf(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  let text = '';
+  for (let bytes = 0; ; ) {
+    const { value, done } = (await reader?.read()) ?? { done: true };
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > maxBytes) throw strange(response, `It has more than ${maxBytes} bytes.`);
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** The value of an answer that is not one of refusal. */
+function dataOf(response: Response, text: string, { method, isStream, isExpected }: Sent): unknown {
+  if (isStream) throw strange(response, 'It is no stream of events.');
+  const hasBody = method !== 'HEAD' && response.status !== 204;
+  let value: unknown;
+  try {
+    value = hasBody ? parseExactly(text) : undefined;
+  } catch (cause) {
+    // Then it is not whole, and another attempt may bring all of it.
+    if (endsEarly(text)) throw cause;
+    throw strange(response, 'It is not JSON.', { cause });
+  }
+  if (isExpected && !isExpected(value)) throw strange(response, 'It holds something else.');
+  return value;
+}
+
+/** The error for an answer that cannot be one of the API, such as a page of a proxy. What was sent may have been done. */
+function strange({ status, headers }: Response, why: string, failure: Partial<Failure> = {}): PetstoreError {
+  const type = headers.get('content-type') ?? 'no type';
+  const requestId = headers.get('x-request-id') ?? undefined;
+  const message = `The answer, of status ${status} and ${type}, is not as the API gives it. ${why}`;
+  return unexpected(message, { ...failure, status, requestId, mayBeDone: true });
+}
+
 /** What an answer of refusal says. */
 function refusalOf({ status, headers, url }: Response, text: string, nowMs: number): PetstoreError {
   let details: Record<string, unknown> = {};
@@ -149,11 +193,15 @@ function refusalOf({ status, headers, url }: Response, text: string, nowMs: numb
   } catch {
     // Something else than the API has answered.
   }
-  const { code = 'unexpected_answer', message = `The answer has the status ${status}: ${url}` } = details;
+  const { code, message } = details;
+  // Browsers show of a redirect that it is one, and nothing else.
+  const otherwise = /^[03]/.test(`${status}`)
+    ? `The answer leads to ${headers.get('location') ?? 'another address'}, which the key is not sent to: check baseUrl.`
+    : `The answer has the status ${status}: ${url}`;
   const askedMs = toldMs(headers, nowMs);
   return new PetstoreError({
-    code: String(code),
-    message: String(message),
+    code: typeof code === 'string' ? code : 'unexpected_answer',
+    message: typeof message === 'string' ? message : otherwise,
     status,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAt: askedMs === undefined ? undefined : new Date(nowMs + askedMs),

@@ -79,6 +79,6 @@ function eventOf(body: string): Event | Ping {
   try {
     return parseExactly(body) as Event | Ping;
   } catch (cause) {
-    throw unexpected('The message is not JSON.', cause);
+    throw unexpected('The message is not JSON.', { cause });
   }
 }

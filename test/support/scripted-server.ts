@@ -14,6 +14,12 @@ export const answer =
     response.end(body === undefined ? undefined : JSON.stringify(body));
   };
 
+/** An answer of any text, or bytes. */
+export const text =
+  (body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Deed =>
+  (response) =>
+    response.writeHead(status, headers).end(body);
+
 export const refusal = (status: number, code: string, headers: Record<string, string> = {}): Deed =>
   answer(status, { code, message: `Refused: ${code}.`, status }, { 'x-request-id': 'req-1', ...headers });
 
