@@ -188,7 +188,12 @@ test('the ETag of a first page is not sent for those behind it', async (t) => {
   );
 });
 
-test('a page that leads to itself ends the list with an error', async (t) => {
+test('a page that leads to itself or nowhere ends the list with an error', async (t) => {
+  for (const target of ['http://[', '', 'https://shop.test/v1/pets#?cursor=a']) {
+    const nowhere = await startScripted(t, [answer(200, [], { link: `<${target}>; rel="next"` })]);
+    await assert.rejects(Array.fromAsync(nowhere.store.listPets()), { code: 'unexpected_answer' });
+    assert.equal(nowhere.got.length, 1);
+  }
   const { store, got } = await startScripted(t, [
     answer(200, [], { link: '</v1/pets?cursor=a>; rel="next"' }),
   ]);

@@ -42,12 +42,13 @@ export class List<Item> implements AsyncIterable<Item> {
  * given and nowhere else, also where the service knows itself by another name.
  */
 function nextOf(headers: Headers, url: URL): URL | undefined {
-  for (const [, target = '', parameters = ''] of (headers.get('link') ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
+  for (const [, target = '', parameters = ''] of (headers.get('link') ?? '').matchAll(/<([^<>]*)>([^<]*)/g)) {
     if (!/;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next[\s"])/i.test(parameters)) continue;
     const next = new URL(url);
-    next.search = new URL(target, url).search;
-    if (next.href !== url.href) return next;
-    throw unexpected(`A page of ${url.pathname} leads to itself.`);
+    const [, query = ''] = /^[^?#]*(\?[^#]*)/.exec(target) ?? [];
+    next.search = query;
+    if (query && next.href !== url.href) return next;
+    throw unexpected(`A page of ${url.pathname} leads to no other page of it: ${JSON.stringify(target)}.`);
   }
   return undefined;
 }
