@@ -82,6 +82,28 @@ test('a service that is away is asked later each time, and for as long as it tak
   assert.ok(Math.max(...clock.waitsMs) > 5_000);
 });
 
+test('a stream comes again soon at most once a second, and late after no longer than it is ready to wait', async (t) => {
+  for (const [told, waitMs] of [
+    ['0', 1_000],
+    ['9'.repeat(400), 70_000],
+  ] as const) {
+    const { store, clock } = await startScripted(t, [
+      stream(`retry: ${told}\n\n${event(1)}`),
+      stream(event(2)),
+      stream(event(3), 'open'),
+    ]);
+    assert.deepEqual(await idsOf(store.streamEvents(), 3), [1, 2, 3]);
+    assert.deepEqual(clock.waitsMs, [waitMs, waitMs]);
+  }
+});
+
+test('what no header field can hold is not taken for a place in a stream', async (t) => {
+  const odd = ['жар-птица', 'a\tb', 'x'.repeat(100_000)].map((id) => `id: ${id}\n\n`).join('');
+  const { store, got } = await startScripted(t, [stream(event(1) + odd), stream(event(2), 'open')]);
+  assert.deepEqual(await idsOf(store.streamEvents(), 2), [1, 2]);
+  assert.equal(got[1]?.headers['last-event-id'], '1');
+});
+
 test('what waiting does not cure ends a stream', async (t) => {
   for (const [status, code] of [
     [410, 'events_expired'],
@@ -108,8 +130,10 @@ test('what waiting does not cure ends a stream', async (t) => {
     });
     assert.equal(page.got.length, 1);
   }
-  const odd = await startScripted(t, [stream('data: {"id":\n\n', 'open')]);
-  await assert.rejects(idsOf(odd.store.streamEvents(), 1), { code: 'unexpected_answer' });
+  for (const data of ['{"id":', 'null', '7']) {
+    const odd = await startScripted(t, [stream(`data: ${data}\n\n`, 'open')]);
+    await assert.rejects(idsOf(odd.store.streamEvents(), 1), { code: 'unexpected_answer' });
+  }
 });
 
 test('a caller ends a stream by its signal, and by leaving the loop the connection', async (t) => {
@@ -164,4 +188,14 @@ test('blocks are read however they are cut, and whichever line breaks they have'
       assert.deepEqual(pieces.flatMap(read), whole, `${JSON.stringify(lineBreak)} ${size}`);
     }
   }
+});
+
+test('a stream that comes in single characters is read in one step for each, and lines end at line breaks alone', () => {
+  const read = blockReader();
+  const startedAtMs = performance.now();
+  for (let length = 0; length < 1_000_000; length++) assert.equal(read('x').length, 0);
+  // Where all that has come is looked at again with each character, this takes minutes.
+  assert.ok(performance.now() - startedAtMs < 10_000);
+  const separated = 'a\u2028b\u2029c\u0085d';
+  assert.deepEqual(blockReader()(`data: ${separated}\n\n`), [{ data: separated }]);
 });

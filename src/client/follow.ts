@@ -1,12 +1,15 @@
 import type { Event } from './description.ts';
 import { PetstoreError, unexpected } from './error.ts';
-import { parseExactly } from './exact-json.ts';
+import { isObject, parseExactly } from './exact-json.ts';
 import type { StreamOptions } from './options.ts';
 import { type Connection, type Received, send } from './send.ts';
 import { blockReader } from './server-sent-events.ts';
 import { backoffMs } from './time.ts';
 
 const usualRetryMs = 2_500;
+const leastRetryMs = 1_000;
+/** What a header field can hold. */
+const fitId = /^[!-~]{1,128}$/;
 const usualSilenceMs = 40_000;
 
 /**
@@ -30,8 +33,8 @@ export async function* follow(
       place ??= received.headers.get('last-event-id') ?? undefined;
       for await (const { id, data, retryMs: told } of blocksOf(received, silenceMs)) {
         failures = 0;
-        waitMs = retryMs = told ?? retryMs;
-        if (id) place = id;
+        waitMs = retryMs = Math.max(Math.min(told ?? retryMs, options.maxWaitMs), leastRetryMs);
+        if (id !== undefined && fitId.test(id)) place = id;
         if (data !== undefined) yield eventOf(data);
       }
     } catch (error) {
@@ -46,11 +49,14 @@ export async function* follow(
 }
 
 function eventOf(data: string): Event {
+  let event: unknown;
   try {
-    return parseExactly(data) as Event;
+    event = parseExactly(data);
   } catch (cause) {
     throw unexpected('An event of the stream is not JSON.', { cause });
   }
+  if (!isObject(event)) throw unexpected('An event of the stream is no object.');
+  return event as Event;
 }
 
 /** The blocks of one stream, until it ends. A break of the connection is temporary. */

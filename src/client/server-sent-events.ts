@@ -17,21 +17,35 @@ const longestBlock = 1_048_576;
  * @throws PetstoreError if a block is too long to be kept.
  */
 export function blockReader(): (piece: string) => Block[] {
-  let rest = '';
+  let line = '';
+  let block: string[] = [];
+  let length = 0;
+  let endedByReturn = false;
   return (piece) => {
-    // A return at the end may be half of a line break.
-    const text = (rest + piece).replace(/\r\n|\r(?!$)/g, '\n');
-    const blocks = text.split('\n\n');
-    rest = blocks.pop() as string;
-    if (rest.length > longestBlock) throw unexpected('A block of the stream is too long.');
-    return blocks.map(blockOf);
+    // A line feed after a return is the other half of one line break. No piece is looked at again with the next one.
+    const lines = (endedByReturn ? piece.replace(/^\n/, '') : piece).split(/\r\n|\n|\r/);
+    if (piece) endedByReturn = piece.endsWith('\r');
+    lines[0] = line + lines[0];
+    line = lines.pop() as string;
+    const blocks: Block[] = [];
+    for (const ended of lines) {
+      length += ended.length;
+      if (ended) block.push(ended);
+      else if (block.length > 0) {
+        blocks.push(blockOf(block));
+        block = [];
+        length = 0;
+      }
+    }
+    if (length + line.length > longestBlock) throw unexpected('A block of the stream is too long.');
+    return blocks;
   };
 }
 
-function blockOf(text: string): Block {
+function blockOf(lines: string[]): Block {
   const block: Block = {};
-  for (const line of text.split('\n')) {
-    const [, name, value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+  for (const line of lines) {
+    const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (name === 'data') block.data = block.data === undefined ? value : `${block.data}\n${value}`;
     if (name === 'id' && !value.includes('\0')) block.id = value;
     if (name === 'retry' && /^\d+$/.test(value)) block.retryMs = Number(value);
