@@ -203,5 +203,11 @@ test('a page that leads to itself or nowhere ends the list with an error', async
 
 test('a client needs an address and a key', () => {
   assert.throws(() => createPetstore({ baseUrl: 'nowhere', apiKey: 'pet_x' }), TypeError);
-  assert.throws(() => createPetstore({ baseUrl: 'http://localhost/v1', apiKey: '' }), TypeError);
+  for (const apiKey of ['', 'pet_se\ncret', 'pet_se cret', 'pet_жар', undefined])
+    assert.throws(() => createPetstore({ baseUrl: 'http://localhost/v1', apiKey: apiKey as string }), {
+      name: 'TypeError',
+      message: /^createPetstore needs an apiKey: [^_]*$/,
+    });
+  // As a file ends.
+  createPetstore({ baseUrl: 'http://localhost/v1', apiKey: 'pet_secret\n' });
 });

@@ -68,6 +68,20 @@ test('what is changed, old, signed otherwise or incomplete is refused', async ()
   );
 });
 
+test('a secret or a tolerance that cannot be one is told as such, without the secret', async () => {
+  for (const wrong of ['', 'whsec_', 'whsec_se*ret', 'se-ret', undefined, null])
+    await assert.rejects(verifyWebhook(body, fields(), wrong as string, { now }), {
+      name: 'TypeError',
+      message: /^The secret must be the whsec_… /,
+    });
+  for (const toleranceSeconds of [Number.NaN, -1])
+    await assert.rejects(verifyWebhook(body, fields(), secret, { now, toleranceSeconds }), {
+      name: 'TypeError',
+      message: /^toleranceSeconds /,
+    });
+  await assert.rejects(verifyWebhook(body, fields(), secret, { now: () => Number.NaN }), isBad);
+});
+
 test('what is genuine but no JSON is told as such', async () => {
   const header = fields(signatureBy(secret, 'no'));
   await assert.rejects(verifyWebhook('no', header, secret, { now }), { code: 'unexpected_answer' });

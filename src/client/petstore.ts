@@ -53,7 +53,9 @@ export interface Petstore extends Operations {
  * @throws TypeError if `baseUrl` is no URL, or there is no key.
  */
 export function createPetstore({ baseUrl, clock, ...given }: PetstoreOptions): Petstore {
-  if (!given.apiKey) throw new TypeError('createPetstore needs an apiKey.');
+  // What no header field can hold would be told, with the key, by errors of `fetch`.
+  if (!/^[!-~]+\s*$/.test(given.apiKey ?? ''))
+    throw new TypeError('createPetstore needs an apiKey: visible ASCII characters, without a space.');
   const base = new URL(baseUrl).href.replace(/\/+$/, '');
   const usual = {
     ...defaults,

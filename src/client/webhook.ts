@@ -24,6 +24,7 @@ const text = new TextEncoder();
  * @param body The body exactly as it came, as text or bytes, and not as an object that was made of it.
  * @param fields The header fields, under names in any case.
  * @param secret The `whsec_…` that `createWebhook` or `rotateWebhookSecret` gave.
+ * @throws TypeError if the secret or `toleranceSeconds` cannot be one, so that nothing could be verified.
  * @throws PetstoreError `bad_signature` if it is not genuine, is too old, or lacks a field: answer with 400.
  */
 export async function verifyWebhook(
@@ -32,19 +33,21 @@ export async function verifyWebhook(
   secret: string,
   { toleranceSeconds = 300, now = Date.now }: VerifyOptions = {},
 ): Promise<Event | Ping> {
+  const secretBytes = decoded(String(secret ?? '').replace(/^whsec_/, ''));
+  if (secretBytes.length === 0)
+    throw new TypeError('The secret must be the whsec_… that createWebhook or rotateWebhookSecret gave.');
+  if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0 on.');
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
     fieldOf(fields, `webhook-${name}`),
   );
   if (!id || !timestamp || !signatures)
     throw bad('It lacks webhook-id, webhook-timestamp or webhook-signature.');
   const ageSeconds = now() / 1_000 - Number(timestamp);
-  if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > toleranceSeconds)
+  if (!/^\d+$/.test(timestamp) || !(Math.abs(ageSeconds) <= toleranceSeconds))
     throw bad('Its time is too far from the present.');
   const bytes = typeof body === 'string' ? text.encode(body) : new Uint8Array(body);
   const signed = new Uint8Array(await new Blob([`${id}.${timestamp}.`, bytes]).arrayBuffer());
-  const key = await crypto.subtle.importKey('raw', bytesOf(secret.replace(/^whsec_/, '')), hmac, false, [
-    'verify',
-  ]);
+  const key = await crypto.subtle.importKey('raw', secretBytes, hmac, false, ['verify']);
   for (const signature of signatures.split(' ').slice(0, mostSignatures)) {
     const [version, digest = ''] = signature.split(',');
     // It compares in constant time.
@@ -64,12 +67,10 @@ function fieldOf(fields: Fields, name: string): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-
-/** The bytes of a signature; none if it is no Base64. */
+/** The bytes that Base64 stands for; none if it is none. */
 function decoded(base64: string): Uint8Array<ArrayBuffer> {
   try {
-    return bytesOf(base64);
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {
     return new Uint8Array();
   }
