@@ -93,12 +93,9 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/from-code/store.ts': ['getBuiltinModule'],
     // In the text of samples.
     'src/openapi/samples.ts': ['fetch'],
-    // In a comment.
     // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded or graded.
-    'src/commands/lab-run.ts': ['node:child_process'],
-    'src/grade/program.ts': ['node:child_process'],
-    'src/grade/state/read.ts': ['fetch'],
     'src/lab-service.ts': ['fetch'],
+    'src/users-program.ts': ['node:child_process'],
     'src/commands/listen.ts': ['eventsource-parser', 'fetch'],
     // The client that programs import, and the service does not: to the API. The first is in an example of its types.
     'src/client/description.ts': ['/pets'],

@@ -19,7 +19,8 @@ const more = `
 COMMAND runs twice as it is, and then once under each fault, each time with a
 workspace of its own, to which PETSTORE_BASE_URL and PETSTORE_API_KEY lead. A
 fault is survived if COMMAND ends with 0 and leaves in the store what it leaves
-without the fault. The store is one that this command starts. Where
+without the fault. Where one seems to have changed the store, COMMAND runs up to
+three times more without a fault, to see what changes by itself. The store is one that this command starts. Where
 PETSTORE_BASE_URL is set already, it is the service there, whose storage
 PETSTORE_DATA_DIR or DATABASE_URL must name.
 
@@ -28,8 +29,8 @@ port, give --at-once 1. A run that takes too long is ended, and is called hung.
 What a fault makes it wait is added to --timeout.
 
 The exit status is ${statuses.failed} if a required fault was not survived, a run that ended with
-0 left another store, a required check failed, or COMMAND fails without a fault,
-${statuses.incomplete} if no fault was reached, and else 0.
+0 left another store, a required check failed, COMMAND fails without a fault, or
+a file could not be written; it is ${statuses.incomplete} if no fault was reached, and else 0.
 
 Examples:
   petstore grade -- node my-client.mjs
