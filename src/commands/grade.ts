@@ -20,9 +20,10 @@ COMMAND runs twice as it is, and then once under each fault, each time with a
 workspace of its own, to which PETSTORE_BASE_URL and PETSTORE_API_KEY lead. A
 fault is survived if COMMAND ends with 0 and leaves in the store what it leaves
 without the fault. Where one seems to have changed the store, COMMAND runs up to
-three times more without a fault, to see what changes by itself. The store is one that this command starts. Where
-PETSTORE_BASE_URL is set already, it is the service there, whose storage
-PETSTORE_DATA_DIR or DATABASE_URL must name.
+three times more without a fault, to see what changes by itself.
+
+The store is one that this command starts. Where PETSTORE_BASE_URL is set, it is
+the service there, whose storage PETSTORE_DATA_DIR or DATABASE_URL must name.
 
 Runs are side by side. Where COMMAND takes what there is only one of, such as a
 port, give --at-once 1. A run that takes too long is ended, and is called hung.
