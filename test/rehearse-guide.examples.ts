@@ -138,7 +138,7 @@ describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') 
       const { store, description } = await startWithGuide(t, { isTimeReal: false });
       store.nowMs = Date.parse('2026-06-01T12:00:59Z');
       // However busy the machine is, the client has only just seen that nothing remains.
-      store.stopwatch = () => performance.now() / 20;
+      store.stopwatch = () => performance.now() / 4;
       store.app.server.on('request', (_request, response) =>
         response.on('finish', () => {
           if (response.statusCode === 429) store.nowMs += 1_000;

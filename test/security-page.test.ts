@@ -11,7 +11,7 @@ type Citation = [file: string, name: string | undefined];
 function citations(text: string): Citation[] {
   return [
     ...text.matchAll(
-      /`(test\/[\w-]+\.(?:test|postgres|browser|examples)\.ts)`(?:[:,]\s+"((?:\\.|[^"\\])*)")?/g,
+      /`(test\/[\w-]+\.(?:test|postgres|browser|examples|package)\.ts)`(?:[:,]\s+"((?:\\.|[^"\\])*)")?/g,
     ),
   ].map(([, file, name]) => [file as string, name?.replace(/\\(.)/g, '$1').replace(/\s+/g, ' ')]);
 }

@@ -15,7 +15,7 @@ const apart: Record<string, string> = {
   'what is served or shown is the same text on any storage': 'guides openapi reference texts',
   'they call functions that know no storage':
     'grade-difference grade-plan key lab-check-retries lab-check-rules lab-check-waiting lab-rehearsals-progress limit-decision log-line webhook-addresses webhook-schedule webhook-signature',
-  'they are about a process and its output': 'hand-over log-output log-pretty log-reader',
+  'they are about a process and its output': 'log-output log-pretty log-reader',
   'they bring a storage or a server of their own':
     'from-code from-code-time odd-postgres shared-decision valkey-answers',
   'what they send is answered before anything is stored':

@@ -48,6 +48,8 @@ switch (careless) {
     break;
   }
   case 'other writers':
+    // Decides by what it has read, and writes whatever is there by then.
+    await (await send('GET', '/pets?id=2')).json();
     await send('PATCH', '/pets/2', { name: 'Rexy' });
     break;
   case 'what is no concern of it':

@@ -12,9 +12,9 @@ export interface ConnectionUse {
   /**
    * Whether who sent `earlier` surely sent `later`: on the same connection, or, when nothing came on that any more, on a new one while nothing
    * else was under way. And from the beginning of one to that of the other nothing was on any other connection: workers share a pool, and
-   * take whichever connection is free.
+   * take whichever connection is free. What `isKnown` picks out does not count: who sent that knew the same.
    */
-  isOfSameWorker(later: Recorded, earlier: Recorded): boolean;
+  isOfSameWorker(later: Recorded, earlier: Recorded, isKnown?: (other: Recorded) => boolean): boolean;
 }
 
 /** Looks through requests, given in the order of time. */
@@ -44,11 +44,15 @@ export function connectionUse(requests: readonly Recorded[]): ConnectionUse {
   const isLast = (request: Recorded) => last.get(nameOf(request)) === request;
 
   /** Whether from the beginning of `earlier` to that of `later` nothing was under way on a connection of neither. */
-  function isQuietBetween(earlier: Recorded, later: Recorded): boolean {
+  function isQuietBetween(
+    earlier: Recorded,
+    later: Recorded,
+    isKnown: (other: Recorded) => boolean,
+  ): boolean {
     const own = [nameOf(earlier), nameOf(later)];
     for (let i = (before.get(later) as number) - 1; (busyUntilMs[i] ?? earlier.atMs) > earlier.atMs; i--) {
       const request = working[i] as Recorded;
-      if (endOf(request) > earlier.atMs && !own.includes(nameOf(request))) return false;
+      if (endOf(request) > earlier.atMs && !own.includes(nameOf(request)) && !isKnown(request)) return false;
     }
     return true;
   }
@@ -57,9 +61,9 @@ export function connectionUse(requests: readonly Recorded[]): ConnectionUse {
     opens,
     opensAlone,
     isLast,
-    isOfSameWorker: (later, earlier) =>
+    isOfSameWorker: (later, earlier, isKnown = () => false) =>
       (shareConnection(later, earlier) || (isLast(earlier) && opensAlone(later))) &&
-      isQuietBetween(earlier, later),
+      isQuietBetween(earlier, later, isKnown),
   };
 }
 

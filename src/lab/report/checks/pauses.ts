@@ -69,7 +69,8 @@ export function pausesOf(
   for (const request of requests) {
     for (const scope of scopesOf(request)) {
       const pause = pauses.get(scope);
-      if (!pause || !isAware(request, pause.by, use)) continue;
+      const isRefused = (other: Recorded) => endOf(other) <= request.atMs && pauseOf(other)?.scope === scope;
+      if (!pause || !isAware(request, pause.by, use, isRefused)) continue;
       const isEarly = request.atMs < pause.dueMs - pause.toleranceMs;
       const shown = isEarly ? pause.shownBy(request) : 'obedience';
       const pair = { by: pause.by, request };
@@ -84,10 +85,17 @@ export function pausesOf(
   return observed;
 }
 
-/** Whether who sent `later` had, or could have had, the answer to `earlier`. */
-const isAware = (later: Recorded, earlier: Recorded, use: ConnectionUse) =>
+/** Whether who sent `later` had, or could have had, the answer to `earlier`, or to another one that was refused likewise. */
+const isAware = (
+  later: Recorded,
+  earlier: Recorded,
+  use: ConnectionUse,
+  isRefused: (other: Recorded) => boolean,
+) =>
   later.atMs >= endOf(earlier) + inFlightMs ||
-  (shareConnection(later, earlier) && follows(later, earlier) && use.isOfSameWorker(later, earlier));
+  (shareConnection(later, earlier) &&
+    follows(later, earlier) &&
+    use.isOfSameWorker(later, earlier, isRefused));
 
 /** The requests of both sides. */
 export const bothOf = (pairs: readonly Pair[]) => pairs.flatMap(({ by, request }) => [by, request]);
