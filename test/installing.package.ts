@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../src/distribution/package.ts';
 import * as ofTree from '../src/distribution/tree.ts';
@@ -156,29 +156,45 @@ test('a Node.js that is too old says so in one line', { skip: tooOld.skip }, () 
   assert.deepEqual(npx(tooOld.node, 'petstore', 'serve'), { status: 1, stdout: '', stderr });
 });
 
+/** What a program that imports modules of the package prints of its files in a strict type check, which it passes. */
+function checkTypes(
+  t: TestContext,
+  modules: readonly string[],
+  options: { module: string; moduleResolution: string; types: string[] },
+): string {
+  const consumer = temporaryFolder(t);
+  symlinkSync(join(project, 'node_modules'), join(consumer, 'node_modules'));
+  const program = modules.map((name, i) =>
+    name.endsWith('.json')
+      ? `import part${i} from '${name}' with { type: 'json' };\nexport const used${i}: object = part${i};\n`
+      : `import * as part${i} from '${name}';\nexport const used${i}: object = part${i};\n`,
+  );
+  writeFileSync(join(consumer, 'program.mts'), program.join(''));
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, resolveJsonModule: true, skipLibCheck: false },
+    ...{ target: 'esnext', lib: ['esnext', 'dom'], typeRoots: [join(root, 'node_modules/@types')] },
+    ...options,
+  };
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }));
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const args = [compiler, '--project', consumer, '--listFiles'];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(status, 0, stdout);
+  return stdout;
+}
+
 for (const [module, moduleResolution] of [
   ['nodenext', 'nodenext'],
   ['preserve', 'bundler'],
-]) {
+] as const) {
   test(`a program that imports all of it passes a strict type check, and no declaration is idle: ${moduleResolution}`, (t) => {
-    const consumer = temporaryFolder(t);
-    symlinkSync(join(project, 'node_modules'), join(consumer, 'node_modules'));
-    const program = exported.map((name, i) =>
-      name.endsWith('.json')
-        ? `import part${i} from '${name}' with { type: 'json' };\nexport const used${i}: object = part${i};\n`
-        : `import * as part${i} from '${name}';\nexport const used${i}: object = part${i};\n`,
-    );
-    writeFileSync(join(consumer, 'program.mts'), program.join(''));
-    const compilerOptions = {
-      ...{ module, moduleResolution, strict: true, noEmit: true, resolveJsonModule: true },
-      ...{ target: 'esnext', lib: ['esnext', 'dom'], types: [], skipLibCheck: false },
-    };
-    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }));
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const args = [compiler, '--project', consumer, '--listFiles'];
-    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    assert.equal(status, 0, stdout);
-    for (const path of paths.filter(isDeclaration)) assert.ok(stdout.includes(`/petstore/${path}\n`), path);
+    // A store runs in Node.js, whose types its programs have.
+    const files = checkTypes(t, exported, { module, moduleResolution, types: ['node'] });
+    for (const path of paths.filter(isDeclaration)) assert.ok(files.includes(`/petstore/${path}\n`), path);
+  });
+
+  test(`the client passes a strict type check without the types of Node.js: ${moduleResolution}`, (t) => {
+    checkTypes(t, ['petstore/client'], { module, moduleResolution, types: [] });
   });
 }
 
