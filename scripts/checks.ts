@@ -1,5 +1,6 @@
 /** Writes `docs/checks.md` from the checks themselves: `npm run -s checks`. */
 
+import { burstRequest, ownRequest } from '../src/lab/own-requests.ts';
 import { faultNames } from '../src/lab/rehearsals/faults.ts';
 import { checks, checksVersion } from '../src/lab/report/checks/all.ts';
 import type { Check } from '../src/lab/report/checks/check.ts';
@@ -33,6 +34,7 @@ The version is raised when one is added or removed, or comes to mean something e
   under one fault shows some cases and not others, so it need not show all. Whether each fault was
   performed, the rehearsal tells. In JUnit only a required check that failed is a failure.
 - **Behind a proxy** connections and cuts are not those of the client, and are not judged.
+- **What the page of the lab sends itself is not judged**: requests whose \`X-Request-Id\` begins with \`${ownRequest}\`, and not with \`${burstRequest}\`.
 - Read the report when the client has ended: one that still waits looks like one that has given up.`,
     ['| Check | Level | What it asks |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),
     ...checks.map(describe),

@@ -37,6 +37,8 @@ export interface Admission {
   /** Whose account a caller is charged to, and on which terms. */
   accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
   metrics: Metrics;
+  /** Is told of each request that began a ban of its key. */
+  banBegan?(request: FastifyRequest, decision: Decision): void;
 }
 
 /** The account of a key with the quota of its plan, from which it can be banned. */
@@ -71,7 +73,7 @@ export function admit(admission: Admission, request: FastifyRequest): Promise<vo
 
 /** Charges the caller, or the address if `failure` says that there is no caller. */
 function charge(
-  { limiter, accountOf, metrics }: Admission,
+  { limiter, accountOf, metrics, banBegan }: Admission,
   request: FastifyRequest,
   caller: Caller | undefined,
   failure?: unknown,
@@ -80,6 +82,7 @@ function charge(
   const settle = (decision: Decision): undefined => {
     metrics.countDecision(caller?.plan ?? 'none', decision);
     tell(request, decision);
+    if (decision.isNewBan) banBegan?.(request, decision);
     if (decision.outcome !== 'admitted') throw limitRefusal(decision);
     if (!caller) throw failure;
     request.caller = caller;

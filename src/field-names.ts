@@ -30,6 +30,7 @@ const otherNames = [
   'Content-Encoding',
   'Content-Length',
   'Content-Security-Policy',
+  'Cross-Origin-Opener-Policy',
   'Content-Type',
   'Date',
   'Referrer-Policy',

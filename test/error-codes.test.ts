@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorCode } from '../src/errors.ts';
-import { labQuota } from '../src/lab/bounds.ts';
+import { labQuota, maxResetRows } from '../src/lab/bounds.ts';
 import { labOperations } from '../src/lab/operations.ts';
 import { sampleRequest } from '../src/openapi/samples.ts';
 import type { JsonObject } from '../src/openapi/schemas.ts';
 import type { Operation } from '../src/operation.ts';
 import { apis, type description, resolve } from './support/description.ts';
 import { fillLab } from './support/fill-lab.ts';
+import { addCategories } from './support/lab.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from './support/petstore.ts';
 import { fill } from './support/resources.ts';
 
@@ -53,6 +54,11 @@ const causes: Partial<Record<ErrorCode, (store: Petstore, operation: Operation) 
   unauthorized: (store, operation) => send(store, operation, { key: null }),
   not_found: (store, operation) => send(store, operation, { params: missing }),
   conflict: async (store, operation) => {
+    if (operation.id === 'resetWorkspace') {
+      const [newest] = await store.db.read`select max(id) from workspaces`;
+      await addCategories(store, Number(newest?.[0]), maxResetRows, 1_000);
+      return send(store, operation);
+    }
     if (operation.method === 'POST') {
       const headers = { 'idempotency-key': 'twin' };
       const answers = [send(store, operation, { headers }), send(store, operation, { headers })];
@@ -112,6 +118,8 @@ test('each error that is described of an operation can happen there', async (t) 
     await fill(store);
     await fillLab(store);
     for (const code of codes.filter((code) => !ofAll.includes(code))) {
+      // A workspace is reset once a second.
+      store.aheadMs += 1_000;
       const { body, text } = (await causes[code]?.(store, operation)) ?? {};
       assert.equal(body?.code, code, `${operation.id}: ${text}`);
     }

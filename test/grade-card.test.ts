@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { lanesOf } from '../src/grade/attempts.ts';
 import { toCard } from '../src/grade/card.ts';
 import type { FaultGrade, Grade, Progress } from '../src/grade/grade.ts';
 import { toData } from '../src/grade/json.ts';
@@ -11,6 +10,7 @@ import { toPage } from '../src/grade/page/page.ts';
 import { progressOn, type Screen } from '../src/grade/progress.ts';
 import { Tail } from '../src/grade/tail.ts';
 import { toText } from '../src/grade/text.ts';
+import { attemptsOf, lanesOf } from '../src/lab/attempts.ts';
 import {
   brokenGrade,
   carefulGrade,
@@ -304,8 +304,9 @@ test('attempts at one thing share a lane, with what came of each and how long th
   const get = { target: '/v1/pets', operation: 'listPets' };
   const post = { method: 'POST', target: '/v1/pets', operation: 'createPet', status: 201 };
   const date = { 'retry-after': 'Mon, 01 Jun 2026 12:00:05 GMT' };
+  const sent = (...given: Parameters<typeof requests>) => attemptsOf(requests(...given));
   const lanes = lanesOf(
-    requests(
+    sent(
       { atMs: 0, ...get },
       { atMs: 10, ...post, isCut: true, fault: 'reset' },
       { atMs: 20, ...post },
@@ -340,7 +341,7 @@ test('attempts at one thing share a lane, with what came of each and how long th
   );
   assert.equal(lanes[6]?.attempts[0]?.toldUntilMs, 5_000);
   const few = lanesOf(
-    requests(...Array.from({ length: 5 }, (_, i) => ({ atMs: i, ...get, operation: `o${i}` }))),
+    sent(...Array.from({ length: 5 }, (_, i) => ({ atMs: i, ...get, operation: `o${i}` }))),
     3,
   );
   assert.deepEqual(

@@ -8,9 +8,9 @@ import { toCard } from '../src/grade/card.ts';
 import type { Grade } from '../src/grade/grade.ts';
 import { toPage } from '../src/grade/page/page.ts';
 import { findings } from './support/axe.ts';
+import { args, executablePath, skip, timeout } from './support/browsers.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { brokenGrade, carefulGrade, carelessGrade, hostileGrade } from './support/grades.ts';
-import { args, executablePath, skip, timeout } from './support/reference.ts';
 
 const grades = { carelessGrade, carefulGrade, brokenGrade, hostileGrade };
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pardonKey } from '../src/keys/store.ts';
 import { labDescription } from './support/description.ts';
-import { type Petstore, startPetstore } from './support/petstore.ts';
+import { Petstore, startPetstore } from './support/petstore.ts';
 import { startInstances } from './support/sharing.ts';
+import { openTestStorage } from './support/storage.ts';
 import { openStream } from './support/streams.ts';
 import { until } from './support/until.ts';
 import { needsValkey, startValkey } from './support/valkey.ts';
@@ -23,6 +25,12 @@ test('the account tells plan, workspace and what is left, and takes nothing from
   const petstore = await startPetstore(t);
   const { key, id } = await petstore.addKey('free');
   const fresh = {
+    ...{ at: '2026-06-01T12:00:00.000Z', sharing: 'off', binding: 'minute' },
+    headers: {
+      ...{ 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '60' },
+      ...{ 'X-RateLimit-Reset': String(resets.minute), RateLimit: '"minute";r=60;t=60,"day";r=1000;t=43200' },
+      'RateLimit-Policy': '"minute";q=60;w=60,"day";q=1000;w=86400',
+    },
     ...{ keyId: id, plan: 'free', workspace: 'first', strikes: 0, strikesAllowed: 60, openStreams: 0 },
     minute: { limit: 60, remaining: 60, reset: resets.minute },
     day: { limit: 1_000, remaining: 1_000, reset: resets.day },
@@ -51,12 +59,106 @@ test('the account tells strikes and a ban, also while it lasts, and how long the
   assert.deepEqual(before.ban, { nextSeconds: 60 });
   await send(1);
   assert.equal((await petstore.call('GET', '/pets', { key })).body.code, 'key_banned');
-  const ban = { since: '2026-06-01T12:00:00.000Z', until: '2026-06-01T12:01:00.000Z', nextSeconds: 120 };
-  assert.deepEqual((await accountOf(petstore, key)).ban, ban);
+  const { by, ...ban } = (await accountOf(petstore, key)).ban;
+  const times = { since: '2026-06-01T12:00:00.000Z', until: '2026-06-01T12:01:00.000Z' };
+  assert.deepEqual(ban, { ...times, nextSeconds: 120 });
   petstore.nowMs += 60_000;
   assert.deepEqual((await accountOf(petstore, key)).ban, { nextSeconds: 120 });
   petstore.nowMs += 86_400_000;
   assert.deepEqual((await accountOf(petstore, key)).ban, { nextSeconds: 60 });
+});
+
+test('the account has the header fields of limits that an answer had last, and Retry-After once one would be refused', async (t) => {
+  const petstore = await startPetstore(t);
+  const fieldsOf = (headers: Record<string, string>) =>
+    Object.fromEntries(
+      Object.entries(headers)
+        .map(([name, value]) => [name.toLowerCase(), value])
+        .filter(([name]) => /ratelimit|retry-after/.test(name as string)),
+    );
+  const { key } = await petstore.addKey('enterprise', { perMinute: 3, perDay: 5 });
+  const told = async (): Promise<unknown[]> => {
+    const { headers } = await petstore.call('GET', '/pets', { key });
+    const account = await accountOf(petstore, key);
+    if (headers['x-ratelimit-remaining'] === '0') assert.ok(account.headers['Retry-After']);
+    else assert.deepEqual(fieldsOf(account.headers), fieldsOf(headers));
+    return [account.binding, account.headers['X-RateLimit-Limit'], account.headers['Retry-After']];
+  };
+  assert.deepEqual(await told(), ['minute', '3', undefined]);
+  assert.deepEqual(await told(), ['minute', '3', undefined]);
+  assert.deepEqual(await told(), ['minute', '3', '60']);
+  petstore.nowMs += 60_000;
+  assert.deepEqual(await told(), ['day', '5', undefined]);
+  assert.deepEqual(await told(), ['day', '5', String(12 * 3_600 - 60)]);
+  for (let i = 0; i < 10; i++) await petstore.call('GET', '/pets', { key });
+  const { headers } = await petstore.call('GET', '/pets', { key });
+  assert.equal(headers['x-ratelimit-remaining'], '0');
+  const account = await accountOf(petstore, key);
+  assert.ok(account.ban.until);
+  assert.deepEqual(fieldsOf(account.headers), fieldsOf(headers), 'during a ban');
+});
+
+test('the account names the request that began its ban, without query and secrets, until the ban is void', async (t) => {
+  const petstore = await startPetstore(t);
+  const { key, id } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  const refuse = async (count: number) => {
+    for (let i = 0; i < count; i++) await petstore.call('GET', '/pets', { key });
+  };
+  await refuse(2 + 10);
+  assert.equal((await accountOf(petstore, key)).ban.by, undefined);
+  // Refused before its body is read, for a path that is nothing.
+  const first = await petstore.call('POST', `/pets/${key}/${'x'.repeat(300)}?q=${key}`, {
+    ...{ key, body: '{"not": "read', headers: { 'X-Request-Id': 'the-one' } },
+  });
+  assert.equal(first.body.code, 'key_banned');
+  await refuse(3);
+  const { ban, at } = await accountOf(petstore, key);
+  const path = `/v1/pets/pet_***/${'x'.repeat(300)}`.slice(0, 200);
+  assert.deepEqual(ban.by, { requestId: 'the-one', method: 'POST', path, at: ban.since });
+  assert.equal(ban.since, at);
+  const other = await petstore.addKey('pro');
+  assert.equal((await accountOf(petstore, other.key)).ban.by, undefined);
+
+  petstore.nowMs += 1_000;
+  await petstore.db.write((sql) => pardonKey(sql, id, petstore.nowMs));
+  petstore.app.startOver();
+  assert.deepEqual((await accountOf(petstore, key)).ban, { nextSeconds: 60 });
+  petstore.nowMs += 1_000;
+  await refuse(2 + 11);
+  const again = (await accountOf(petstore, key)).ban;
+  assert.deepEqual([again.by.method, again.by.path, again.by.at], ['GET', '/v1/pets', again.since]);
+  const kept = await petstore.db.read`select count(*) from ban_starts`;
+  assert.equal(Number(kept[0]?.[0]), 1);
+});
+
+test('what began a ban is asked of the storage that all share, written once, and not needed', async (t) => {
+  const petstore = await startPetstore(t);
+  const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  const { writes } = petstore.db.counts;
+  const many = Array.from({ length: 60 }, () => petstore.call('GET', '/pets', { key }));
+  assert.equal((await Promise.all(many)).filter(({ body }) => body.code === 'key_banned').length, 48);
+  await petstore.local.save();
+  assert.equal((await accountOf(petstore, key)).ban.by.path, '/v1/pets');
+  assert.ok(petstore.db.counts.writes - writes <= 3, 'one write, and those of the limits');
+  const second = new Petstore(await openTestStorage(petstore.folder), petstore.folder, {});
+  t.after(() => second.close());
+  second.nowMs = petstore.nowMs;
+  assert.equal((await accountOf(second, key)).ban.by.path, '/v1/pets');
+
+  await petstore.db.write((sql) => sql`drop table ban_starts`);
+  const { key: other } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  for (let i = 0; i < 12; i++) await petstore.call('GET', '/pets', { key: other });
+  const { status } = await petstore.call('GET', '/pets', { key: other });
+  assert.equal(status, 403, 'and the ban holds');
+  await until(() => petstore.log.some((line) => line.includes('began a ban could not be kept')));
+});
+
+test('without the lab nothing is kept of what began a ban', async (t) => {
+  const petstore = await startPetstore(t, { lab: false });
+  const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  for (let i = 0; i < 13; i++) await petstore.call('GET', '/pets', { key });
+  await petstore.app.close();
+  assert.deepEqual(await petstore.db.read`select * from ban_starts`, []);
 });
 
 test('the account tells what of the lab is active, until it ends', async (t) => {
@@ -100,12 +202,20 @@ test(
     const { key } = await first.addKey('enterprise', { perMinute: 3, perDay: 100 });
     for (const store of [first, second, first, second]) await store?.call('GET', '/pets/1', { key });
     for (const store of stores) {
-      const { minute, day, strikes } = await accountOf(store, key);
-      assert.deepEqual([minute.remaining, day.remaining, strikes], [0, 97, 1]);
+      const { minute, day, strikes, sharing } = await accountOf(store, key);
+      assert.deepEqual([minute.remaining, day.remaining, strikes, sharing], [0, 97, 1, 'on']);
     }
+    const { key: rude } = await first.addKey('enterprise', { perMinute: 2, perDay: 100 });
+    for (let i = 0; i < 12; i++) await first.call('GET', '/pets', { key: rude });
+    const headers = { 'X-Request-Id': 'the-one' };
+    assert.equal((await second?.call('GET', '/pets/1', { key: rude, headers }))?.status, 403);
+    // The one that decided knows when it is written; the other reads it.
+    for (const store of [second, first] as Petstore[])
+      assert.equal((await accountOf(store, rude)).ban.by.requestId, 'the-one');
     await valkey.kill();
     const { minute, strikes } = await accountOf(first, key);
     assert.deepEqual([minute.remaining, strikes], [0, 0], 'as it was decided on last by this instance');
+    await until(async () => (await accountOf(first, key)).sharing === 'away');
   },
 );
 

@@ -239,6 +239,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     const { stdout } = petstore(['lab', 'account'], env);
     assert.match(stdout, /^plan +free$/m);
     assert.match(stdout, /^workspace +demo$/m);
+    assert.match(stdout, /^sharing +off$/m);
     assert.match(stdout, /^minute\.reset +\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/m);
   });
 });

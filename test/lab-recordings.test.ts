@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { exchange } from './support/exchange.ts';
@@ -218,8 +219,10 @@ test('a request whose client leaves before the answer is recorded', async (t) =>
   });
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${petstore.key}` };
+  const asked = once(petstore.app.server, 'request');
   const given = fetch(`${origin}/v1/store/orders/1`, { method: 'DELETE', headers, signal: leaving.signal });
-  await setTimeout(100);
+  await asked;
+  await setTimeout(60);
   leaving.abort();
   await assert.rejects(given);
   await setTimeout(50);

@@ -101,8 +101,8 @@ test('the catalogue tells every fault, which a rehearsal takes with the defaults
   const faults = (await store.send('GET', '/lab/faults')).body;
   assert.ok(faults.length > 0);
   for (const { name, kind, takesOperation, parameters, operations: its, ...texts } of faults) {
-    const { level, does, goodClient, bites } = texts;
-    assert.ok(levels.includes(level) && does && goodClient && bites);
+    const { group, level, does, goodClient, bites } = texts;
+    assert.ok(group && levels.includes(level) && does && goodClient && bites);
     const usual = parameters.map((one: { name: string; default: number }) => [one.name, one.default]);
     const [fault] = (await rehearse(store, [name])).faults;
     const given = { fault: name, ...Object.fromEntries(usual), performed: 0 };

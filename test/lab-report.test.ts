@@ -51,6 +51,23 @@ test('a report card tells the verdict, and of each check the level, the result, 
   );
 });
 
+test('a report card leaves out what the page of the lab sent itself, but for its bursts', async (t) => {
+  const store = await startPetstore(t);
+  const recording = await startRecording(store);
+  for (const id of ['lab-page-1', 'lab-page-2', 'lab-page-burst-1', 'lab-page-burst-2']) {
+    await store.call('GET', '/pets?limit=0', { headers: { 'X-Request-Id': id } });
+    // Later than anything that could have been under way.
+    store.nowMs += 1_000;
+  }
+  const { checks: results } = (await store.send('GET', `${recording}/report`)).body as Report;
+  assert.deepEqual(
+    results.flatMap(({ evidence }) => evidence).filter((id) => Number(id) < 3),
+    [],
+  );
+  const found = results.find(({ name }) => name === 'retry.only-when-useful');
+  assert.deepEqual([found?.result, found?.evidence], ['failed', ['3', '4']]);
+});
+
 test('each form of a report card has its media type, and is told again only if it has changed', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);

@@ -127,6 +127,9 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
   assert.equal((await store.call('GET', '/pets', { key })).status, 500);
   await store.db.write(async (sql) => {
     await sql`
+      insert into ban_starts (workspace_id, key_id, began_at_ms, request_id, method, path)
+      values (${workspaceId}, 'key', 0, '', '', '')`;
+    await sql`
       insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, size, left_out)
       values (${workspaceId}, 'rec_1', 'key', '', 0, 0, 1, 1, 0)`;
     await sql`

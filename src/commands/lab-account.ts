@@ -8,7 +8,7 @@ export const accountCommand = () =>
   withClientOptions(
     new Command('account')
       .description(
-        'Show how a key stands: its limits, strikes, ban, rehearsal and recording. It costs no request.',
+        'Show how a key stands: its limits, strikes, ban and the request that began it, rehearsal and recording. It costs no request.',
       )
       .option('--json', 'print JSON'),
   ).action(async (options) => {

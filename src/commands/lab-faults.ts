@@ -44,6 +44,7 @@ async function describe({ name, kind, takesOperation, parameters, ...fault }: Fa
   const shown = checks.filter(({ faults }) => faults.includes(name)).map((check) => check.name);
   return toColumns([
     ['Fault', name],
+    ['Group', fault.group],
     ['The service', fault.does],
     ['A good client', fault.goodClient],
     ['Where it bites', fault.bites],

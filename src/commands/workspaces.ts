@@ -4,7 +4,6 @@ import { type Counted, contentKinds } from '../db/tables.ts';
 import { isWorkspaceName, workspaceNameRule } from '../workspaces/name.ts';
 import {
   assertStillThere,
-  clearWorkspace,
   createWorkspace,
   deleteWorkspace,
   findWorkspace,
@@ -34,7 +33,7 @@ export function workspacesCommand(): Command {
     .option('--seed', 'fill it with the demonstration data')
     .option('--json', 'print JSON')
     .action(async (name, options) => {
-      const { seedWorkspace } = await loadSeed();
+      const { seedWorkspace } = await import('../demo/seed.ts');
       const { id, createdAtMs } = await withStorage((db) =>
         db.write(async (sql) => {
           if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);
@@ -64,7 +63,8 @@ export function workspacesCommand(): Command {
     .argument('<name>', 'name of the workspace')
     .addOption(yes())
     .action(async (name, options) => {
-      const { seedWorkspace } = await loadSeed();
+      // Loaded when it runs, so that other commands answer at once; it needs the stores.
+      const { resetWorkspace } = await import('../demo/reset.ts');
       await withStorage(async (db) => {
         const workspace = await workspaceNamed(db.read, name);
         if (!options.yes) {
@@ -72,11 +72,7 @@ export function workspacesCommand(): Command {
           await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
         }
         await thinOut(db, workspace, cause(workspace.id));
-        await db.write(async (sql) => {
-          await assertStillThere(sql, workspace);
-          await clearWorkspace(sql, workspace.id);
-          await seedWorkspace(sql, workspace.id);
-        }, cause(workspace.id));
+        await db.write((sql) => resetWorkspace(sql, workspace), cause(workspace.id));
       });
       console.log(`Workspace ${name} holds the demonstration data again.`);
     });
@@ -114,9 +110,6 @@ async function contentOf(sql: Sql, name: string, some?: readonly Counted[]): Pro
 
 /** A command changes something, not a request. */
 const cause = (workspaceId?: number) => ({ atMs: Date.now(), workspaceId });
-
-/** Commands that need the stores load them when they run, so that the others answer at once. */
-const loadSeed = () => import('../demo/seed.ts');
 
 /** The workspace of that name; throws where there is none. */
 export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace> {

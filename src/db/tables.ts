@@ -22,6 +22,7 @@ export const tables = [
   { name: 'sequences', holds: 'sequences' },
   { name: 'categories', holds: 'content', givesIds: true },
   { name: 'limit_accounts', holds: 'access' },
+  { name: 'ban_starts', holds: 'access' },
   { name: 'webhooks', holds: 'access', givesIds: true, countedAs: 'webhooks' },
   { name: 'deliveries', holds: 'access', givesIds: true },
   { name: 'recordings', holds: 'access' },

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import { type Cell, toColumns } from '../columns.ts';
+import { outcomeOf } from '../lab/attempts.ts';
 import type { CheckResult } from '../lab/report/report.ts';
 import { printable } from '../printable.ts';
-import { outcomeOf } from './attempts.ts';
 import {
   breaks,
   type Card,

@@ -25,6 +25,13 @@ export const maxRecordedHead = 4_096;
 export const archiveBounds = { requests: 1_000, characters: 2 * 1024 * 1024 };
 /** Reports and archives that an instance makes at once. */
 export const maxReadings = 2;
+/** Of the path of the request that began a ban, so many characters are kept. */
+export const maxBanPath = 200;
+/** Recordings of which an instance keeps what links their requests: those that were read last. */
+export const maxFollowed = 8;
+/** A workspace that holds more rows, or that keeps more Idempotency-Keys beside them, is reset by the command alone. */
+export const maxResetRows = 10_000;
+export const maxResetKeys = 100_000;
 /** No fault makes an answer later than this. */
 export const maxDelayMs = 30_000;
 /** Nor one that was passed on: the load balancer of `deploy/` takes 30 s without an answer for a broken instance. */

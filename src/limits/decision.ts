@@ -94,7 +94,8 @@ export interface Decision {
   nowMs: number;
   minute: WindowState;
   day: WindowState;
-  /** End of the ban, when banned. */
+  /** Beginning and end of the ban, when banned. */
+  bannedAtMs: number;
   bannedUntilMs: number;
   /** Earliest time at which a request is admitted, when this one was not. */
   retryAtMs: number;
@@ -111,7 +112,7 @@ export function decide(
 
   if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, clockMs);
 
-  if (current.minuteCount < quota.perMinute && current.dayCount < quota.perDay) {
+  if (hasRoom(current, quota)) {
     const charged = { ...current, minuteCount: current.minuteCount + 1, dayCount: current.dayCount + 1 };
     return answer('admitted', charged, quota, clockMs);
   }
@@ -126,6 +127,9 @@ export function decide(
   const banned = { ...current, strikes: 0, bans, bannedAtMs: nowMs, bannedUntilMs };
   return answer('banned', banned, quota, clockMs, true);
 }
+
+const hasRoom = ({ minuteCount, dayCount }: Account, { perMinute, perDay }: Quota) =>
+  minuteCount < perMinute && dayCount < perDay;
 
 /** How many strikes in a minute begin no ban. */
 export const allowedStrikes = ({ perMinute }: Quota, { strikesFactor }: BanRules) =>
@@ -149,6 +153,15 @@ function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): nu
 /** The state of an account, as a decision that charges nothing. */
 export function look(account: Account, terms: Terms, clockMs: number): Decision {
   return describe('admitted', turn(account, terms, clockMs).current, terms.quota, clockMs, false);
+}
+
+/** What a request would meet at the given time, as a decision that charges nothing. */
+export function foresee(account: Account, terms: Terms, clockMs: number): Decision {
+  const { quota } = terms;
+  const { current, nowMs } = turn(account, terms, clockMs);
+  const isBanned = nowMs < current.bannedUntilMs;
+  const outcome = isBanned ? 'banned' : hasRoom(current, quota) ? 'admitted' : 'limited';
+  return describe(outcome, current, quota, clockMs, false);
 }
 
 /** Whether an account is banned at the given time. */
@@ -214,6 +227,7 @@ export function describe(
     nowMs,
     minute: { quota: quota.perMinute, remaining: minuteLeft, endsAtMs: minuteEndsAtMs },
     day: { quota: quota.perDay, remaining: dayLeft, endsAtMs: dayEndsAtMs },
+    bannedAtMs: outcome === 'banned' ? account.bannedAtMs : 0,
     bannedUntilMs: outcome === 'banned' ? account.bannedUntilMs : 0,
     retryAtMs:
       outcome === 'admitted' ? nowMs : retryAt(account, minuteLeft, minuteEndsAtMs, dayLeft, dayEndsAtMs),

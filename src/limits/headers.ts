@@ -2,13 +2,18 @@ import { ApiError } from '../errors.ts';
 import type { Fields } from '../field-names.ts';
 import type { Decision, WindowState } from './decision.ts';
 
+/** The window of which `X-RateLimit-*` and refusals speak. */
+export const bindingWindow = ({ minute, day }: Pick<Decision, 'minute' | 'day'>) =>
+  day.remaining <= minute.remaining ? 'day' : 'minute';
+
 /**
  * The header fields about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
  * of draft-ietf-httpapi-ratelimit-headers. During a ban zero requests remain until it ends.
  */
-export function limitHeaders({ outcome, nowMs, minute, day, bannedUntilMs }: Decision): Fields {
+export function limitHeaders(decision: Decision): Fields {
+  const { outcome, nowMs, minute, day, bannedUntilMs } = decision;
   const isBanned = outcome === 'banned';
-  const binding = day.remaining <= minute.remaining ? day : minute;
+  const binding = decision[bindingWindow(decision)];
   const state = (window: WindowState) =>
     isBanned
       ? `r=0;t=${secondsUntil(bannedUntilMs, nowMs)}`
@@ -22,28 +27,32 @@ export function limitHeaders({ outcome, nowMs, minute, day, bannedUntilMs }: Dec
   };
 }
 
+/** All header fields about limits of an answer: with the time to try again if the request was not admitted. */
+export const allLimitHeaders = (decision: Decision): Fields => ({
+  ...limitHeaders(decision),
+  ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),
+});
+
 /** The refusal of a request that was not admitted: 429, or 403 during a ban, with the time to try again. */
 export function limitRefusal(decision: Decision): ApiError {
-  const { outcome, nowMs, retryAtMs } = decision;
-  const seconds = secondsUntil(retryAtMs, nowMs);
+  const seconds = secondsToRetry(decision);
   const headers = { 'Retry-After': String(seconds) };
-  if (outcome === 'banned') {
+  if (decision.outcome === 'banned') {
     return new ApiError(
       'key_banned',
       `This API key is banned for a while, because it kept sending after 429. Try again after ${seconds} s.`,
       headers,
     );
   }
-  const { window, quota } = fullWindow(decision);
+  const window = bindingWindow(decision);
   return new ApiError(
     'rate_limited',
-    `The limit of ${quota} requests per ${window} is used up. Try again after ${seconds} s.`,
+    `The limit of ${decision[window].quota} requests per ${window} is used up. Try again after ${seconds} s.`,
     headers,
   );
 }
 
-const fullWindow = ({ minute, day }: Decision) =>
-  day.remaining === 0 ? { window: 'day', quota: day.quota } : { window: 'minute', quota: minute.quota };
+const secondsToRetry = ({ retryAtMs, nowMs }: Decision) => secondsUntil(retryAtMs, nowMs);
 
 /** Whole seconds until a time, rounded up, at least 1. */
 const secondsUntil = (timeMs: number, nowMs: number) => Math.max(1, Math.ceil((timeMs - nowMs) / 1000));

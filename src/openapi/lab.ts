@@ -26,6 +26,6 @@ of their own. [Rehearse failures](${referenceUrl(baseUrl)}#tag/rehearse-failures
   tags: [
     { name: 'Rehearsals', description: 'Faults on demand, for your key alone.' },
     { name: 'Recordings', description: 'What your client sent and got, and a report card of it.' },
-    { name: 'Account', description: 'How your key stands.' },
+    { name: 'Account', description: 'How your key stands, and its workspace.' },
   ],
 });

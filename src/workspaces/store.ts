@@ -77,6 +77,21 @@ export async function listWorkspaces(
   });
 }
 
+/** How many rows of content a workspace holds, by table. None is counted beyond `atMost`. */
+export async function countContent(
+  sql: Sql,
+  workspaceId: number,
+  atMost: number,
+): Promise<Record<(typeof contentTables)[number], number>> {
+  const counted = contentTables.map(async (table) => {
+    const [row] = await sql`
+      select count(*) from (
+        select 1 from ${identifier(table)} where workspace_id = ${workspaceId} limit ${atMost}) some_rows`;
+    return [table, Number(row?.[0])];
+  });
+  return Object.fromEntries(await Promise.all(counted));
+}
+
 /** Removes everything in a workspace except its keys, their limits and its history, and restarts its ids at 1. */
 export async function clearWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   // Rows are locked in the order in which requests lock them. Once the sequences are locked, nobody can add a

@@ -60,3 +60,12 @@ export function assertUntouched({
 }: Pick<JsonAnswer, 'headers' | 'status' | 'text'>): void {
   assert.equal(headers['petstore-rehearsal'], undefined, `${status} ${text}`);
 }
+
+/** Adds categories to a workspace, with ids from one on. */
+export const addCategories = ({ db }: Petstore, workspaceId: number, count: number, from: number) =>
+  db.write(
+    (sql) => sql`
+      with recursive numbers (n) as (
+        select ${from} + 0 union all select n + 1 from numbers where n < ${from + count - 1} + 0)
+      insert into categories (workspace_id, id, name) select ${workspaceId} + 0, n, 'One' from numbers`,
+  );

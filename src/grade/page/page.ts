@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { outcomeOf } from '../../lab/attempts.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { faultNamed } from '../../lab/rehearsals/faults.ts';
 import type { CheckResult } from '../../lab/report/report.ts';
 import { version } from '../../version.ts';
-import { outcomeOf } from '../attempts.ts';
 import {
   type Card,
   duration,

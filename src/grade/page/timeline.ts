@@ -1,5 +1,14 @@
+import {
+  type Attempt,
+  attemptsOf,
+  type Lane,
+  lanesOf,
+  type OutcomeKind,
+  outcomeKinds,
+  outcomes,
+  waitOf,
+} from '../../lab/attempts.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import { type Attempt, type Lane, lanesOf, type OutcomeKind, outcomeKinds } from '../attempts.ts';
 import { duration } from '../card.ts';
 import { html, type Markup } from './markup.ts';
 
@@ -9,33 +18,14 @@ const [maxLanes, maxMarks, maxRead] = [12, 300, 8];
 const [height, labelY, trackY, wordY] = [54, 11, 26, 48];
 /** The least room of a text, as a percentage: on any screen, on a wide one, and of a sentence. */
 const [room, roomIfWide, roomOfSentence] = [13, 5.5, 50];
-/** Timers may end a little early. */
-const toleranceMs = 50;
 const maxTicks = 6;
-
-/** How each kind of outcome is drawn, around its middle. Not by its colour alone. */
-const shapes: Record<OutcomeKind, Markup> = {
-  fine: html`<circle r="5.5"/>`,
-  waits: html`<path d="M0-7 7 5H-7z"/>`,
-  refused: html`<rect x="-5" y="-5" width="10" height="10"/>`,
-  broken: html`<path d="M0-7 7 0 0 7-7 0z"/>`,
-  'cut-off': html`<path d="M-5-5 5 5M5-5-5 5"/>`,
-};
-
-const meanings: Record<OutcomeKind, string> = {
-  fine: 'answered',
-  waits: 'told to wait (429, 503, ban)',
-  refused: 'refused (4xx)',
-  broken: 'failed (5xx)',
-  'cut-off': 'cut off',
-};
 
 /** What the marks among some attempts mean. */
 function legend(attempts: readonly Attempt[]): Markup {
   const kinds = outcomeKinds.filter((kind) => attempts.some((attempt) => attempt.kind === kind));
   const isTold = attempts.some(({ toldUntilMs }) => toldUntilMs !== undefined);
   return html`<ul class="legend">
-${kinds.map((kind) => html`<li>${small(mark(kind, false))}${meanings[kind]}</li>`)}
+${kinds.map((kind) => html`<li>${small(mark(kind, false))}${outcomes[kind].meaning}</li>`)}
 ${attempts.some(({ request }) => request.fault) && html`<li>${small(html`<g class="mark"><circle class="halo" r="9.5"/></g>`)}touched by the fault</li>`}
 ${isTold && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="told" y="3" width="30" height="16"/></svg>the wait that Retry-After told</li>`}
 </ul>`;
@@ -45,11 +35,11 @@ const small = (drawing: Markup) =>
   html`<svg width="22" height="22" viewBox="-11 -11 22 22" aria-hidden="true">${drawing}</svg>`;
 
 const mark = (kind: OutcomeKind, isTouched: boolean) =>
-  html`<g class="mark ${kind}">${isTouched && html`<circle class="halo" r="9.5"/>`}${shapes[kind]}</g>`;
+  html`<g class="mark ${kind}">${isTouched && html`<circle class="halo" r="9.5"/>`}<path d="${outcomes[kind].path}"/></g>`;
 
 /** The requests of a run as a picture: lanes of attempts, from left to right in time. */
 export function timeline(requests: readonly RecordedRequest[]): Markup {
-  const lanes = lanesOf(requests, maxLanes);
+  const lanes = lanesOf(attemptsOf(requests), maxLanes);
   const all = lanes.flatMap(({ attempts }) => attempts);
   const wholeMs = lengthOf(all);
   const ticks = ticksOf(wholeMs);
@@ -122,13 +112,13 @@ function drawTold({ fromMs, untilMs, toldMs, lastMs }: Told, x: Place): Markup {
 }
 
 /** The wait before an attempt, from the end of the one that it repeats. */
-function drawWait({ before, startMs }: Attempt, x: Place): Markup | undefined {
-  if (!before) return undefined;
-  const waited = duration(Math.max(0, startMs - before.endMs));
-  const isTooSoon = before.toldUntilMs !== undefined && startMs < before.toldUntilMs - toleranceMs;
-  const [from, to] = [x(before.endMs), x(startMs)];
-  const told =
-    before.toldUntilMs === undefined ? '' : `, told ${duration(before.toldUntilMs - before.endMs)}`;
+function drawWait(attempt: Attempt, x: Place): Markup | undefined {
+  const wait = waitOf(attempt);
+  if (!wait) return undefined;
+  const { ms, toldMs, isTooSoon } = wait;
+  const waited = duration(ms);
+  const [from, to] = [x(attempt.startMs - ms), x(attempt.startMs)];
+  const told = toldMs === undefined ? '' : `, told ${duration(toldMs)}`;
   const text = to - from >= room + 9 ? `${waited}${told}` : waited;
   return html`<g class="wait${isTooSoon && ' too-soon'}"><title>Waited ${waited}${told}${isTooSoon && ': too soon'}</title>
 <line x1="${from}%" x2="${to}%" y1="${trackY}" y2="${trackY}"/>${labelled((from + to) / 2, labelY, text, to - from)}</g>\n`;

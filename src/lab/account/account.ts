@@ -3,11 +3,14 @@ import { unauthorized } from '../../errors.ts';
 import { countStreams } from '../../events/stream-store.ts';
 import { toTime } from '../../instant.ts';
 import { findKey } from '../../keys/store.ts';
-import { allowedStrikes, look, nextBanMs, turn, type WindowState } from '../../limits/decision.ts';
+import { allowedStrikes, foresee, nextBanMs, turn } from '../../limits/decision.ts';
+import { allLimitHeaders, bindingWindow } from '../../limits/headers.ts';
+import type { Sharing } from '../../limits/limiter.ts';
 import { plans, type Quota } from '../../limits/plans.ts';
 import { findActive, type Owner, recordings, rehearsals } from '../bound.ts';
 import type { LabServices } from '../services.ts';
-import type { Account } from './schema.ts';
+import { findBanStart } from './ban-starts.ts';
+import { type Account, toWindow } from './schema.ts';
 
 /** How a key stands now. */
 export async function readAccount(
@@ -28,16 +31,23 @@ export async function readAccount(
   const quota = (plans[plan] ?? key.quota) as Quota;
   const terms = { quota, banRules, pardonedAtMs };
   const { current, nowMs } = turn(account, terms, clockMs);
-  const { minute, day } = look(account, terms, clockMs);
-  const isBanned = nowMs < current.bannedUntilMs;
+  const state = foresee(account, terms, clockMs);
+  const { bannedAtMs, bannedUntilMs } = state;
+  const isBanned = state.outcome === 'banned';
+  const by = isBanned ? await findBanStart(sql, owner, bannedAtMs) : undefined;
   return {
+    at: toTime(clockMs),
     ...{ keyId, plan, workspace },
-    minute: toWindow(minute),
-    day: toWindow(day),
+    sharing: toSharing(limiter.sharing),
+    minute: toWindow(state.minute),
+    day: toWindow(state.day),
+    binding: bindingWindow(state),
+    headers: { ...allLimitHeaders(state) },
     strikes: current.strikes,
     strikesAllowed: Math.floor(allowedStrikes(quota, banRules)),
     ban: {
-      ...(isBanned && { since: toTime(current.bannedAtMs), until: toTime(current.bannedUntilMs) }),
+      ...(isBanned && { since: toTime(bannedAtMs), until: toTime(bannedUntilMs) }),
+      ...(by && { by }),
       nextSeconds: Math.ceil(nextBanMs(current, banRules, nowMs) / 1_000),
     },
     openStreams,
@@ -46,8 +56,5 @@ export async function readAccount(
   };
 }
 
-const toWindow = ({ quota, remaining, endsAtMs }: WindowState) => ({
-  limit: quota,
-  remaining,
-  reset: Math.ceil(endsAtMs / 1_000),
-});
+const toSharing = (sharing: Readonly<Sharing> | undefined) =>
+  !sharing ? 'off' : sharing.isShared ? 'on' : 'away';

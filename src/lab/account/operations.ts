@@ -1,7 +1,9 @@
 import { operation, resource } from '../../operation.ts';
+import { maxResetKeys, maxResetRows } from '../bounds.ts';
 import type { LabServices } from '../services.ts';
 import { readAccount } from './account.ts';
-import { Account } from './schema.ts';
+import { resetOwn } from './reset.ts';
+import { Account, WorkspaceContent } from './schema.ts';
 
 export const accountOperations = [
   operation({
@@ -11,8 +13,21 @@ export const accountOperations = [
     tag: 'Account',
     summary: 'Get the account of the key',
     description:
-      'Returns how the key stands: its limits, its strikes, its ban, its streams, and what of the lab is active. It takes nothing from the limits, and answers during a ban, too. Where instances do not share limits, each tells what it has counted itself.',
+      'Returns how the key stands: its limits, its strikes, its ban and the request that began it, its streams, and what of the lab is active. It takes nothing from the limits, and answers during a ban, too. Where instances do not share limits, each tells what it has counted itself; `sharing` says whether they do.',
     success: resource(Account, 'The account of the key.'),
+    prepare: ({ keyId }, { banStartKnown }: LabServices) => banStartKnown(keyId),
     handle: (sql, input, lab: LabServices) => readAccount(sql, input, lab),
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/workspace/reset',
+    id: 'resetWorkspace',
+    tag: 'Account',
+    summary: 'Reset the workspace',
+    description: `Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells \`workspace.reset\` and \`workspace.seeded\`. A workspace that holds more than ${maxResetRows} rows, or keeps more than ${maxResetKeys} Idempotency-Keys, is not reset by a request: 409 names the command that does it. A workspace can be reset once a second.`,
+    success: resource(WorkspaceContent, 'What the workspace holds now.'),
+    prepare: async ({ workspaceId }, { resets }: LabServices) => resets.take(workspaceId),
+    handle: (sql, input) => resetOwn(sql, input),
   }),
 ];

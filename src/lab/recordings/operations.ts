@@ -69,13 +69,17 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'List recorded requests',
     description:
-      'Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. What other instances answered within the last second may still be missing.',
+      'Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. What other instances answered within the last second may still be missing.',
     params: { recordingId },
+    query: { after },
     success: page(RecordedRequests, 'A page of requests.'),
     prepare: whenRecorded,
-    handle: (sql, input, { readings }: LabServices) =>
+    handle: (sql, input, { readings, links }: LabServices) =>
       readings.make(input, async () => {
-        const { items, ...rest } = await listRecorded(sql, input, input.params.recordingId, input.page);
+        const { params, query, page } = input;
+        // The link to the next page has both; its cursor is ahead.
+        const part = { ...page, after: page.after || (query.after ?? 0) };
+        const { items, ...rest } = await listRecorded(sql, input, params.recordingId, part, links);
         return { items: items.map(toRecordedRequest), ...rest };
       }),
   }),

@@ -21,6 +21,10 @@ const FaultParameter = Type.Object(
 const Fault = Type.Object(
   {
     name: Shown('Its name.', rateLimited.name),
+    group: Shown(
+      'What it is about, as a heading. Faults of a group belong together; a later version may have other groups.',
+      rateLimited.group,
+    ),
     kind: Shown(
       'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds.',
       'step',
@@ -48,8 +52,9 @@ export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'F
 
 /** Every fault, for the operations that it can touch. */
 export const toCatalogue = (operations: readonly Operation[]): Static<typeof FaultList> =>
-  faults.map(({ name, isCondition, isForAll, parameters, fits, level, does, goodClient, bites }) => ({
+  faults.map(({ name, group, isCondition, isForAll, parameters, fits, level, does, goodClient, bites }) => ({
     name,
+    group,
     kind: isCondition ? 'condition' : 'step',
     takesOperation: !isForAll,
     parameters: Object.entries(parameters).map(([parameter, schema]) => {

@@ -8,6 +8,15 @@ import type { Level } from '../report/checks/check.ts';
 import type { HeldBack } from './held-back.ts';
 import type { Scope } from './progress.ts';
 
+/** What faults are about. Those of a group belong together. */
+export type Group =
+  | 'Limits and bans'
+  | 'Failures and refusals'
+  | 'Broken connections'
+  | 'Late answers, other writers'
+  | 'Lists'
+  | 'Values';
+
 /** A hard case that the lab performs on demand. */
 export interface Fault {
   name: string;
@@ -31,6 +40,7 @@ export interface Fault {
   holdMs?(parameters: Parameters): number;
   /** Of a step that does nothing to a request that is refused before it acts: it is counted by its `claim`. */
   isLate?: boolean;
+  group: Group;
   /** Whether a client must survive it, or had better: do under it what it does without. */
   level: Level;
   /** What the service does. */

@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/sql.ts';
 import { operation, resource, text } from '../../operation.ts';
 import type { Owner } from '../bound.ts';
+import { burstRequest, isOwn, ownRequest } from '../own-requests.ts';
 import { readRecorded } from '../recordings/reading.ts';
 import { recordingId } from '../recordings/schema.ts';
 import { type LabServices, whenRecorded } from '../services.ts';
@@ -13,11 +14,15 @@ import { CheckList, Report } from './schema.ts';
 type Asked = Owner & { params: { recordingId: string } };
 
 /** The report card of a recording, which comes in several forms. */
-function report(sql: Sql, input: Asked, { readings }: LabServices): Promise<ReportCard> {
+function report(sql: Sql, input: Asked, { readings, links }: LabServices): Promise<ReportCard> {
   const { recordingId } = input.params;
-  return readings.share(input, `report ${recordingId}`, async () =>
-    reportOn(recordingId, await readRecorded(sql, input, recordingId)),
-  );
+  return readings.share(input, `report ${recordingId}`, async () => {
+    const recorded = await readRecorded(sql, input, recordingId, links);
+    return reportOn(
+      recordingId,
+      recorded.filter((request) => !isOwn(request)),
+    );
+  });
 }
 
 const shared = { method: 'GET', tag: 'Recordings' } as const;
@@ -50,8 +55,7 @@ export const reportOperations = [
     path: '/recordings/{recordingId}/report',
     id: 'getReport',
     summary: 'Get a report card',
-    description:
-      'Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up.',
+    description: `Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up. Requests that the page of the lab sent itself are left out: their \`X-Request-Id\` begins with \`${ownRequest}\`, and not with \`${burstRequest}\`.`,
     params: { recordingId },
     success: resource(Report, 'The report card.'),
     prepare: whenRecorded,

@@ -35,7 +35,7 @@ const labStep: fc.Arbitrary<Fresh> = fc
 /**
  * Sends at least so many requests to the lab, half of them odd, in sequences, each with a key of its own. Each is answered as the
  * description of the lab says, none is touched by a fault, and a request that was not made odd is not refused for its form. Meanwhile
- * the other key of the workspace meets no fault, and the workspace stays as it is.
+ * the other key of the workspace meets no fault, and the workspace stays as it is, unless it is reset.
  */
 export async function fuzzLab(store: Petstore, requests: number, seed: number): Promise<Report> {
   const report: Report = { requests: 0, answers: new Map() };
@@ -53,7 +53,7 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
   const { key } = await store.addKey('enterprise', ample);
   const model = await Model.of(store.db.read, 1);
   const send = inProcess(store);
-  const before = await shown(store);
+  let before = await shown(store);
   const script: Wire[] = [];
   try {
     for (const step of steps) {
@@ -61,7 +61,10 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
       // A request that was made one for the store may meet the faults that were asked for.
       if (mayExceedHead(wire) || !decoded(wire.path)?.startsWith(`${lab.start}/`)) continue;
       script.push(wire);
+      // A workspace is reset once a second.
+      store.aheadMs += 1_000;
       const answer = await send(wire);
+      if (step.operation.id === 'resetWorkspace' && answer.status < 300) before = await shown(store);
       const what = `${wire.method} ${wire.path}?${wire.query} -> ${answer.status} ${answer.text}`;
       assert.ok(answer.status < 500, what);
       assertAsDescribed(wire.method, `${wire.path}${wire.query && `?${wire.query}`}`, answer);

@@ -44,6 +44,7 @@ export const largeIds = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isId),
+  group: 'Values',
   level: 'required',
   does: "Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is. An id that was rounded is nobody's, and its answer is marked: 404 in a path, 400 in a body, nothing in a filter. Holds for all operations alike.",
   goodClient: 'Keeps ids exact: as 64-bit integers, as text, or by a parser that does not round.',

@@ -36,6 +36,7 @@ export const newFields = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isResource),
+  group: 'Values',
   level: 'required',
   does: 'Each object of an answer has a few properties of a later additive version, in lists and events too. They are ignored where they are sent back. Holds for all operations alike.',
   goodClient: 'Ignores what it does not know.',
@@ -62,6 +63,7 @@ export const newStatus = fault({
   isCondition: true,
   isForAll: true,
   fits: (operation) => concerns(operation, isPetStatus),
+  group: 'Values',
   level: 'recommended',
   does: `Pets and their stock that are \`${today}\` have a status of a later version instead, \`${later}\`, which is understood in bodies and queries, too. Holds for all operations alike.`,
   goodClient:

@@ -48,6 +48,7 @@ export const conflict = fault({
   parameters: {},
   isLate: true,
   fits: (operation) => isChange(operation) && operation.path in writers,
+  group: 'Late answers, other writers',
   level: 'recommended',
   does: 'Right before the change, another writer changes the same row: the name of a pet or category, the ship date of an open order, one unit of stock more. Its change stays. What is not there, or is closed, it leaves alone.',
   goodClient: 'Sends `If-Match`, gets 412, reads again and decides again.',

@@ -1,5 +1,6 @@
+import { isStream } from '../../attempts.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
-import { endOf, isStream, shareConnection } from './outcomes.ts';
+import { endOf, shareConnection } from './outcomes.ts';
 
 /** What the connections of a recording tell about who sent what. Each request that a proxy passed on counts as on its own. */
 export interface ConnectionUse {

@@ -1,7 +1,8 @@
+import { isStream } from '../../attempts.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
-import { endOf, isBroken, isLeft, isStream } from './outcomes.ts';
+import { endOf, isBroken, isLeft } from './outcomes.ts';
 
 /** Many clients close a connection that was idle for some seconds. */
 const idleMs = 2_000;

@@ -1,4 +1,4 @@
-import { operations } from '../../../operations.ts';
+import { cuts } from '../../attempts.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
 
 export const endOf = ({ atMs, tookMs }: Recorded) => atMs + tookMs;
@@ -18,14 +18,6 @@ export const follows = (later: Recorded, earlier: Recorded) =>
   later.atMs >= endOf(earlier) || (shareConnection(later, earlier) && later.atMs > earlier.atMs);
 
 export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status < 300) || status === 304;
-
-const streams = new Set(operations.filter(({ success }) => success.kind === 'stream').map(({ id }) => id));
-
-/** Whether its answer goes on until somebody ends it. */
-export const isStream = ({ operation = '' }: Pick<Recorded, 'operation'>) => streams.has(operation);
-
-/** The faults that cut an answer off. */
-export const cuts: readonly string[] = ['reset', 'lost-answer', 'truncated', 'stale-connection'];
 
 /** Whether its client left before it had the whole answer, by a time limit of its own or because it was not wanted any more. */
 export const isLeft = (request: Recorded) =>

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { maxResetRows } from '../src/lab/bounds.ts';
+import { addCategories, rehearse } from './support/lab.ts';
+import { type CallOptions, type Petstore, startPetstore } from './support/petstore.ts';
+import { recordingAt, startRecording } from './support/recordings.ts';
+
+const demonstration = { categories: 7, pets: 20, orders: 8 };
+
+const resetNow = (petstore: Petstore, options: CallOptions = {}) =>
+  petstore.send('POST', '/lab/workspace/reset', options);
+
+/** A second after the last. */
+function reset(petstore: Petstore, options: CallOptions = {}) {
+  petstore.aheadMs += 1_000;
+  return resetNow(petstore, options);
+}
+
+/** The types of the last events. */
+async function lastTypes(petstore: Petstore, count: number): Promise<string[]> {
+  const rows = await petstore.db.read`
+    select type from events where workspace_id = 1 order by id desc limit ${count}`;
+  return rows.map(([type]) => String(type)).reverse();
+}
+
+const storeOf = async (petstore: Petstore, key = petstore.key) => {
+  const paths = ['/categories', '/pets', '/store/orders'];
+  const answers = await Promise.all(paths.map((path) => petstore.call('GET', `${path}?limit=100`, { key })));
+  return answers.map(({ body }) => body);
+};
+
+test('a reset brings the demonstration back for all keys of the workspace, and keeps what gives access', async (t) => {
+  const petstore = await startPetstore(t);
+  const other = await petstore.addWorkspace('other', true);
+  await petstore.call('DELETE', '/pets/2', { key: other.key });
+  const before = await storeOf(petstore);
+  const apart = await storeOf(petstore, other.key);
+  const { key, id } = await petstore.addKey('free');
+  const recording = await startRecording(petstore, key);
+  const rehearsing = await petstore.addKey('free');
+  await rehearse(petstore, ['internal-error'], { key: rehearsing.key });
+  await petstore.call('DELETE', '/pets/5', { key });
+  await petstore.call('POST', '/categories', { key, body: { name: 'Dragons' } });
+  const webhook = await petstore.call('POST', '/store/webhooks', {
+    key,
+    body: { url: 'http://127.0.0.1:9/hook' },
+  });
+  assert.equal(webhook.status, 201, webhook.text);
+  assert.notDeepEqual(await storeOf(petstore), before);
+
+  const { status, body, headers, text } = await reset(petstore, { key });
+  assert.equal(status, 200, text);
+  assert.deepEqual(body, demonstration);
+  assert.deepEqual(await lastTypes(petstore, 2), ['workspace.reset', 'workspace.seeded']);
+  const event = (await petstore.call('GET', '/store/events?type=workspace.reset')).body[0];
+  assert.equal(event.requestId, headers['x-request-id']);
+  assert.deepEqual(await storeOf(petstore), before, 'with the ids from before, for the other key');
+  assert.deepEqual(await storeOf(petstore, other.key), apart);
+  assert.equal((await petstore.call('GET', `/store/webhooks/${webhook.body.id}`, { key })).status, 200);
+  assert.equal((await recordingAt(petstore, recording, key)).requests, 4);
+  const accountOf = async (key: string) => (await petstore.send('GET', '/lab/account', { key })).body;
+  const account = await accountOf(key);
+  assert.deepEqual([account.keyId, account.day.remaining], [id, 1_000 - 4]);
+  assert.ok((await accountOf(rehearsing.key)).rehearsal);
+});
+
+test('a reset under an Idempotency-Key happens once, and other keys are forgotten with what they made', async (t) => {
+  const petstore = await startPetstore(t);
+  const order = { body: { petId: 1, quantity: 1 }, headers: { 'Idempotency-Key': 'order' } };
+  const first = await petstore.call('POST', '/store/orders', order);
+  const once = { headers: { 'Idempotency-Key': 'reset' } };
+  assert.deepEqual((await reset(petstore, once)).body, demonstration);
+  await petstore.call('DELETE', '/pets/5');
+  const again = await reset(petstore, once);
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [200, 'true']);
+  assert.deepEqual(again.body, demonstration);
+  assert.equal((await petstore.call('GET', '/pets/5')).status, 404, 'it did not happen again');
+  const second = await petstore.call('POST', '/store/orders', order);
+  assert.equal(second.headers['idempotency-replayed'], undefined);
+  assert.deepEqual([first.body.id, second.body.id], [9, 9]);
+});
+
+test('resets at once with other writes all succeed, and leave the demonstration', async (t) => {
+  const petstore = await startPetstore(t);
+  const keys = [
+    petstore.key,
+    ...(await Promise.all([1, 2].map(() => petstore.addKey('pro')))).map(({ key }) => key),
+  ];
+  for (let round = 1; round <= 5; round++) {
+    const writes = keys.flatMap((key) => [
+      petstore.call('PATCH', `/pets/${round}`, { key, body: { name: 'Rex' } }),
+      petstore.call('POST', '/categories', { key, body: { name: `Dragons ${round} ${key.slice(-4)}` } }),
+    ]);
+    const { status, text } = await reset(petstore);
+    assert.equal(status, 200, text);
+    for (const { status, text } of await Promise.all(writes)) assert.ok(status < 300, text);
+  }
+  assert.deepEqual((await reset(petstore)).body, demonstration);
+});
+
+test('a workspace that holds much is not reset by a request, and the refusal names the command', async (t) => {
+  const petstore = await startPetstore(t);
+  const { categories, pets, orders } = demonstration;
+  await addCategories(petstore, 1, maxResetRows - categories - pets - orders + 1, 100);
+  const before = await petstore.content();
+  const { status, body } = await reset(petstore);
+  assert.deepEqual([status, body.code], [409, 'conflict']);
+  assert.match(body.message, /petstore workspaces reset first/);
+  assert.equal(await petstore.content(), before);
+  await petstore.db.write((sql) => sql`delete from categories where id = 100`);
+  assert.deepEqual((await reset(petstore)).body, demonstration);
+});
+
+test('Idempotency-Keys that a client has left do not keep anybody from a reset', async (t) => {
+  const petstore = await startPetstore(t);
+  await petstore.db.write(
+    (sql) => sql`
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${maxResetRows})
+      insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
+      select 1, 'key ' || n, '', ${petstore.nowMs} from numbers`,
+  );
+  assert.deepEqual((await reset(petstore)).body, demonstration);
+});
+
+test('a reset works during a ban, and for no key but a valid one', async (t) => {
+  const petstore = await startPetstore(t);
+  const { key } = await petstore.addKey('enterprise', { perMinute: 1, perDay: 100 });
+  for (let i = 0; i < 12; i++) await petstore.call('GET', '/pets', { key });
+  assert.equal((await petstore.call('GET', '/pets', { key })).status, 403);
+  assert.equal((await reset(petstore, { key })).status, 200);
+  assert.equal((await reset(petstore, { key: null })).status, 401);
+});
+
+test('a workspace can be reset once a second, whichever of its keys asks, and others do not wait for that', async (t) => {
+  const petstore = await startPetstore(t);
+  const other = await petstore.addWorkspace('other', true);
+  const { key } = await petstore.addKey('free');
+  const { writes } = petstore.db.counts;
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => resetNow(petstore, i % 2 ? { key } : {})),
+  );
+  const refused = answers.filter(({ status }) => status !== 200);
+  assert.equal(refused.length, 19);
+  for (const { status, body, headers } of refused)
+    assert.deepEqual([status, body.code, headers['retry-after']], [429, 'rate_limited', '1']);
+  assert.equal(petstore.db.counts.writes - writes, 1);
+  assert.equal((await resetNow(petstore, { key: other.key })).status, 200);
+  petstore.aheadMs += 1_000;
+  assert.equal((await resetNow(petstore)).status, 200);
+});
