@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { fingerprint, operationsText, trimmed } from './client-description.ts';
+import type { Description } from './client-description.ts';
+import { operationsText } from './client-operations.ts';
+import { outputs } from './client-outputs.ts';
 
 /*
- * Writes what `src/client` has from the description, `npm run client`: the types of the API by openapi-typescript, which stands beside
+ * Writes what `src/client` has from the descriptions, `npm run client`: the types by openapi-typescript, which stands beside
  * the generators of test/clients, since it needs an older compiler, and the operations.
  */
 const fileAt = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -16,29 +18,37 @@ const { default: ts } = await load('typescript/lib/typescript.js');
 const reference = (name: string) => ts.factory.createTypeReferenceNode(name);
 const orNull = (type: unknown) =>
   ts.factory.createUnionTypeNode([type, ts.factory.createLiteralTypeNode(ts.factory.createNull())]);
-const ast = await openapiTS(trimmed(), {
-  rootTypes: true,
-  rootTypesNoSchemaPrefix: true,
-  transform(schema: { format?: string; nullable?: boolean; 'x-open'?: boolean }) {
-    if (schema['x-open']) return reference('Unknown');
-    if (schema.format !== 'int64') return undefined;
-    return schema.nullable ? orNull(reference('Int64')) : reference('Int64');
-  },
-});
 
-const head = `// Made from openapi.json by "npm run client" (${fingerprint()}). Do not edit.\n\n`;
-const types = `import type { Int64 } from './exact-json.ts';
+async function typesText(description: Description): Promise<string> {
+  const ast = await openapiTS(description.trimmed(), {
+    rootTypes: true,
+    rootTypesNoSchemaPrefix: true,
+    transform(schema: { format?: string; nullable?: boolean; 'x-open'?: boolean }) {
+      if (schema['x-open']) return reference('Unknown');
+      if (schema.format !== 'int64') return undefined;
+      return schema.nullable ? orNull(reference('Int64')) : reference('Int64');
+    },
+  });
+  return `import type { Int64 } from './exact-json.ts';
 
 /** A value of a later version of the API: an enumeration of an answer may have new ones. */
 type Unknown = string & Record<never, never>;
 
-`;
-const outputs = {
-  'src/client/description.ts': head + types + astToString(ast),
-  'src/client/operations.ts': head + operationsText(),
+${astToString(ast)}`;
+}
+
+const written: string[] = [];
+const write = (name: string, text: string) => {
+  const path = fileAt(`src/client/${name}`);
+  writeFileSync(path, text);
+  written.push(path);
 };
-for (const [path, text] of Object.entries(outputs)) writeFileSync(fileAt(path), text);
-execFileSync(fileAt('node_modules/.bin/biome'), ['check', '--write', ...Object.keys(outputs)], {
+for (const { description, source, names, files } of outputs) {
+  const head = `// Made from ${source} by "npm run client" (${description.fingerprint}). Do not edit.\n\n`;
+  write(files.types, head + (await typesText(description)));
+  write(files.operations, head + operationsText(description, names));
+}
+execFileSync(fileAt('node_modules/.bin/biome'), ['check', '--write', ...written], {
   cwd: fileAt(''),
   stdio: ['ignore', 'ignore', 'inherit'],
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { createPetstore, type Event } from '../src/client/index.ts';
+import { createPetstore, type Event, type Int64, type PetstoreError } from '../src/client/index.ts';
 import { blockReader } from '../src/client/server-sent-events.ts';
 import { rehearse } from './support/lab.ts';
 import { startPetstore } from './support/petstore.ts';
@@ -58,6 +58,42 @@ test('a stream from now on misses nothing either if it breaks before its first e
   ]);
   assert.deepEqual(await idsOf(store.streamEvents(), 1), [42]);
   assert.equal(got[1]?.headers['last-event-id'], '41');
+});
+
+test('a stream tells each time that it has begun, and behind which event, and that it has to wait', async (t) => {
+  const deeds = [
+    refusal(503, 'unavailable'),
+    stream('', 'cut', { 'last-event-id': '41' }),
+    stream(event(42), 'end', { 'last-event-id': '41' }),
+    stream('', 'end', { 'last-event-id': '10000000000000085' }),
+    stream('', 'end', { 'last-event-id': 'odd' }),
+    stream(event(43), 'open', { 'last-event-id': '42' }),
+  ];
+  const { store } = await startScripted(t, deeds, { attempts: 1 });
+  const told: unknown[] = [];
+  const onOpen = (after: Int64 | undefined) => told.push(['begun', after]);
+  const onBreak = (error: PetstoreError | undefined) => told.push(['waits', error?.code]);
+  for await (const { id } of store.streamEvents({}, { onOpen, onBreak })) {
+    told.push(id);
+    if (id === 43) break;
+  }
+  assert.deepEqual(told, [
+    ...[
+      ['waits', 'unavailable'],
+      ['begun', 41],
+      ['waits', 'no_answer'],
+    ],
+    ...[['begun', 41], 42, ['waits', undefined]],
+    ...[
+      ['begun', 10_000_000_000_000_085n],
+      ['waits', undefined],
+    ],
+    ...[
+      ['begun', undefined],
+      ['waits', undefined],
+    ],
+    ...[['begun', 42], 43],
+  ]);
 });
 
 test('a silent connection is taken for broken, but a slow reader is not', async (t) => {

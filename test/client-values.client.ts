@@ -206,7 +206,7 @@ test('a client needs an address and a key', () => {
   for (const apiKey of ['', 'pet_se\ncret', 'pet_se cret', 'pet_жар', undefined])
     assert.throws(() => createPetstore({ baseUrl: 'http://localhost/v1', apiKey: apiKey as string }), {
       name: 'TypeError',
-      message: /^createPetstore needs an apiKey: [^_]*$/,
+      message: /^The client needs an apiKey: [^_]*$/,
     });
   // As a file ends.
   createPetstore({ baseUrl: 'http://localhost/v1', apiKey: 'pet_secret\n' });

@@ -5,11 +5,10 @@ import { stripTypeScriptTypes } from 'node:module';
 import { type TestContext, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { createPetstore } from '../src/client/index.ts';
+import { args, executablePath, skip, timeout } from './support/browsers.ts';
 import { takeTour } from './support/client-tour.ts';
-import { performedOf, rehearse } from './support/lab.ts';
 import { startPetstore } from './support/petstore.ts';
 import { listen } from './support/receiver.ts';
-import { args, executablePath, skip, timeout } from './support/reference.ts';
 
 /** Serves the modules of the client and of its tour as JavaScript. Returns the port. */
 async function serveModules(t: TestContext): Promise<number> {
@@ -41,17 +40,22 @@ test('a page without TLS gets from the client what a program of Node.js gets, un
   const page = await browser.newPage();
   await page.goto(`http://shop.test:${await serveModules(t)}/`);
   assert.equal(await page.evaluate('isSecureContext'), false);
-  const takeItThere = (key: string): Promise<string[]> =>
+  const takeItThere = (key: string, rehearsal: string): Promise<{ told: string[]; performed: number }> =>
     page.evaluate(`(async () => {
-      const { createPetstore } = await import('/src/client/index.ts');
+      const { createLab, createPetstore } = await import('/src/client/index.ts');
       const { takeTour } = await import('/test/support/client-tour.ts');
-      return takeTour(createPetstore({ baseUrl: '${baseUrl}', apiKey: '${key}' }));
+      const options = { baseUrl: '${baseUrl}', apiKey: '${key}' };
+      const lab = createLab(options);
+      const { id } = await lab.startRehearsal(${rehearsal});
+      const told = await takeTour(createPetstore(options));
+      return { told, performed: (await lab.endRehearsal(id)).faults[0].performed };
     })()`);
   for (const fault of ['rate-limited', 'lost-answer', 'truncated', 'reset', 'large-ids', 'empty-page']) {
     const { key } = await store.addWorkspace(fault, true);
     const isLimited = fault === 'rate-limited';
-    const { id } = await rehearse(store, [{ fault, ...(isLimited && { operation: 'createPet' }) }], { key });
-    assert.deepEqual(await takeItThere(key), usual, fault);
-    assert.ok(((await performedOf(store, id, key))[0] as number) > 0, fault);
+    const faults = [{ fault, ...(isLimited && { operation: 'createPet' }) }];
+    const { told, performed } = await takeItThere(key, JSON.stringify({ faults }));
+    assert.deepEqual(told, usual, fault);
+    assert.ok(performed > 0, fault);
   }
 });

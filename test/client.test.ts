@@ -4,7 +4,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { fingerprint, operationsText } from '../scripts/client-description.ts';
+import { outputs } from '../scripts/client-outputs.ts';
 
 const folder = new URL('../src/client/', import.meta.url);
 const maxBytes = 12_000;
@@ -26,20 +26,37 @@ test('the client imports nothing but its own files', () => {
   assert.ok(modulesFrom('index.ts').size > 10);
 });
 
+/** How many bytes a page loads for a module and what it brings with it. */
+const compressedSize = (name: string) =>
+  gzipSync(
+    [...modulesFrom(name).values()]
+      .map((text) => stripTypeScriptTypes(text))
+      .join('')
+      .replaceAll(/\s+/g, ' '),
+  ).length;
+
 test('the client is small: compressed it stays below 12 kB, even if names are not shortened', () => {
-  const code = [...modulesFrom('index.ts').values()]
-    .map((text) => stripTypeScriptTypes(text))
-    .join('')
-    .replaceAll(/\s+/g, ' ');
-  const { length } = gzipSync(code);
+  const length = compressedSize('index.ts');
   assert.ok(length > 4_000 && length < maxBytes, `${length} bytes`);
 });
 
-test('what the client has from the description is current', () => {
-  for (const name of ['description.ts', 'operations.ts'])
-    assert.ok(
-      readFileSync(new URL(name, folder), 'utf8').includes(`(${fingerprint()})`),
-      `Run "npm run client": ${fileURLToPath(new URL(name, folder))} is older than openapi.json.`,
-    );
-  assert.match(operationsText(), /listPets\(/);
+test('who calls the API alone gets nothing of the lab, and the other way round', () => {
+  const [api, lab] = ['petstore.ts', 'lab.ts'].map((name) => modulesFrom(name));
+  assert.deepEqual(
+    [...(api?.keys() ?? [])].filter((name) => name.startsWith('lab')),
+    [],
+  );
+  assert.ok(lab?.has('lab-operations.ts') && !lab.has('operations.ts'));
 });
+
+for (const { source, description, files } of outputs)
+  test(`what the client has from ${source} is current`, () => {
+    for (const name of Object.values(files))
+      assert.ok(
+        readFileSync(new URL(name, folder), 'utf8').includes(`(${description.fingerprint})`),
+        `Run "npm run client": ${fileURLToPath(new URL(name, folder))} is older than ${source}.`,
+      );
+    const text = readFileSync(new URL(files.operations, folder), 'utf8');
+    for (const { operation } of description.operations)
+      assert.ok(text.includes(`\n  ${operation.operationId}(`), operation.operationId);
+  });

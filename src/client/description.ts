@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run client" (54389fa8aa52). Do not edit.
+// Made from openapi.json by "npm run client" (54e0305a6fa2). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

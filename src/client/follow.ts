@@ -1,6 +1,6 @@
 import type { Event } from './description.ts';
 import { PetstoreError, unexpected } from './error.ts';
-import { isObject, parseExactly } from './exact-json.ts';
+import { type Int64, isObject, parseExactly } from './exact-json.ts';
 import type { StreamOptions } from './options.ts';
 import { type Connection, type Received, send } from './send.ts';
 import { blockReader } from './server-sent-events.ts';
@@ -10,6 +10,7 @@ const usualRetryMs = 2_500;
 const leastRetryMs = 1_000;
 /** What a header field can hold. */
 const fitId = /^[!-~]{1,128}$/;
+const position = /^(?:0|[1-9]\d{0,18})$/;
 const usualSilenceMs = 40_000;
 
 /**
@@ -20,17 +21,20 @@ const usualSilenceMs = 40_000;
 export async function* follow(
   connection: Connection,
   url: URL,
-  { signal, silenceMs = usualSilenceMs }: StreamOptions = {},
+  { signal, silenceMs = usualSilenceMs, onOpen, onBreak }: StreamOptions = {},
 ): AsyncGenerator<Event, never, undefined> {
   const { clock, options } = connection;
   let place: string | undefined;
   let retryMs = usualRetryMs;
   for (let failures = 1; ; failures++) {
     let waitMs = Math.max(retryMs, backoffMs(failures, clock.random()));
+    let failure: PetstoreError | undefined;
     try {
       const headers = { accept: 'text/event-stream', ...(place !== undefined && { 'last-event-id': place }) };
       const received = await send(connection, { method: 'GET', url, headers, isStream: true }, { signal });
-      place ??= received.headers.get('last-event-id') ?? undefined;
+      const begins = received.headers.get('last-event-id') ?? undefined;
+      place ??= begins;
+      onOpen?.(begins && position.test(begins) ? (parseExactly(begins) as Int64) : undefined);
       for await (const { id, data, retryMs: told } of blocksOf(received, silenceMs)) {
         failures = 0;
         waitMs = retryMs = Math.max(Math.min(told ?? retryMs, options.maxWaitMs), leastRetryMs);
@@ -43,7 +47,9 @@ export async function* follow(
       const askedMs = error.retryAt ? error.retryAt.getTime() - clock.now() : 0;
       if (askedMs > options.maxWaitMs) throw error;
       waitMs = Math.max(waitMs, askedMs);
+      failure = error;
     }
+    onBreak?.(failure);
     await clock.sleep(waitMs, signal ?? new AbortController().signal);
   }
 }

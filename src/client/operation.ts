@@ -15,14 +15,19 @@ const largestPage = 100;
 
 /** What an operation does when it is called, with the parts of its path, its body or query, and options. */
 export function operationOf(connection: Connection, base: string, target: string) {
-  const [method = '', path = '', kind] = target.split(' ');
+  const [method = '', path = '', ...words] = target.split(' ');
+  const kind = words.at(-1);
+  const gives = givenAs(kind);
   const prepare = (parts: unknown[]) => {
     const rest = [...parts];
-    const url = new URL(base + path.replace(/{\w+}/g, () => String(idOf(rest.shift() as Int64))));
-    if (kind === 'list' || kind === 'stream') addQuery(url, rest.shift());
-    const body = kind === 'body' ? writeExactly(rest.shift()) : undefined;
+    const filled = path.replace(/{\w+(:text)?}/g, (_, isText) =>
+      isText ? textIdOf(rest.shift()) : String(idOf(rest.shift() as Int64)),
+    );
+    const url = new URL(base + filled);
+    const body = words.includes('body') ? writeExactly(rest.shift()) : undefined;
+    if (words.includes('query')) addQuery(url, rest.shift());
     const options = (rest.shift() ?? {}) as AnyOptions;
-    return { sent: { method, url, body, headers: headersOf(method, body, options) }, options };
+    return { sent: { method, url, body, headers: headersOf(method, body, options), ...gives }, options };
   };
   if (kind === 'list')
     return (...parts: unknown[]) => {
@@ -38,6 +43,23 @@ export function operationOf(connection: Connection, base: string, target: string
     const { sent, options } = prepare(parts);
     return call(connection, base, sent, options);
   };
+}
+
+/** How an answer is known to be of the kind that an operation gives: nothing, an array, text of a media type, or an object. */
+function givenAs(kind = ''): Pick<Sent, 'isExpected' | 'textType'> {
+  if (kind === 'nothing') return {};
+  if (kind.includes('/')) return { textType: kind };
+  return { isExpected: kind === 'list' || kind === 'array' ? Array.isArray : isObject };
+}
+
+/**
+ * An id that is text.
+ *
+ * @throws TypeError if it could lead elsewhere, as `..`, a slash and nothing at all would.
+ */
+function textIdOf(value: unknown): string {
+  if (typeof value === 'string' && /^[\w-]+$/.test(value)) return value;
+  throw new TypeError(`An id is text of letters, digits, _ and -, not ${JSON.stringify(String(value))}.`);
 }
 
 function addQuery(url: URL, query: unknown): void {
@@ -62,12 +84,11 @@ function headersOf(
 async function call(connection: Connection, base: string, sent: Sent, options: AnyOptions): Promise<unknown> {
   const requestId = options.requestId ?? randomId();
   try {
-    const isExpected = sent.method === 'DELETE' ? undefined : isObject;
-    const received = await send(connection, { ...sent, isExpected }, { ...options, requestId });
+    const received = await send(connection, sent, { ...options, requestId });
     return received.status === 304 ? options.ifNoneMatch : remember(received.data, received);
   } catch (error) {
     // An id that the caller has chosen may be that of other requests, too.
-    if (!mayFollowItself(sent.method, error) || options.requestId !== undefined) throw error;
+    if (!mayFollowItself(sent, error) || options.requestId !== undefined) throw error;
     const { method, url } = sent;
     const { signal, timeoutMs } = options;
     const request = { method, path: url.pathname, requestId };
@@ -80,9 +101,9 @@ async function call(connection: Connection, base: string, sent: Sent, options: A
 }
 
 /** Whether a change may be refused because it has been made: then nothing is left to remove, or the state is no longer the one that was named. */
-function mayFollowItself(method: string, error: unknown): boolean {
+function mayFollowItself({ method, isExpected }: Sent, error: unknown): boolean {
   if (!(error instanceof PetstoreError)) return false;
-  if (method === 'DELETE') return error.status === 404;
+  if (method === 'DELETE') return error.status === 404 && !isExpected;
   return method !== 'GET' && (error.status === 412 || error.code === 'order_complete');
 }
 
@@ -91,7 +112,7 @@ function listOf<Item>(connection: Connection, { url, ...sent }: Sent, options: A
   const { 'if-none-match': _, ...later } = sent.headers ?? {};
   return new List<Item>(url, async (at, isFirst) => {
     const headers = isFirst ? sent.headers : later;
-    const page = { ...sent, url: at, ...(headers && { headers }), isExpected: Array.isArray };
+    const page = { ...sent, url: at, ...(headers && { headers }) };
     const received = await send(connection, page, options);
     const data = received.status === 304 ? options.ifNoneMatch : received.data;
     return { ...received, data: data as Item[] };
@@ -107,6 +128,6 @@ const historyOf = (connection: Connection, base: string): History => ({
   events(after, type, options) {
     const url = new URL(`${base}/store/events`);
     addQuery(url, { after, type });
-    return listOf<Event>(connection, { method: 'GET', url }, options);
+    return listOf<Event>(connection, { method: 'GET', url, ...givenAs('list') }, options);
   },
 });

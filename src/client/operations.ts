@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run client" (54389fa8aa52). Do not edit.
+// Made from openapi.json by "npm run client" (54e0305a6fa2). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -300,37 +300,37 @@ export interface Operations {
   deleteWebhook(webhookId: Int64, options?: ChangeOptions): Promise<void>;
 }
 
-/** Where each operation is sent, and what is special about it: a body, a list, a stream. */
+/** Where each operation is sent, and what is special about it: a body, a query, and an answer that is no object. */
 export const targets: Readonly<Record<keyof Operations, string>> = {
-  listPets: 'GET /pets list',
+  listPets: 'GET /pets query list',
   createPet: 'POST /pets body',
   getPet: 'GET /pets/{petId}',
   replacePet: 'PUT /pets/{petId} body',
   updatePet: 'PATCH /pets/{petId} body',
-  deletePet: 'DELETE /pets/{petId}',
-  listCategories: 'GET /categories list',
+  deletePet: 'DELETE /pets/{petId} nothing',
+  listCategories: 'GET /categories query list',
   createCategory: 'POST /categories body',
   getCategory: 'GET /categories/{categoryId}',
   replaceCategory: 'PUT /categories/{categoryId} body',
-  deleteCategory: 'DELETE /categories/{categoryId}',
-  listOrders: 'GET /store/orders list',
+  deleteCategory: 'DELETE /categories/{categoryId} nothing',
+  listOrders: 'GET /store/orders query list',
   placeOrder: 'POST /store/orders body',
   getOrder: 'GET /store/orders/{orderId}',
   updateOrder: 'PATCH /store/orders/{orderId} body',
-  cancelOrder: 'DELETE /store/orders/{orderId}',
-  listInventory: 'GET /inventory list',
+  cancelOrder: 'DELETE /store/orders/{orderId} nothing',
+  listInventory: 'GET /inventory query list',
   getInventory: 'GET /inventory/{petId}',
   updateInventory: 'PATCH /inventory/{petId} body',
-  listEvents: 'GET /store/events list',
+  listEvents: 'GET /store/events query list',
   getEvent: 'GET /store/events/{eventId}',
-  streamEvents: 'GET /store/events/stream stream',
-  listWebhooks: 'GET /store/webhooks list',
+  streamEvents: 'GET /store/events/stream query stream',
+  listWebhooks: 'GET /store/webhooks query list',
   createWebhook: 'POST /store/webhooks body',
   pingWebhook: 'POST /store/webhooks/{webhookId}/ping',
   rotateWebhookSecret: 'POST /store/webhooks/{webhookId}/rotate-secret',
-  listDeliveries: 'GET /store/webhooks/{webhookId}/deliveries list',
+  listDeliveries: 'GET /store/webhooks/{webhookId}/deliveries query list',
   redeliver: 'POST /store/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
   getWebhook: 'GET /store/webhooks/{webhookId}',
   updateWebhook: 'PATCH /store/webhooks/{webhookId} body',
-  deleteWebhook: 'DELETE /store/webhooks/{webhookId}',
+  deleteWebhook: 'DELETE /store/webhooks/{webhookId} nothing',
 };

@@ -1,3 +1,6 @@
+import type { PetstoreError } from './error.ts';
+import type { Int64 } from './exact-json.ts';
+
 /** How time passes and chance falls. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -82,4 +85,11 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** After how long without a sign of life the connection is taken for broken, in milliseconds. 40,000 by default. */
   silenceMs?: number | undefined;
+  /**
+   * Is called each time that the stream has begun, with the id behind which it goes on: what is read from now on, it keeps up to date. The
+   * service always tells that id; something in between could take it away.
+   */
+  onOpen?: ((after: Int64 | undefined) => void) | undefined;
+  /** Is called each time that the stream is not there for a while, with the reason unless it just ended, as streams do. */
+  onBreak?: ((error: PetstoreError | undefined) => void) | undefined;
 }

@@ -1,13 +1,10 @@
 import { change, type Decide } from './change.ts';
+import { baseOf, connect } from './connect.ts';
 import type * as types from './description.ts';
 import { PetstoreError } from './error.ts';
 import { type Int64, idOf } from './exact-json.ts';
-import { operationOf } from './operation.ts';
 import { type Operations, targets } from './operations.ts';
-import { type CallOptions, type ChangeOptions, defaults, type PetstoreOptions } from './options.ts';
-import { Pace } from './pace.ts';
-import type { Connection } from './send.ts';
-import { platformClock } from './time.ts';
+import type { CallOptions, ChangeOptions, PetstoreOptions } from './options.ts';
 
 type Order = types.Order & { id: Int64 };
 
@@ -52,22 +49,8 @@ export interface Petstore extends Operations {
  *
  * @throws TypeError if `baseUrl` is no URL, or there is no key.
  */
-export function createPetstore({ baseUrl, clock, ...given }: PetstoreOptions): Petstore {
-  // What no header field can hold would be told, with the key, by errors of `fetch`.
-  if (!/^[!-~]+\s*$/.test(given.apiKey ?? ''))
-    throw new TypeError('createPetstore needs an apiKey: visible ASCII characters, without a space.');
-  const base = new URL(baseUrl).href.replace(/\/+$/, '');
-  const usual = {
-    ...defaults,
-    fetch: (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request),
-  };
-  const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
-  const times = { ...platformClock, ...clock };
-  const options = { ...usual, ...Object.fromEntries(chosen) } as Connection['options'];
-  const connection = { options, clock: times, pace: new Pace(times) };
-  const operations = Object.fromEntries(
-    Object.entries(targets).map(([name, target]) => [name, operationOf(connection, base, target)]),
-  ) as unknown as Operations;
+export function createPetstore(options: PetstoreOptions): Petstore {
+  const operations = connect<Operations>(options, baseOf(options), targets);
   return { ...operations, ...made(operations) };
 }
 

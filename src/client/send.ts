@@ -22,6 +22,8 @@ export interface Sent {
   body?: string | undefined;
   /** Whether the body of its answer is read later, as a stream. */
   isStream?: boolean;
+  /** The media type of an answer that is text and no JSON. */
+  textType?: string | undefined;
   /** Whether the value of its answer is of the kind that the API gives. */
   isExpected?: ((value: unknown) => boolean) | undefined;
 }
@@ -71,7 +73,7 @@ export async function send(connection: Connection, sent: Sent, options: CallOpti
       } catch (error) {
         if (!(error instanceof PetstoreError)) throw error;
         mayBeDone ||= changes && error.mayBeDone;
-        if (mayBeDone && sent.method === 'DELETE' && error.status === 404)
+        if (mayBeDone && sent.method === 'DELETE' && !sent.isExpected && error.status === 404)
           return { status: 204, headers: new Headers(), data: undefined, stream: undefined };
         // The attempt before, whose answer did not come, may still be under way.
         const isTwin = mayBeDone && sent.method === 'POST' && error.code === 'conflict';
@@ -144,8 +146,11 @@ async function attempt(
   }
 }
 
-const isEventStream = ({ ok, headers }: Response): boolean =>
-  ok && /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
+const isEventStream = (response: Response): boolean =>
+  response.ok && mediaTypeOf(response) === 'text/event-stream';
+
+const mediaTypeOf = ({ headers }: Response) =>
+  headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
 
 /** The text of an answer. It is read piece by piece: a short one may unpack to one that no memory holds. */
 async function textOf(response: Response, maxBytes: number): Promise<string> {
@@ -162,8 +167,13 @@ async function textOf(response: Response, maxBytes: number): Promise<string> {
 }
 
 /** The value of an answer that is not one of refusal. */
-function dataOf(response: Response, text: string, { method, isStream, isExpected }: Sent): unknown {
+function dataOf(response: Response, text: string, sent: Sent): unknown {
+  const { method, isStream, textType, isExpected } = sent;
   if (isStream) throw strange(response, 'It is no stream of events.');
+  if (textType) {
+    if (mediaTypeOf(response) === textType) return text;
+    throw strange(response, `It is not ${textType}.`);
+  }
   const hasBody = method !== 'HEAD' && response.status !== 204;
   let value: unknown;
   try {

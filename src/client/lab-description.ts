@@ -1,0 +1,738 @@
+// Made from the description of the lab by "npm run client" (09ae8c253846). Do not edit.
+
+import type { Int64 } from './exact-json.ts';
+
+/** A value of a later version of the API: an enumeration of an answer may have new ones. */
+type Unknown = string & Record<never, never>;
+
+export interface paths {
+  '/recordings/{recordingId}/requests': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['listRecordedRequests'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/recordings/{recordingId}/har': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: operations['getHar'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+  schemas: {
+    /** @description A parameter of a fault; each is an integer. */
+    FaultParameter: {
+      /** @description Its name. */
+      name: string;
+      /** @description What it means. */
+      description: string;
+      /**
+       * Format: int32
+       * @description The least value.
+       */
+      minimum: number;
+      /**
+       * Format: int32
+       * @description The greatest value.
+       */
+      maximum: number;
+      /**
+       * Format: int32
+       * @description The value if it is absent.
+       */
+      default: number;
+    };
+    /** @description A hard case that the service performs on demand. */
+    Fault: {
+      /** @description Its name. */
+      name: string;
+      /** @description What it is about, as a heading. Faults of a group belong together; a later version may have other groups. */
+      group: string;
+      /** @description A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds. */
+      kind: string;
+      /** @description Whether it can be for one operation alone, which `operation` names. */
+      takesOperation: boolean;
+      /** @description What it takes besides. */
+      parameters: components['schemas']['FaultParameter'][];
+      /** @description The operations that it can touch. */
+      operations: string[];
+      /** @description Whether a client must survive it, `required`, or had better, `recommended`: do under it what it does without. */
+      level: string;
+      /** @description What the service does. */
+      does: string;
+      /** @description What a good client does. */
+      goodClient: string;
+      /** @description Where users were bitten by it. */
+      bites: string;
+    };
+    /** @description Faults. */
+    FaultList: components['schemas']['Fault'][];
+    /** @description The body of every error. */
+    Error: {
+      /** @description Machine-readable error code. New codes may be added; treat an unknown one by its status. */
+      code: string;
+      /** @description Human-readable description of the error. It names every offending field. */
+      message: string;
+      /**
+       * Format: int32
+       * @description The HTTP status code, equal to that of the response.
+       */
+      status: number;
+    };
+    /** @description A fault of a rehearsal, and how often it was performed. */
+    RehearsedFault: {
+      /** @description The name of a fault. `GET /faults` lists those of this version; a later one may have more. */
+      fault: string;
+      /** @description The operationId of the only operation that it is for. A later version may have more of them. Absent: every one that it fits. */
+      operation?: string;
+      /**
+       * Format: int32
+       * @description How many requests pass first, of each operation, or, of `banned`, of the key. A condition takes none.
+       */
+      after?: number;
+      /**
+       * Format: int32
+       * @description How often it is performed on requests of each operation, or, of `banned`, of the key; 1 if absent. A condition takes none.
+       */
+      times?: number;
+      /**
+       * Format: int32
+       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: What `Retry-After` says, in seconds.
+       */
+      retryAfterSeconds?: number;
+      /**
+       * Format: int32
+       * @description Of a step, how often it will still be performed, on all its operations together: 0 once the rehearsal is over. Of the condition `near-limit`, its parameter as it was asked for, which stays. Other conditions have none.
+       */
+      remaining?: number;
+      /**
+       * Format: int32
+       * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
+       */
+      bytesPerSecond?: number;
+      /**
+       * Format: int32
+       * @description Of `delay`: How long, in milliseconds; at most 20000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
+       */
+      delayMs?: number;
+      /**
+       * Format: int32
+       * @description How often it was performed. Of a condition, how many answers it has touched.
+       */
+      performed: number;
+      /**
+       * Format: int32
+       * @description How many requests came sooner than they were told, and got it again.
+       */
+      repeated?: number;
+    };
+    /** @description Faults that the service performs for one key. */
+    Rehearsal: {
+      /** @description The id of the rehearsal. */
+      id: string;
+      /**
+       * Format: date-time
+       * @description When it began.
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description When it ends by itself.
+       */
+      expiresAt: string;
+      /**
+       * Format: date-time
+       * @description When it was ended, by a request or by the next rehearsal.
+       */
+      endedAt?: string;
+      /** @description Its faults, in their order. */
+      faults: components['schemas']['RehearsedFault'][];
+    };
+    /** @description Rehearsals, the newest first; 20 at most. */
+    RehearsalList: components['schemas']['Rehearsal'][];
+    /** @description A fault to perform, with its parameters. */
+    PlannedFault: {
+      /**
+       * @description The name of a fault. `GET /faults` lists them.
+       * @enum {string}
+       */
+      fault:
+        | 'rate-limited'
+        | 'rate-limited-date'
+        | 'near-limit'
+        | 'banned'
+        | 'unavailable'
+        | 'internal-error'
+        | 'reset'
+        | 'lost-answer'
+        | 'truncated'
+        | 'slow'
+        | 'delay'
+        | 'stale-connection'
+        | 'conflict'
+        | 'small-pages'
+        | 'empty-page'
+        | 'large-ids'
+        | 'new-fields'
+        | 'new-status'
+        | 'sunset';
+      /**
+       * @description The operation that it is for, by its operationId. Without it, every one that it fits.
+       * @enum {string}
+       */
+      operation?:
+        | 'listPets'
+        | 'createPet'
+        | 'getPet'
+        | 'replacePet'
+        | 'updatePet'
+        | 'deletePet'
+        | 'listCategories'
+        | 'createCategory'
+        | 'getCategory'
+        | 'replaceCategory'
+        | 'deleteCategory'
+        | 'listOrders'
+        | 'placeOrder'
+        | 'getOrder'
+        | 'updateOrder'
+        | 'cancelOrder'
+        | 'listInventory'
+        | 'getInventory'
+        | 'updateInventory'
+        | 'listEvents'
+        | 'getEvent'
+        | 'streamEvents'
+        | 'listWebhooks'
+        | 'createWebhook'
+        | 'pingWebhook'
+        | 'rotateWebhookSecret'
+        | 'listDeliveries'
+        | 'redeliver'
+        | 'getWebhook'
+        | 'updateWebhook'
+        | 'deleteWebhook';
+      /**
+       * Format: int32
+       * @description How many requests pass first, of each operation, or, of `banned`, of the key. A condition takes none.
+       */
+      after?: number;
+      /**
+       * Format: int32
+       * @description How often it is performed on requests of each operation, or, of `banned`, of the key; 1 if absent. A condition takes none.
+       */
+      times?: number;
+      /**
+       * Format: int32
+       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: What `Retry-After` says, in seconds.
+       */
+      retryAfterSeconds?: number;
+      /**
+       * Format: int32
+       * @description Of `near-limit`: How many requests are left at the beginning of each minute.
+       */
+      remaining?: number;
+      /**
+       * Format: int32
+       * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
+       */
+      bytesPerSecond?: number;
+      /**
+       * Format: int32
+       * @description Of `delay`: How long, in milliseconds; at most 20000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
+       */
+      delayMs?: number;
+    };
+    /** @description A rehearsal to begin. */
+    NewRehearsal: {
+      /** @description Faults to perform. Steps are consumed in this order; conditions hold all the time. */
+      faults: components['schemas']['PlannedFault'][];
+      /**
+       * Format: int32
+       * @description How long the rehearsal lasts; 600 if absent.
+       */
+      expiresInSeconds?: number;
+    };
+    /** @description One thing that a good client does. */
+    Check: {
+      /** @description Its name, which stays. */
+      name: string;
+      level: ('required' | 'recommended') | Unknown;
+      /** @description What it asks of a client. */
+      asks: string;
+      /** @description What counts for and against a client. */
+      judged: string;
+      /** @description When it is not observed. */
+      unseen: string;
+      /** @description The faults that bring it about. */
+      faults: string[];
+      /** @description What to do about a failure. */
+      advice: string;
+      /** @description The guide of the reference that says more. */
+      guide: string;
+    };
+    /** @description What recordings are judged by. */
+    CheckList: {
+      /**
+       * Format: int32
+       * @description The version of the checks. It is raised when one is added or removed, or comes to mean something else.
+       */
+      version: number;
+      /** @description All checks. */
+      checks: components['schemas']['Check'][];
+    };
+    /** @description What came of one check. */
+    CheckResult: {
+      /** @description Its name, which stays. */
+      name: string;
+      level: ('required' | 'recommended') | Unknown;
+      result: ('passed' | 'failed' | 'not_observed') | Unknown;
+      /** @description The requests that show it, 10 at most. */
+      evidence: string[];
+      /** @description Why, in a sentence. */
+      because: string;
+      /** @description What to do about a failure. */
+      advice: string;
+      /** @description The guide of the reference that says more. */
+      guide: string;
+    };
+    /** @description The report card of a recording. */
+    Report: {
+      /** @description The id of the recording. */
+      recording: string;
+      /**
+       * Format: int32
+       * @description The version of the checks. It is raised when one is added or removed, or comes to mean something else.
+       */
+      version: number;
+      verdict: ('passed' | 'failed' | 'incomplete') | Unknown;
+      /** @description Every check, in the order of `GET /checks`. */
+      checks: components['schemas']['CheckResult'][];
+    };
+    /** @description What the client of one key sends and gets. */
+    Recording: {
+      /** @description The id of the recording. */
+      id: string;
+      /** @description What is recorded, for people. */
+      name?: string;
+      /**
+       * Format: date-time
+       * @description When it began.
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description When it ends by itself.
+       */
+      expiresAt: string;
+      /**
+       * Format: date-time
+       * @description When it was ended, by a request or by the next recording.
+       */
+      endedAt?: string;
+      /**
+       * Format: int32
+       * @description How many requests were kept.
+       */
+      requests: number;
+      /**
+       * Format: int32
+       * @description How many requests there was no room for: it keeps 5000 at most, and fewer if they are large or come faster than they can be written.
+       */
+      leftOut: number;
+    };
+    /** @description Recordings, the newest first. */
+    RecordingList: components['schemas']['Recording'][];
+    /** @description A recording to begin. */
+    NewRecording: {
+      /** @description What is recorded, for people. */
+      name?: string;
+      /**
+       * Format: int32
+       * @description How long the recording lasts; 3600 if absent.
+       */
+      expiresInSeconds?: number;
+    };
+    /** @description A request and what came of it. */
+    RecordedRequest: {
+      /** @description Its number in the recording. */
+      id: string;
+      /** @description `X-Request-Id` of the answer. */
+      requestId: string;
+      /**
+       * Format: date-time
+       * @description When it was handled.
+       */
+      at: string;
+      /** @description The method. */
+      method: string;
+      /** @description Path and query as they were sent; the first 4096 characters. */
+      target: string;
+      /** @description The operationId, if there is such an operation. */
+      operation?: string;
+      /** @description Header fields, with names in lower case, as far as 4096 characters go. Values that are not known to be harmless are `(not kept)`. */
+      headers: {
+        [key: string]: string;
+      };
+      /** @description The first 8192 bytes of the body. */
+      body?: string;
+      /**
+       * Format: int32
+       * @description How large the body was. Absent if it was not read.
+       */
+      bodyBytes?: number;
+      /**
+       * Format: int32
+       * @description The status code. Absent if the connection was cut off instead, or the client left before there was an answer.
+       */
+      status?: number;
+      /** @description The code of an error. */
+      code?: string;
+      /**
+       * Format: double
+       * @description Milliseconds to the end of the answer, or until the client left.
+       */
+      durationMs: number;
+      /**
+       * Format: double
+       * @description Milliseconds from the end of the attempt before at the same thing: the same method, target and body. Absent for the first.
+       */
+      gapMs?: number;
+      /** @description The faults of a rehearsal that touched it. */
+      fault?: string;
+      /** @description Header fields of the answer, with names in lower case, without those that every answer has alike. */
+      answerHeaders: {
+        [key: string]: string;
+      };
+      /** @description Which of its connections carried it. */
+      connection: string;
+      /**
+       * @description Whether the client closed its side before its answer was complete. One that only says so that it sends nothing more, and reads on, looks the same.
+       * @enum {boolean}
+       */
+      left?: true;
+    };
+    /** @description Requests in the order in which they were kept, which is that of their ends. */
+    RecordedRequestList: components['schemas']['RecordedRequest'][];
+    /** @description A request and what came of it. */
+    HarEntry: {
+      /**
+       * Format: date-time
+       * @description When it was handled.
+       */
+      startedDateTime: string;
+      /** @description Milliseconds that it took. */
+      time: number;
+      request: {
+        /** @description The method. */
+        method: string;
+        /** @description The URL. */
+        url: string;
+        /** @description The version of HTTP, or `unknown`. */
+        httpVersion: string;
+        /** @description Always empty: cookies are not kept. */
+        cookies: {
+          /** @description Its name. */
+          name: string;
+          /** @description Its value. */
+          value: string;
+        }[];
+        /** @description Header fields. */
+        headers: {
+          /** @description Its name. */
+          name: string;
+          /** @description Its value. */
+          value: string;
+        }[];
+        /** @description Not known: −1. */
+        headersSize: number;
+        /** @description The size of the body in bytes; −1 if it is not known. */
+        bodySize: number;
+        /** @description The parameters of the query, 200 at most. */
+        queryString: {
+          /** @description Its name. */
+          name: string;
+          /** @description Its value. */
+          value: string;
+        }[];
+        postData?: {
+          /** @description The media type of the body. */
+          mimeType: string;
+          /** @description The beginning of the body. */
+          text: string;
+        };
+      };
+      response: {
+        /** @description The status code; 0 if the connection was cut off. */
+        status: number;
+        /** @description What the status is called. */
+        statusText: string;
+        /** @description The version of HTTP, or `unknown`. */
+        httpVersion: string;
+        /** @description Always empty: cookies are not kept. */
+        cookies: {
+          /** @description Its name. */
+          name: string;
+          /** @description Its value. */
+          value: string;
+        }[];
+        /** @description Header fields. */
+        headers: {
+          /** @description Its name. */
+          name: string;
+          /** @description Its value. */
+          value: string;
+        }[];
+        /** @description Not known: −1. */
+        headersSize: number;
+        /** @description The size of the body in bytes; −1 if it is not known. */
+        bodySize: number;
+        content: {
+          /** @description The size of the body in bytes; −1 if it is not known. */
+          size: number;
+          /** @description The media type of the body. */
+          mimeType: string;
+        };
+        /** @description Always empty. */
+        redirectURL: string;
+      };
+      /** @description Always empty. */
+      cache: Record<string, never>;
+      timings: {
+        /** @description Always 0: it is not told apart from `wait`. */
+        send: number;
+        /** @description Milliseconds that it took. */
+        wait: number;
+        /** @description Always 0: it is not told apart from `wait`. */
+        receive: number;
+      };
+      /** @description Which connection carried it. */
+      connection: string;
+      /** @description Its number, the faults that touched it, and `left` if the client left before its answer was complete. */
+      comment: string;
+    };
+    /** @description An HTTP Archive (HAR 1.2), which the developer tools of browsers open. */
+    Har: {
+      log: {
+        /** @description The version of the format. */
+        version: string;
+        creator: {
+          /** @description What made it. */
+          name: string;
+          /** @description Its version. */
+          version: string;
+        };
+        /** @description Requests in the order of time. */
+        entries: components['schemas']['HarEntry'][];
+        /** @description Where the rest of the recording is. Absent if there is none. */
+        comment?: string;
+      };
+    };
+    /** @description A minute or a day in which requests are counted. */
+    AccountWindow: {
+      /**
+       * Format: int32
+       * @description Requests that are admitted in it.
+       */
+      limit: number;
+      /**
+       * Format: int32
+       * @description Requests that are left in it.
+       */
+      remaining: number;
+      /**
+       * Format: int64
+       * @description When it ends, in seconds since 1970, as `X-RateLimit-Reset`.
+       */
+      reset: Int64;
+    };
+    /** @description The request that began the ban, if it is known. */
+    BanStart: {
+      /** @description `X-Request-Id` of its answer. */
+      requestId: string;
+      /** @description Its method. */
+      method: string;
+      /** @description Its path, without a query; the first 200 characters. */
+      path: string;
+      /**
+       * Format: date-time
+       * @description When it was refused.
+       */
+      at: string;
+    };
+    /** @description The ban of the key, if there is one, and how long the next would be. */
+    AccountBan: {
+      /**
+       * Format: date-time
+       * @description When it began. Absent without a ban.
+       */
+      since?: string;
+      /**
+       * Format: date-time
+       * @description When it is over. Absent without a ban.
+       */
+      until?: string;
+      by?: components['schemas']['BanStart'];
+      /**
+       * Format: int32
+       * @description How long the next would be if it began now, in seconds.
+       */
+      nextSeconds: number;
+    };
+    /** @description What of the lab is active. */
+    ActiveOfAccount: {
+      /** @description Its id. */
+      id: string;
+      /**
+       * Format: date-time
+       * @description When it ends by itself.
+       */
+      expiresAt: string;
+    };
+    /** @description How a key stands. */
+    Account: {
+      /**
+       * Format: date-time
+       * @description The time of the service.
+       */
+      at: string;
+      /** @description The id of the key. */
+      keyId: string;
+      plan: ('free' | 'pro' | 'business' | 'enterprise') | Unknown;
+      /** @description The name of its workspace. */
+      workspace: string;
+      /** @description How limits are counted: `on`, by all instances together; `off`, by each instance alone, as this installation is set up; `away`, by each alone, because what they share cannot be reached. */
+      sharing: string;
+      minute: components['schemas']['AccountWindow'];
+      day: components['schemas']['AccountWindow'];
+      /** @description The window of which `X-RateLimit-*` speak: `minute` or `day`. */
+      binding: string;
+      /** @description The header fields about limits as an answer to the key would have them now, with `Retry-After` where a request would be refused. */
+      headers: {
+        [key: string]: string;
+      };
+      /**
+       * Format: int32
+       * @description Requests of this minute that were refused with 429.
+       */
+      strikes: number;
+      /**
+       * Format: int32
+       * @description One more in a minute begins a ban.
+       */
+      strikesAllowed: number;
+      ban: components['schemas']['AccountBan'];
+      /**
+       * Format: int32
+       * @description Streams of events that it has open, on all instances.
+       */
+      openStreams: number;
+      rehearsal?: components['schemas']['ActiveOfAccount'];
+      recording?: components['schemas']['ActiveOfAccount'];
+    };
+    /** @description What a workspace holds. */
+    WorkspaceContent: {
+      /**
+       * Format: int32
+       * @description Categories that there are.
+       */
+      categories: number;
+      /**
+       * Format: int32
+       * @description Pets that there are.
+       */
+      pets: number;
+      /**
+       * Format: int32
+       * @description Orders that there are.
+       */
+      orders: number;
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type FaultParameter = components['schemas']['FaultParameter'];
+export type Fault = components['schemas']['Fault'];
+export type FaultList = components['schemas']['FaultList'];
+export type Error = components['schemas']['Error'];
+export type RehearsedFault = components['schemas']['RehearsedFault'];
+export type Rehearsal = components['schemas']['Rehearsal'];
+export type RehearsalList = components['schemas']['RehearsalList'];
+export type PlannedFault = components['schemas']['PlannedFault'];
+export type NewRehearsal = components['schemas']['NewRehearsal'];
+export type Check = components['schemas']['Check'];
+export type CheckList = components['schemas']['CheckList'];
+export type CheckResult = components['schemas']['CheckResult'];
+export type Report = components['schemas']['Report'];
+export type Recording = components['schemas']['Recording'];
+export type RecordingList = components['schemas']['RecordingList'];
+export type NewRecording = components['schemas']['NewRecording'];
+export type RecordedRequest = components['schemas']['RecordedRequest'];
+export type RecordedRequestList = components['schemas']['RecordedRequestList'];
+export type HarEntry = components['schemas']['HarEntry'];
+export type Har = components['schemas']['Har'];
+export type AccountWindow = components['schemas']['AccountWindow'];
+export type BanStart = components['schemas']['BanStart'];
+export type AccountBan = components['schemas']['AccountBan'];
+export type ActiveOfAccount = components['schemas']['ActiveOfAccount'];
+export type Account = components['schemas']['Account'];
+export type WorkspaceContent = components['schemas']['WorkspaceContent'];
+export type $defs = Record<string, never>;
+export interface operations {
+  listRecordedRequests: {
+    parameters: {
+      query?: {
+        /** @description Continues after the request with this number. */
+        after?: number;
+        /** @description How many items to return at most. */
+        limit?: number;
+        /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+  getHar: {
+    parameters: {
+      query?: {
+        /** @description Continues after the request with this number. */
+        after?: number;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: never;
+  };
+}
