@@ -2,10 +2,11 @@
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { neededNode } from '../src/distribution/package.ts';
-import { scalarProgram } from '../src/distribution/tree.ts';
+import { browserProgram, scalarProgram } from '../src/distribution/tree.ts';
+import { labPrograms, referencePrograms } from '../src/pages/programs.ts';
 import { version } from '../src/version.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,13 +20,17 @@ const entries = globSync('{,*/}index.ts', { cwd: src }).sort();
 rmSync(dist, { recursive: true, force: true });
 run('node_modules/typescript/bin/tsc', '--project', 'tsconfig.package.json');
 keepDeclarations();
-cpSync(src, lib, { recursive: true, filter: (path) => !path.endsWith('.ts') });
+cpSync(src, lib, {
+  recursive: true,
+  filter: (path) => !path.endsWith('.ts') && !path.includes('/lab/page/'),
+});
+copy('src/lab/page/index.html', 'lib/lab/page/index.html');
 mkdirSync(join(dist, 'bin'));
 copy('scripts/package/petstore.js', 'bin/petstore.js');
 copy('bin/protect.js');
 copy('scripts/package/README.md', 'README.md');
 copy('CHANGELOG.md');
-await carryScalar();
+await carryPrograms();
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
 writeFileSync(join(dist, 'openapi.json'), run('dist/bin/petstore.js', 'openapi'));
 
@@ -60,18 +65,28 @@ function keepDeclarations(): void {
   for (const file of all) if (!kept.has(file)) rmSync(file);
 }
 
-/** Takes Scalar's program for browsers along, without the plugin for servers and what that asks for. */
-async function carryScalar(): Promise<void> {
-  const plugin = 'node_modules/@scalar/fastify-api-reference';
-  const { name, version } = JSON.parse(textOf(`${plugin}/package.json`));
-  const file = join(lib, 'distribution/scalar.js');
-  writeFileSync(file, await scalarProgram());
-  const notice = `# What others wrote
+/** Takes programs for browsers along: Scalar's, without the plugin for servers and what that asks for, and ours. */
+async function carryPrograms(): Promise<void> {
+  const scalar = 'distribution/scalar.js';
+  writeFileSync(join(lib, scalar), await scalarProgram());
+  for (const file of Object.values({ ...referencePrograms, ...labPrograms })) {
+    const target = join(lib, file.replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, await browserProgram(file));
+  }
+  const notices = [
+    notice(
+      'node_modules/@scalar/fastify-api-reference',
+      `\`lib/${scalar}\` is the program for browsers out of`,
+    ),
+    notice('node_modules/lit-html', `\`lib/lab/page/main.js\` has parts of`),
+  ];
+  writeFileSync(join(dist, 'NOTICE.md'), `# What others wrote\n\n${notices.join('\n')}`);
+}
 
-\`${relative(dist, file)}\` is the program for browsers out of ${name} ${version}, unchanged. Its licence:
-
-${textOf(`${plugin}/LICENSE`)}`;
-  writeFileSync(join(dist, 'NOTICE.md'), notice);
+function notice(folder: string, what: string): string {
+  const { name, version } = JSON.parse(textOf(`${folder}/package.json`));
+  return `${what} ${name} ${version}, unchanged but for its length. Its licence:\n\n${textOf(`${folder}/LICENSE`)}`;
 }
 
 /** The package.json of the package: that of the tree, without what only the tree needs. */

@@ -8,6 +8,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../src/distribution/package.ts';
 import * as ofTree from '../src/distribution/tree.ts';
+import { labPagePaths } from '../src/lab/serve-page.ts';
+import { labPrograms, referencePrograms } from '../src/pages/programs.ts';
 import { referencePaths } from '../src/reference/serve.ts';
 import { textPaths } from '../src/reference/texts.ts';
 import { temporaryFolder } from './support/folder.ts';
@@ -32,12 +34,17 @@ const [oldest, tooOld] = [otherNode('node-24'), otherNode('node-22')];
 
 test('the tarball has the built code, what it reads, and nothing else', () => {
   const built = globSync('**/*.*', { cwd: join(root, 'src') })
-    .filter((file) => file !== 'distribution/tree.ts')
+    .filter((file) => file !== 'distribution/tree.ts' && !file.endsWith('.d.ts'))
+    .filter((file) => !/^(lab\/page|pages\/browser)\//.test(file))
     .map((file) => `lib/${file.replace(/\.ts$/, '.js')}`);
   const others = [
     'bin/petstore.js',
     'bin/protect.js',
     'lib/distribution/scalar.js',
+    'lib/lab/page/index.html',
+    ...Object.values({ ...labPrograms, ...referencePrograms }).map(
+      (file) => `lib/${file.replace(/\.ts$/, '.js')}`,
+    ),
     'openapi.json',
     'package.json',
   ];
@@ -117,7 +124,7 @@ for (const [name, { node, skip }] of [
       assert.equal(stderr.replaceAll(/^\(.*\n/gm, ''), '');
     });
 
-    test('npx serves the API, a stream, the reference and all texts, and stops at once', async (t) => {
+    test('npx serves the API, a stream, the reference, the page of the lab and all texts, and stops at once', async (t) => {
       const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
       const { origin, port } = new URL(service.baseUrl);
       const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
@@ -127,7 +134,8 @@ for (const [name, { node, skip }] of [
       assert.equal(made.status, 201);
       await until(() => stream.events.some(({ type }) => type === 'category.created'));
 
-      const answers = [...referencePaths, ...textPaths(true), '/v1/openapi.yaml', '/lab/openapi.json'].map(
+      const others = ['/v1/openapi.yaml', '/lab/openapi.json'];
+      const answers = [...referencePaths, ...labPagePaths, ...textPaths(true), ...others].map(
         async (path) => ({ path, answer: await fetch(`${origin}${path}`) }),
       );
       const texts = new Map<string, string>();
@@ -137,6 +145,8 @@ for (const [name, { node, skip }] of [
       }
       assert.equal(texts.get('/reference/scalar.js'), await ofTree.scalarProgram());
       assert.match(texts.get('/v1/openapi.yaml') as string, /^openapi: 3\.0\.3\n/);
+      for (const [path, file] of Object.entries({ ...labPrograms, ...referencePrograms }))
+        assert.equal(texts.get(path), await ofTree.browserProgram(file), path);
       assert.match(texts.get('/changelog') as string, /<h1>Changelog<\/h1>/);
       assert.match(texts.get('/llms-full.txt') as string, /npx petstore keys create/);
       assert.doesNotMatch(service.log(), /Warning/);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page, Request } from 'playwright-core';
 import { operations } from '../src/operations.ts';
-import { heading, openReference, skip, timeout } from './support/reference.ts';
+import { skip, timeout } from './support/browsers.ts';
+import { heading, openReference } from './support/reference.ts';
 
 /** What the page tells of its key. */
 const bar = (page: Page) => page.locator('#key');

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { guidePaths } from '../src/openapi/guides.ts';
 import { findings } from './support/axe.ts';
-import { openReference, skip, timeout } from './support/reference.ts';
+import { skip, timeout } from './support/browsers.ts';
+import { openReference } from './support/reference.ts';
 
 /** What is searched for, and the first thing that must be found: a section of a guide, or an operation. */
 const searches: [string, RegExp][] = [

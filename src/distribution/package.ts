@@ -14,3 +14,7 @@ export const start = firstStart;
 
 /** Scalar's program for the browser, which the package carries along. */
 export const scalarProgram = () => readFile(new URL('scalar.js', import.meta.url), 'utf8');
+
+/** A program or a style sheet for browsers, which the package carries along. */
+export const browserProgram = (file: string) =>
+  readFile(new URL(`../${file.replace(/\.ts$/, '.js')}`, import.meta.url), 'utf8');

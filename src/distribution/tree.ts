@@ -1,5 +1,9 @@
 // The tree, which runs as it is. The npm package is built with package.ts beside this file.
 
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
 /** The oldest Node.js that will do: it hands over to the one that npm installs. */
 export const neededNode = 20;
 
@@ -22,4 +26,22 @@ export async function scalarProgram(): Promise<string> {
   await host.close();
   if (statusCode !== 200) throw new Error(`The plugin answers ${statusCode} where its program was.`);
   return body;
+}
+
+const run = promisify(execFile);
+const maxBytes = 16 * 1024 * 1024;
+
+/**
+ * A program or a style sheet for browsers: a file of `src` with all that it imports, as one, by esbuild. Its package for all platforms runs
+ * a script while it is installed, and those of single platforms, which hold the program, do not.
+ */
+export async function browserProgram(file: string): Promise<string> {
+  const { platform, arch } = process;
+  const name = platform === 'win32' ? 'esbuild.exe' : 'bin/esbuild';
+  const esbuild = fileURLToPath(import.meta.resolve(`@esbuild/${platform}-${arch}/${name}`));
+  const entry = fileURLToPath(new URL(`../${file}`, import.meta.url));
+  // Licences of what is brought along stand at the end.
+  const options = ['--bundle', '--minify', '--format=esm', '--target=es2024', '--legal-comments=eof'];
+  const { stdout } = await run(esbuild, [entry, ...options, '--log-level=error'], { maxBuffer: maxBytes });
+  return stdout;
 }

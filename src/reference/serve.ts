@@ -1,24 +1,21 @@
-import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { serveDocument } from '../http/document.ts';
-import { formsFromThread, formsOf } from '../http/forms.ts';
+import { formsFromThread } from '../http/forms.ts';
+import { referencePrograms } from '../pages/programs.ts';
+import { serveFiles, servePage, servePrograms } from '../pages/serve.ts';
 
 const folder = new URL('./page/', import.meta.url);
 
-const script = 'text/javascript; charset=utf-8';
-const style = 'text/css; charset=utf-8';
-
 /** The files of the pages, by path. */
-const files: Record<string, { mediaType: string; url: URL }> = {
-  '/reference/key.js': { mediaType: script, url: new URL('key.js', folder) },
-  '/reference/page.js': { mediaType: script, url: new URL('page.js', folder) },
-  '/reference/search.js': { mediaType: script, url: new URL('search.js', folder) },
-  '/reference/search-index.js': { mediaType: script, url: new URL('search-index.js', folder) },
-  '/reference/minisearch.js': { mediaType: script, url: new URL(import.meta.resolve('minisearch')) },
-  '/reference/page.css': { mediaType: style, url: new URL('page.css', folder) },
-  '/reference/search.css': { mediaType: style, url: new URL('search.css', folder) },
-  '/reference/changelog.css': { mediaType: style, url: new URL('changelog.css', folder) },
-  '/reference/icon.svg': { mediaType: 'image/svg+xml', url: new URL('icon.svg', folder) },
+const files = {
+  '/reference/page.js': new URL('page.js', folder),
+  '/reference/search.js': new URL('search.js', folder),
+  '/reference/search-index.js': new URL('search-index.js', folder),
+  '/reference/minisearch.js': new URL(import.meta.resolve('minisearch')),
+  '/reference/page.css': new URL('page.css', folder),
+  '/reference/search.css': new URL('search.css', folder),
+  '/reference/changelog.css': new URL('changelog.css', folder),
+  '/reference/icon.svg': new URL('icon.svg', folder),
 };
 
 /** The paths that the reference answers. */
@@ -27,7 +24,7 @@ export const referencePaths = [
   '/reference',
   '/reference/',
   '/reference/scalar.js',
-  ...Object.keys(files),
+  ...Object.keys({ ...referencePrograms, ...files }),
 ];
 
 /**
@@ -37,23 +34,9 @@ export const referencePaths = [
 export function serveReference(app: FastifyInstance, baseUrl: string): void {
   app.get('/', async (_request, reply) => reply.redirect('reference'));
   app.get('/reference/', async (_request, reply) => reply.redirect('../reference'));
-  serveDocument(app, {
-    path: '/reference',
-    mediaType: 'text/html; charset=utf-8',
-    forms: async () => formsOf(await readFile(new URL('index.html', folder), 'utf8')),
-    headers: {
-      'content-security-policy': policy(new URL(baseUrl).origin),
-      'referrer-policy': 'no-referrer',
-    },
-  });
-  for (const [path, { mediaType, url }] of Object.entries(files)) {
-    serveDocument(app, {
-      path,
-      mediaType,
-      forms: async () => formsOf(await readFile(url, 'utf8')),
-      headers: { 'cache-control': 'max-age=60' },
-    });
-  }
+  servePage(app, '/reference', new URL('index.html', folder), policy(new URL(baseUrl).origin));
+  serveFiles(app, files);
+  servePrograms(app, referencePrograms);
   serveDocument(app, {
     path: '/reference/scalar.js',
     mediaType: 'text/javascript; charset=utf-8',
@@ -62,15 +45,9 @@ export function serveReference(app: FastifyInstance, baseUrl: string): void {
 }
 
 /** Scalar writes styles into the page, so styles may be inline; scripts may not. */
-const policy = (apiOrigin: string) =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src 'self' data:",
-    `connect-src 'self' ${apiOrigin}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
+const policy = (apiOrigin: string) => [
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  `connect-src 'self' ${apiOrigin}`,
+];

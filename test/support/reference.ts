@@ -1,29 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { chromium, type Page, type Request } from 'playwright-core';
+import { args, executablePath } from './browsers.ts';
 import { startService } from './service.ts';
 import { temporaryStorage } from './storage.ts';
 
-/** The browser. */
-export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-/** Why tests in a browser are skipped, if they are. */
-export const skip =
-  !existsSync(executablePath) && !process.env.CI && `no browser at ${executablePath}; CHROMIUM can name one`;
-export const timeout = 300_000;
 /** Generous, since the page is long and browsers are slow where much else runs. */
 const stepTimeoutMs = 60_000;
-
-/** Keeps the browser from looking anything up by itself. */
-export const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 interface Look {
   width: number;

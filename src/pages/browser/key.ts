@@ -8,19 +8,20 @@ const howToGetOne =
   'The service prints an address with a key when it starts; “petstore keys create” makes another.';
 const isKept = 'It is sent until this tab is closed.';
 
-const header = document.querySelector('#key');
-const form = header.querySelector('form');
-const input = form.querySelector('input');
-const inUse = header.querySelector('#key-in-use');
-const forget = inUse.querySelector('button');
-const note = header.querySelector('#key-note');
-let listener = () => {};
+const part = <E extends HTMLElement>(selector: string) => document.querySelector(`#key${selector}`) as E;
+const header = part('');
+const form = part<HTMLFormElement>(' form');
+const input = part<HTMLInputElement>('-input');
+const inUse = part('-in-use');
+const forget = part<HTMLButtonElement>('-in-use button');
+const note = part('-note');
+let listener = (_key: string): void => {};
 
 /** The key of this tab, or an empty string. */
 export const currentKey = () => sessionStorage.getItem(storedAs) ?? '';
 
 /** Calls `listen` with the key whenever it changes. */
-export function onKeyChange(listen) {
+export function onKeyChange(listen: (key: string) => void): void {
   listener = listen;
 }
 
@@ -47,18 +48,19 @@ forget.addEventListener('click', () => {
 });
 
 // Parts of the page that stick below the header need its height.
+const top = header.closest('header') as HTMLElement;
 new ResizeObserver(() => {
-  document.documentElement.style.setProperty('--scalar-custom-header-height', `${header.offsetHeight}px`);
-}).observe(header);
+  document.documentElement.style.setProperty('--scalar-custom-header-height', `${top.offsetHeight}px`);
+}).observe(top);
 
 /**
  * Removes each `key=…` and all that looks like a key from the address, and keeps the other parts between `&`, which are
  * a place in the page. Anyone can make such an address, so the page says where its key came from, and which one it
  * replaced.
  */
-function takeFromAddress() {
+function takeFromAddress(): void {
   const parts = decodedOnce(location.hash.slice(1)).split('&');
-  const isSecret = (part) => part.startsWith('key=') || looksLikeKey.test(part);
+  const isSecret = (part: string) => part.startsWith('key=') || looksLikeKey.test(part);
   if (!parts.some(isSecret)) return;
   const address = new URL(location.href);
   address.hash = parts.filter((part) => !isSecret(part)).join('&');
@@ -74,11 +76,11 @@ function takeFromAddress() {
 }
 
 /** Programs encode links. Only ASCII matters here, which cannot be malformed. */
-function decodedOnce(text) {
+function decodedOnce(text: string): string {
   return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-function use(key, text) {
+function use(key: string, text: string): void {
   if (key) sessionStorage.setItem(storedAs, key);
   else sessionStorage.removeItem(storedAs);
   input.value = '';
@@ -86,17 +88,17 @@ function use(key, text) {
   listener(key);
 }
 
-function show(text, isRefusal = false) {
+function show(text: string, isRefusal = false): void {
   const key = currentKey();
   header.hidden = false;
   input.setAttribute('aria-invalid', String(isRefusal));
   form.hidden = key !== '';
   inUse.hidden = key === '';
-  inUse.querySelector('code').textContent = start(key);
+  part('-in-use code').textContent = start(key);
   note.textContent = text;
 }
 
 /** Enough of a key to recognize it. */
-function start(key) {
+function start(key: string): string {
   return `${key.slice(0, 8)}…`;
 }

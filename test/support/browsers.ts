@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { chromium, firefox, type LaunchOptions } from 'playwright-core';
+
+/** The browser of most tests. */
+export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const firefoxPath = process.env.FIREFOX ?? '/usr/bin/firefox-esr';
+
+/** Why tests in a browser are skipped, if they are. */
+const skipWithout = (path: string, variable: string) =>
+  !existsSync(path) && !process.env.CI && `no browser at ${path}; ${variable} can name one`;
+
+export const skip = skipWithout(executablePath, 'CHROMIUM');
+export const timeout = 300_000;
+
+/** Keeps the browser from looking anything up by itself. */
+export const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** The browsers in which pages of ours are tried. Firefox is that of the system, by WebDriver BiDi. */
+export const browsers = [
+  {
+    name: 'Chromium',
+    skip,
+    launch: (options: LaunchOptions = {}) => chromium.launch({ executablePath, args, ...options }),
+  },
+  {
+    name: 'Firefox',
+    skip: skipWithout(firefoxPath, 'FIREFOX'),
+    launch: (options: LaunchOptions = {}) =>
+      firefox.launch({ channel: 'moz-firefox', executablePath: firefoxPath, ...options }),
+  },
+] as const;
