@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the README: the reference in a browser, curl in a terminal, and the report card of a careless program. The
- * first two show a service that this program starts. `npm run pictures` writes them to docs/pictures.
+ * Makes the pictures of the README: the reference and the lab's page in a browser, curl in a terminal, and the report card of a careless
+ * program. All but the last show a service that this program starts. `npm run pictures` writes them to docs/pictures.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { clockThatGoesBack } from '../test/support/clock.ts';
 import { asCheckout, below, blocksOf } from '../test/support/pasted.ts';
 import { freePort } from '../test/support/port.ts';
-import { photograph } from './reference.ts';
+import { photographLab } from './lab.ts';
+import { photographReference } from './reference.ts';
 import { drawTerminal, record } from './terminal.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -45,8 +46,10 @@ try {
   save('limits.svg', drawTerminal(await recordLimits()));
   save('grade.svg', drawTerminal(await recordGrade()));
   const key = readFileSync(join(folder, 'data/demo.key'), 'utf8').trim();
-  for (const [scheme, picture] of await photograph(`http://localhost:${port}/reference#key=${key}`))
+  const origin = `http://localhost:${port}`;
+  for (const [scheme, picture] of await photographReference(`${origin}/reference#key=${key}`))
     save(`reference-${scheme}.webp`, picture);
+  for (const [scheme, picture] of await photographLab(origin, key)) save(`lab-${scheme}.webp`, picture);
 } finally {
   service.kill();
   await ended;

@@ -34,6 +34,7 @@ import { recorderBounds as usualBounds } from './lab/bounds.ts';
 import { Lab, labAccount } from './lab/lab.ts';
 import { labOperations } from './lab/operations.ts';
 import type { RecorderBounds } from './lab/recordings/recorder.ts';
+import { labPagePaths, serveLabPage } from './lab/serve-page.ts';
 import { DeprecatedCalls } from './lifecycle.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Log } from './log/logger.ts';
@@ -86,7 +87,7 @@ const documents = (hasLab: boolean) => [
   ...healthPaths,
   '/v1/openapi.json',
   '/v1/openapi.yaml',
-  ...(hasLab ? [labPrefix, `${labPrefix}/openapi.json`, `${labPrefix}/openapi.yaml`] : []),
+  ...(hasLab ? [...labPagePaths, `${labPrefix}/openapi.json`, `${labPrefix}/openapi.yaml`] : []),
 ];
 
 declare module 'fastify' {
@@ -136,7 +137,10 @@ export function buildApp({
     dispatcher,
   );
   const identify = identifier(db, limiter);
-  const admission: Admission = { identify, limiter, accountOf: planAccount(banRules), metrics };
+  const admission: Admission = {
+    ...{ identify, limiter, accountOf: planAccount(banRules), metrics },
+    banBegan: (request, decision) => lab?.banBegan(request, decision),
+  };
   const labAdmission: Admission = { ...admission, accountOf: labAccount };
   const answers = new Answers([
     (facts) => metrics.countAnswer(facts),
@@ -222,7 +226,7 @@ export function buildApp({
   serveDescription(app, prefix, description);
   if (lab) {
     serveDescription(app, labPrefix, () => describeLab(baseUrl));
-    app.get(labPrefix, async (_request, reply) => reply.redirect('reference#tag/rehearse-failures'));
+    serveLabPage(app);
   }
   serveReference(app, baseUrl);
   serveTexts(app, { baseUrl, labUrl: lab && labUrl, description });
@@ -238,7 +242,7 @@ export function buildApp({
   });
   if (lab) {
     const its = { start: labPrefix, baseUrl: labUrl, admission: labAdmission };
-    const operations = withServices(labOperations, lab.services({ limiter, banRules }));
+    const operations = withServices(labOperations, lab.services({ limiter, banRules }, stopwatch));
     serveApi(app, { ...shared, ...its, operations });
   }
 

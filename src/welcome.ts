@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import { referenceUrl, referenceUrlWithKey } from './reference-url.ts';
+import { labPageUrlWithKey, referenceUrl, referenceUrlWithKey } from './reference-url.ts';
 import { version } from './version.ts';
 
 /** What is served. Without a data folder nothing is kept. */
 type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
 
 /** What the demonstration tells at its start: all that is needed for a first request. */
-export const welcome = ({ baseUrl, dataDir }: Served, demoKey: string) => `
+export const welcome = ({ baseUrl, dataDir, lab }: Served, demoKey: string) => `
 Petstore is ready.
 
   API          ${baseUrl}
@@ -18,11 +18,19 @@ Petstore is ready.
 The reference, where requests can be tried with the key:
 
   ${referenceUrlWithKey(baseUrl, demoKey)}
-
+${lab ? `\n${labLines(baseUrl, demoKey)}` : ''}
 A first request:
 
   curl -H "Authorization: Bearer ${demoKey}" "${baseUrl}/pets?limit=2"
 
+`;
+
+const labLines = (
+  baseUrl: string,
+  demoKey: string,
+) => `The lab, which shows limits, requests, faults and the store of the key as things happen:
+
+  ${labPageUrlWithKey(baseUrl, demoKey)}
 `;
 
 /** The same for programs, as a line of JSON, also without a demonstration. */

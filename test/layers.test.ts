@@ -24,6 +24,7 @@ const layers = [
   'lab', //            rehearsals and recordings
   'admission.ts',
   'mount.ts',
+  'pages', //          serving pages, and what they share in the browser
   'demo', //           the seeded workspace
   'log',
   'metrics.ts',

@@ -17,7 +17,14 @@ const others = [
   ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods', 'Access-Control-Allow-Origin'],
   ...['Access-Control-Expose-Headers', 'Access-Control-Max-Age', 'Allow', 'Cache-Control', 'Connection'],
   ...['Content-Encoding', 'Content-Length', 'Content-Security-Policy', 'Content-Type', 'Date', 'Keep-Alive'],
-  ...['Referrer-Policy', 'Transfer-Encoding', 'Vary', 'X-Accel-Buffering', 'X-Content-Type-Options'],
+  ...[
+    'Cross-Origin-Opener-Policy',
+    'Referrer-Policy',
+    'Transfer-Encoding',
+    'Vary',
+    'X-Accel-Buffering',
+    'X-Content-Type-Options',
+  ],
 ];
 
 const names = new Set([...described, ...others]);
@@ -127,7 +134,7 @@ const kinds: Record<string, Kind> = {
   'the reference': {
     request: 'GET /reference',
     status: 200,
-    fields: ['Content-Security-Policy', 'Referrer-Policy'],
+    fields: ['Content-Security-Policy', 'Cross-Origin-Opener-Policy', 'Referrer-Policy'],
   },
   'another place': { request: 'GET /', status: 302, fields: ['Location'] },
 };

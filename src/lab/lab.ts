@@ -3,7 +3,11 @@ import type { Admission } from '../admission.ts';
 import type { Answered } from '../answered.ts';
 import { isPassedOn } from '../http/headers.ts';
 import { isForLab } from '../http/target.ts';
+import type { Decision } from '../limits/decision.ts';
+import { BanStarts } from './account/ban-starts.ts';
+import { Resets } from './account/resets.ts';
 import { labQuota } from './bounds.ts';
+import { Links } from './recordings/links.ts';
 import { Readings } from './recordings/readings.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
 import type { Tools } from './rehearsals/fault.ts';
@@ -18,6 +22,7 @@ export class Lab {
   readonly #rehearsals: Rehearsals;
   readonly #heldBack = new HeldBack();
   readonly #recorder: Recorder;
+  readonly #banStarts: BanStarts;
 
   constructor(tools: Omit<Tools, 'heldBack' | 'isPassedOn' | 'log'>, parts: RecorderParts, cutOff: CutOff) {
     const its: Pick<Tools, 'heldBack' | 'isPassedOn' | 'log'> = {
@@ -27,6 +32,7 @@ export class Lab {
     };
     this.#rehearsals = new Rehearsals({ ...tools, ...its }, cutOff);
     this.#recorder = new Recorder(parts);
+    this.#banStarts = new BanStarts(parts);
   }
 
   /**
@@ -45,10 +51,17 @@ export class Lab {
     if (!isForLab(facts.exchange?.request ?? facts.unread ?? {})) this.#recorder.observe(facts);
   }
 
+  /** Keeps which request began a ban of its key. */
+  banBegan(request: FastifyRequest, decision: Decision): void {
+    this.#banStarts.note(request, decision);
+  }
+
   /** What its operations need of it, and of the instance. */
-  services(limits: Pick<LabServices, 'limiter' | 'banRules'>): LabServices {
+  services(limits: Pick<LabServices, 'limiter' | 'banRules'>, stopwatch: () => number): LabServices {
     const recorded = (keyId: string) => this.#recorder.settled(keyId);
-    return { ...limits, recorded, readings: new Readings() };
+    const banStartKnown = (keyId: string) => this.#banStarts.settled(keyId);
+    const resets = new Resets(stopwatch);
+    return { ...limits, recorded, banStartKnown, resets, readings: new Readings(), links: new Links() };
   }
 
   /** Lets all that is held back go on, and holds nothing back any more. */
@@ -57,8 +70,8 @@ export class Lab {
   }
 
   /** Writes what is still to be kept. */
-  close(): Promise<void> {
-    return this.#recorder.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#recorder.close(), this.#banStarts.close()]);
   }
 }
 

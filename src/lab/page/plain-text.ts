@@ -1,0 +1,31 @@
+// Text of the service, which anyone may have written, as the page shows it.
+
+import { html, type TemplateResult } from './template.ts';
+import { clockTime } from './times.ts';
+
+/** Characters that are not seen, or turn the text around them. Within an emoji, or as a variant of what is before them, they are. */
+const hidden =
+  /\p{RGI_Emoji}|([\p{Cc}\u2028\u2029[\p{Default_Ignorable_Code_Point}--\p{Variation_Selector}]]|(?<=^|\p{Default_Ignorable_Code_Point})\p{Variation_Selector})/gv;
+
+/** On one line, with what is hidden as its code, and cut if it is longer than `max`. */
+export function plain(text: string, max = 200): string {
+  const cut = text.length > max ? `${text.slice(0, max).toWellFormed()}… (${text.length} characters)` : text;
+  return cut.replace(hidden, (shown, character) => (character ? `\\u${codeOf(character)}` : shown));
+}
+
+const codeOf = (character: string) => (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0');
+
+/** Text with `code` between backticks. */
+export const prose = (text: string): (string | TemplateResult)[] =>
+  text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
+
+/** When something was, as a clock on the wall shows it. */
+export function timeOf(at: string | Date): TemplateResult {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return html`${plain(String(at))}`;
+  return html`<time datetime=${date.toISOString()} title=${date.toISOString()}>${clockTime(date)}</time>`;
+}
+
+/** `1 request`, `1,024 requests`. */
+export const counted = (count: number, noun: string) =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;

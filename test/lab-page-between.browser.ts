@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { skip, timeout } from './support/browsers.ts';
+import { visitLab } from './support/lab-page.ts';
+
+const openStore = async (page: Page) => {
+  await page.getByRole('button', { name: 'Open the store' }).click();
+  await page.locator('lab-store .shop').waitFor();
+};
+
+test('what others answer in place of the service says nothing of the key, and stops nothing', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { open } = await visitLab(t);
+  const { page, complaints } = await open();
+  const limits = page.locator('lab-limits h2');
+  await limits.waitFor();
+  const account = '**/lab/account';
+  for (const answer of [
+    { status: 404, contentType: 'text/html', body: '<h1>No such page</h1>' },
+    { status: 401, contentType: 'text/html', body: '<h1>Log in</h1>' },
+    { status: 503, headers: { 'retry-after': '86400' }, body: '' },
+    { status: 200, contentType: 'text/plain', body: '{}' },
+    {
+      status: 200,
+      contentType: 'text/plain',
+      body: '{"at":"2026","ban":{},"minute":{"reset":1e20},"day":{}}',
+    },
+  ]) {
+    await page.route(account, (route) => route.fulfill(answer));
+    await page.getByText(/^Paused since/).waitFor();
+    assert.equal(await limits.count(), 1, 'what was shown stays');
+    const again = /It goes on at|trying again/;
+    await page.getByText(again).first().waitFor();
+    await page.unroute(account);
+    // A tab that is shown again asks at once, however long it was told to wait.
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText(/^Paused since/).waitFor({ state: 'detached' });
+  }
+  assert.deepEqual(complaints, []);
+});
+
+test('faults that meet the page itself are told as faults, and an empty first page as no empty store', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  const { page, complaints } = await open();
+  await using _ = await store.rehearse([
+    { fault: 'empty-page', operation: 'listPets' },
+    { fault: 'empty-page', operation: 'listInventory' },
+    { fault: 'empty-page', operation: 'listOrders' },
+    { fault: 'internal-error', operation: 'placeOrder' },
+    { fault: 'lost-answer', operation: 'placeOrder', after: 1 },
+  ]);
+  await openStore(page);
+  assert.equal(await page.locator('lab-store article').count(), 20);
+  assert.equal(await page.locator('lab-store').getByText('stock not read').count(), 0);
+  assert.ok((await page.locator('lab-store').getByText('none in stock').count()) < 20);
+  const order = page
+    .locator('lab-store article:has-text("in stock")')
+    .getByRole('button', { name: /^Order/ })
+    .first();
+  await order.click();
+  await page
+    .getByText(/The fault internal-error is on\./)
+    .first()
+    .waitFor();
+  await order.click();
+  await page
+    .getByText(/It may have been done all the same\./)
+    .first()
+    .waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a recording that somebody else removes makes room for the next', { skip, timeout }, async (t) => {
+  const { store, origin, open } = await visitLab(t);
+  const recording = await store.record();
+  const { page, complaints } = await open();
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  const headers = { authorization: `Bearer ${store.key}` };
+  const { status } = await fetch(`${origin}/lab/recordings/${recording.id}`, { method: 'DELETE', headers });
+  assert.equal(status, 204);
+  await page.getByRole('button', { name: 'Start recording' }).click();
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('however often it is pressed, one recording begins', { skip, timeout }, async (t) => {
+  const { store, origin, open } = await visitLab(t);
+  const { page, complaints } = await open();
+  await page.getByRole('button', { name: 'Start recording' }).waitFor();
+  await page.evaluate(`(function press() {
+    const button = document.querySelector('lab-requests form button');
+    button?.click();
+    if (button) setTimeout(press, 1);
+  })()`);
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  const headers = { authorization: `Bearer ${store.key}` };
+  const recordings = (await (await fetch(`${origin}/lab/recordings`, { headers })).json()) as unknown[];
+  assert.equal(recordings.length, 1);
+  assert.deepEqual(complaints, []);
+});
