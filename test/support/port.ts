@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Below the ports that systems give to connections by themselves. */
-const [lowest, highest] = [10_000, 30_000];
+/** Below the ports that systems give to connections by themselves, and above 10080, the last that `fetch` refuses (Fetch standard, "bad port"). */
+const [lowest, highest] = [10_081, 30_000];
 const folder = join(tmpdir(), 'petstore-ports');
 
 const reservations: string[] = [];
