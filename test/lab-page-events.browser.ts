@@ -357,3 +357,36 @@ test('a webhook that was removed stays away when an older list is answered late'
   assert.equal(await part.locator('.webhook').count(), 1);
   assert.deepEqual(complaints, []);
 });
+
+test('a delivery stays when a list from before it is answered late', { skip, timeout }, async (t) => {
+  const lab = await visitLab(t);
+  await send(lab, 'POST', '/store/webhooks', { url: 'http://127.0.0.1:1/' });
+  const { page, complaints } = await lab.open();
+  const part = partOf(page, 'webhooks');
+  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  await part.getByRole('button', { name: 'Show deliveries' }).click();
+  await part.getByText('Nothing was sent to it yet.').waitFor();
+  const listed = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
+  await page.route(
+    /\/deliveries\?/,
+    async (route) => {
+      const response = await route.fetch();
+      listed.resolve();
+      await sent.promise;
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  const idle = (name: string) => part.locator('button[aria-disabled=false]', { hasText: name });
+  await idle('Read deliveries anew').click();
+  await listed.promise;
+  await idle('Ping').click();
+  await part.locator('.deliveries > li').waitFor();
+  // By then the list from after the delivery is shown.
+  await idle('Ping').waitFor();
+  sent.resolve();
+  await idle('Read deliveries anew').waitFor();
+  assert.equal(await part.locator('.deliveries > li').count(), 1);
+  assert.deepEqual(complaints, []);
+});

@@ -8,6 +8,13 @@ export async function copied(text: string): Promise<boolean> {
   }
 }
 
+/** Puts a text into the clipboard, or selects the element that shows it, for the reader to copy. Returns what to say. */
+export async function copiedOrSelected(text: string, shown: Element | null): Promise<string> {
+  if (await copied(text)) return 'Copied.';
+  if (shown) getSelection()?.selectAllChildren(shown);
+  return 'The browser keeps this page from copying. It is selected: copy it with the keyboard.';
+}
+
 /** Saves a text as a file of the reader. */
 export function save(name: string, type: string, text: string): void {
   const link = document.createElement('a');

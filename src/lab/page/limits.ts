@@ -2,7 +2,7 @@ import { burstRequest } from '../own-requests.ts';
 import { banPanel, isBanned } from './ban.ts';
 import { Burst, burstSize, foresee } from './burst.ts';
 import { inWords, strip } from './burst-strip.ts';
-import { copied } from './copying.ts';
+import { copiedOrSelected } from './copying.ts';
 import { linesOf, type Piece } from './header-lines.ts';
 import { recording } from './recording.ts';
 import { ring } from './ring.ts';
@@ -177,10 +177,9 @@ class Limits extends Section {
 
   async #copy(text: string): Promise<void> {
     const { signal } = session;
-    const isCopied = await copied(text);
+    const told = await copiedOrSelected(text, this.querySelector('.lines'));
     if (signal.aborted) return;
-    if (!isCopied) getSelection()?.selectAllChildren(this.querySelector('.lines') as Element);
-    this.#tell(isCopied ? 'Copied.' : 'This page may not copy. It is selected: copy it with the keyboard.');
+    this.#tell(told);
     clearTimeout(this.#told);
     this.#told = setTimeout(() => this.#tell(''), 5_000);
   }

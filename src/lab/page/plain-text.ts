@@ -3,9 +3,31 @@
 import { html, type TemplateResult } from './template.ts';
 import { clockTime } from './times.ts';
 
-/** Characters that are not seen, or turn the text around them. Within an emoji, or as a variant of what is before them, they are. */
-const hidden =
-  /\p{RGI_Emoji}|([\p{Cc}\u2028\u2029[\p{Default_Ignorable_Code_Point}--\p{Variation_Selector}]]|(?<=^|\p{Default_Ignorable_Code_Point})\p{Variation_Selector})/gv;
+/** Scripts whose words need joiners that are not seen (RFC 5892, appendix A). */
+const joining = [
+  'Arab',
+  'Syrc',
+  'Deva',
+  'Beng',
+  'Guru',
+  'Gujr',
+  'Orya',
+  'Taml',
+  'Telu',
+  'Knda',
+  'Mlym',
+  'Sinh',
+];
+const joiner = `(?<=[[${joining.map((script) => `\\p{scx=${script}}`).join('')}]&&[\\p{L}\\p{M}]])[\\u200c\\u200d]`;
+
+/** Characters that are not seen, or turn the text around them. Within an emoji, as a joiner, or as a variant of what is before them, they are. */
+const hidden = new RegExp(
+  `\\p{RGI_Emoji}|${joiner}|(${
+    /[\p{Cc}\u2028\u2029[\p{Default_Ignorable_Code_Point}--\p{Variation_Selector}]]|(?<=^|\p{Default_Ignorable_Code_Point})\p{Variation_Selector}/v
+      .source
+  })`,
+  'gv',
+);
 
 /** On one line, with what is hidden as its code, and cut if it is longer than `max`. */
 export function plain(text: string, max = 200): string {

@@ -1,6 +1,6 @@
 import type { Delivery, EventType, Int64, Webhook } from '../../client/index.ts';
 import { PetstoreError } from '../../client/index.ts';
-import { copied } from './copying.ts';
+import { copiedOrSelected } from './copying.ts';
 import { type Deliveries, deliveryList } from './deliveries.ts';
 import { type FirstPage, firstPage } from './first-page.ts';
 import { obstacleNote } from './obstacle.ts';
@@ -186,7 +186,9 @@ class Webhooks extends Section {
     const { petstore, signal } = session;
     const readAt = now();
     const deliveries = await firstPage(petstore.listDeliveries(id, { limit: maxDeliveries }, { signal }));
-    if (!signal.aborted) this.#deliveries.set(id, { ...deliveries, readAt });
+    const shown = this.#deliveries.get(id);
+    if (!signal.aborted && !(shown && shown.readAt > readAt))
+      this.#deliveries.set(id, { ...deliveries, readAt });
   }
 
   readonly #add = (): void => {
@@ -261,11 +263,8 @@ class Webhooks extends Section {
 
   async #copy(id: Int64, secret: string): Promise<void> {
     const { signal } = session;
-    const isCopied = await copied(secret);
+    const told = await copiedOrSelected(secret, this.querySelector(`.secret-${id} code`));
     if (signal.aborted || !this.#secrets.has(id)) return;
-    const code = this.querySelector(`.secret-${id} code`);
-    if (!isCopied && code) getSelection()?.selectAllChildren(code);
-    const told = isCopied ? 'Copied.' : 'It is selected: copy it by your keyboard.';
     this.#secrets.set(id, { secret, told });
     this.draw();
   }
