@@ -199,6 +199,22 @@ test('a caller ends a stream by its signal, and by leaving the loop the connecti
   await left.promise;
 });
 
+test('a caller that fails as a stream begins ends the connection', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const { store } = await startScripted(t, [
+    (response) => {
+      response.on('close', () => closed.resolve());
+      stream(event(1), 'open')(response);
+    },
+  ]);
+  const reason = new Error('Not ready.');
+  const onOpen = () => {
+    throw reason;
+  };
+  await assert.rejects(store.streamEvents({}, { onOpen }).next(), reason);
+  await closed.promise;
+});
+
 test('events of the service arrive with exact ids', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['large-ids']);

@@ -136,7 +136,6 @@ test('a workspace can be reset once a second, whichever of its keys asks, and ot
   petstore.stopwatch = () => 0;
   const other = await petstore.addWorkspace('other', true);
   const { key } = await petstore.addKey('free');
-  const { writes } = petstore.db.counts;
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => resetNow(petstore, i % 2 ? { key } : {})),
   );
@@ -144,8 +143,28 @@ test('a workspace can be reset once a second, whichever of its keys asks, and ot
   assert.equal(refused.length, 19);
   for (const { status, body, headers } of refused)
     assert.deepEqual([status, body.code, headers['retry-after']], [429, 'rate_limited', '1']);
-  assert.equal(petstore.db.counts.writes - writes, 1);
+  const [[resets] = []] = await petstore.db.read`
+    select count(*) from events where workspace_id = 1 and type = 'workspace.reset'`;
+  assert.equal(Number(resets), 1);
   assert.equal((await resetNow(petstore, { key: other.key })).status, 200);
   petstore.aheadMs += 1_000;
+  assert.equal((await resetNow(petstore)).status, 200);
+});
+
+test('a reset that is repeated gets its answer at once, and neither that nor what resets nothing takes the turn of another', async (t) => {
+  const petstore = await startPetstore(t);
+  petstore.stopwatch = () => 0;
+  const once = { headers: { 'Idempotency-Key': 'reset' } };
+  assert.equal((await resetNow(petstore, { headers: { 'Idempotency-Key': 'a b' } })).status, 400);
+  await addCategories(petstore, 1, maxResetRows, 100);
+  assert.equal((await resetNow(petstore, once)).status, 409);
+  await petstore.db.write((sql) => sql`delete from categories where id >= 100`);
+  const twins = await Promise.all([1, 2, 3].map(() => resetNow(petstore, once)));
+  assert.deepEqual(twins.map(({ status }) => status).sort(), [200, 409, 409]);
+  const again = await resetNow(petstore, once);
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [200, 'true']);
+  assert.equal((await resetNow(petstore)).status, 429);
+  petstore.aheadMs += 1_000;
+  assert.equal((await resetNow(petstore, once)).headers['idempotency-replayed'], 'true');
   assert.equal((await resetNow(petstore)).status, 200);
 });

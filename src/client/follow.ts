@@ -34,12 +34,16 @@ export async function* follow(
       const received = await send(connection, { method: 'GET', url, headers, isStream: true }, { signal });
       const begins = received.headers.get('last-event-id') ?? undefined;
       place ??= begins;
-      onOpen?.(begins && position.test(begins) ? (parseExactly(begins) as Int64) : undefined);
-      for await (const { id, data, retryMs: told } of blocksOf(received, silenceMs)) {
-        failures = 0;
-        waitMs = retryMs = Math.max(Math.min(told ?? retryMs, options.maxWaitMs), leastRetryMs);
-        if (id !== undefined && fitId.test(id)) place = id;
-        if (data !== undefined) yield eventOf(data);
+      try {
+        onOpen?.(begins && position.test(begins) ? (parseExactly(begins) as Int64) : undefined);
+        for await (const { id, data, retryMs: told } of blocksOf(received, silenceMs)) {
+          failures = 0;
+          waitMs = retryMs = Math.max(Math.min(told ?? retryMs, options.maxWaitMs), leastRetryMs);
+          if (id !== undefined && fitId.test(id)) place = id;
+          if (data !== undefined) yield eventOf(data);
+        }
+      } finally {
+        received.stream?.limit.end();
       }
     } catch (error) {
       signal?.throwIfAborted();
@@ -71,19 +75,15 @@ async function* blocksOf({ stream }: Received, silenceMs: number) {
   const { body, limit } = stream;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const blocks = blockReader();
-  try {
-    for (;;) {
-      // Only the service can be silent: what the caller does with an event may take its time.
-      limit.arm(silenceMs, () => broken(undefined));
-      const { value, done } = await reader.read().catch((cause) => {
-        throw broken(cause);
-      });
-      limit.disarm();
-      if (done) return;
-      yield* blocks(value);
-    }
-  } finally {
-    limit.end();
+  for (;;) {
+    // Only the service can be silent: what the caller does with an event may take its time.
+    limit.arm(silenceMs, () => broken(undefined));
+    const { value, done } = await reader.read().catch((cause) => {
+      throw broken(cause);
+    });
+    limit.disarm();
+    if (done) return;
+    yield* blocks(value);
   }
 }
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run client" (09ae8c253846). Do not edit.
+// Made from the description of the lab by "npm run client" (ec3edb95244c). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

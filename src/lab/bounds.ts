@@ -31,7 +31,7 @@ export const maxBanPath = 200;
 export const maxFollowed = 8;
 /** A workspace that holds more rows, or that keeps more Idempotency-Keys beside them, is reset by the command alone. */
 export const maxResetRows = 10_000;
-export const maxResetKeys = 100_000;
+export const maxResetKeys = 10_000;
 /** No fault makes an answer later than this. */
 export const maxDelayMs = 30_000;
 /** Nor one that was passed on: the load balancer of `deploy/` takes 30 s without an answer for a broken instance. */

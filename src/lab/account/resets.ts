@@ -4,9 +4,14 @@ import { ApiError } from '../../errors.ts';
 /** A reset is a hundred times the work of other writes, and those of its workspace wait for it. */
 const pauseMs = 1_000;
 
+interface Turn {
+  request: object;
+  atMs: number;
+}
+
 /** Lets an instance reset each workspace once a second. */
 export class Resets {
-  readonly #lastMs = new LRUCache<number, number>({ max: 10_000 });
+  readonly #last = new LRUCache<number, Turn>({ max: 10_000 });
   readonly #stopwatch: () => number;
 
   /** `stopwatch`: milliseconds of a clock that never goes back. */
@@ -14,18 +19,28 @@ export class Resets {
     this.#stopwatch = stopwatch;
   }
 
-  /** Takes the turn of a workspace. Throws `rate_limited` if it had one within the last second. */
-  take(workspaceId: number): void {
-    const nowMs = this.#stopwatch();
-    if (nowMs - (this.#lastMs.get(workspaceId) ?? Number.NEGATIVE_INFINITY) < pauseMs) {
+  /**
+   * Runs the reset that a request asks for, within the write of its workspace. It takes the turn unless it fails, and may run again if
+   * its transaction does. Throws `rate_limited` if another had the turn within the last second.
+   */
+  async inTurn<T>(workspaceId: number, request: object, reset: () => Promise<T>): Promise<T> {
+    const atMs = this.#stopwatch();
+    const last = this.#last.get(workspaceId);
+    const other = last?.request === request ? undefined : last;
+    if (other && atMs - other.atMs < pauseMs) {
       throw new ApiError(
         'rate_limited',
         'This workspace was reset within the last second. Try again after 1 s.',
-        {
-          'Retry-After': '1',
-        },
+        { 'Retry-After': '1' },
       );
     }
-    this.#lastMs.set(workspaceId, nowMs);
+    this.#last.set(workspaceId, { request, atMs });
+    try {
+      return await reset();
+    } catch (error) {
+      if (other) this.#last.set(workspaceId, other);
+      else this.#last.delete(workspaceId);
+      throw error;
+    }
   }
 }
