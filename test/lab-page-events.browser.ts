@@ -167,6 +167,20 @@ test('a banned key is told when its stream goes on, and can ask for nothing unti
   assert.deepEqual(complaints, []);
 });
 
+test('on a phone with text of twice the size nothing is wider than the screen', {
+  skip,
+  timeout,
+}, async (t) => {
+  const lab = await visitLab(t);
+  const { page, complaints } = await lab.open(undefined, { width: 390 });
+  await page.evaluate("document.styleSheets[0].insertRule('html { font-size: 200% }')");
+  await openStream(page);
+  await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
+  await rows(page).first().waitFor();
+  assert.equal(await page.evaluate(goesBeyond), false);
+  assert.deepEqual(complaints, []);
+});
+
 test('another key sees no event of the one before', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
   const { key } = await lab.store.addWorkspace('other');

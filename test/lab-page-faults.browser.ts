@@ -316,3 +316,24 @@ test('a reset of the store forgets what was rehearsed, and what comes after it s
   assert.equal(await partOf(page).getByRole('alert').count(), 0);
   assert.deepEqual(complaints, []);
 });
+
+test('a rehearsal of no whole number of minutes is not begun, and the page says which it may have', {
+  skip,
+  timeout,
+}, async (t) => {
+  const lab = await visitLab(t);
+  const { page, complaints } = await lab.open();
+  await unfold(page);
+  const minutes = partOf(page).getByLabel(/Next rehearsal:\s+minutes/);
+  for (const entered of ['0', '0.5', '1441']) {
+    await minutes.fill(entered);
+    await switchOf(page, 'small-pages').click();
+    await shows(page, 'A rehearsal lasts 1 to 1440 whole minutes.');
+    await until(async () => !(await switchOf(page, 'small-pages').isChecked()));
+  }
+  await minutes.fill('1440');
+  await switchOf(page, 'small-pages').check();
+  await areOn(page, ['small-pages']);
+  await partOf(page).getByText('A rehearsal lasts').waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});

@@ -96,5 +96,6 @@ test('a burst counts what came of each request, also where there was no answer, 
   assert.deepEqual(burst.first.limited, { number: 2, retryAfter: '2' });
   assert.ok(burst.count('fine') >= 16 && burst.count('other') >= 8 && burst.count('none') >= 7);
   assert.deepEqual(burst.outcomes.slice(0, 6), ['fine', 'limited', 'banned', 'other', 'none', 'fine']);
-  assert.ok(burst.answered <= sent);
+  assert.ok(burst.over <= sent);
+  assert.equal(burst.answered, burst.over - burst.count('none'));
 });

@@ -338,6 +338,10 @@ for (const [scheme, width] of [
     const { page: revoked } = await open(unknownKey, look);
     await heading(revoked, 'This key opens nothing').waitFor();
     await check(revoked, 'with an unknown key');
+    await revoked.getByRole('button', { name: 'Ask again' }).press('Enter');
+    await revoked.getByText('Connecting').waitFor({ state: 'detached' });
+    await heading(revoked, 'This key opens nothing').waitFor();
+    assert.equal(await revoked.evaluate("document.activeElement.closest('lab-standing') !== null"), true);
     const { page } = await open(store.key, look);
     await heading(page, 'Limits').waitFor();
     await check(page, 'live');

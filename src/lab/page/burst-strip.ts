@@ -68,7 +68,7 @@ export function inWords(burst: Burst): TemplateResult {
     burst.isRunning
       ? nothing
       : html`<p>
-          ${burst.answered < burst.outcomes.length ? 'Stopped' : 'Done'}: ${burst.answered} of ${burst.outcomes.length} answered,
+          ${burst.over < burst.outcomes.length ? 'Stopped' : 'Done'}: ${burst.answered} of ${burst.outcomes.length} answered,
           ${burst.count('fine')} of them admitted.
         </p>`
   }`;

@@ -30,8 +30,13 @@ export class Burst {
     this.#changed = changed;
   }
 
-  get answered(): number {
+  /** How many are over, with an answer or without. */
+  get over(): number {
     return this.outcomes.filter((outcome) => outcome !== undefined).length;
+  }
+
+  get answered(): number {
+    return this.over - this.count('none');
   }
 
   count(outcome: Outcome): number {

@@ -17,6 +17,8 @@ import { html, live, nothing, repeat, type TemplateResult } from './template.ts'
 import { toCountdown } from './times.ts';
 
 const usualMinutes = '10';
+/** A day. */
+const maxMinutes = 1_440;
 
 class Faults extends Section {
   #drafts = new Map<string, Draft>();
@@ -69,7 +71,7 @@ class Faults extends Section {
       <input
         type="number"
         min="1"
-        max="1440"
+        max=${maxMinutes}
         .value=${live(this.#minutes)}
         @input=${(event: Event) => {
           this.#minutes = (event.target as HTMLInputElement).value;
@@ -254,7 +256,11 @@ class Faults extends Section {
     const pressed = document.activeElement;
     const sent = this.#drafts.get(name);
     this.#failures.clear();
-    const refusal = await rehearsing.perform(change, Math.round(Number(this.#minutes || usualMinutes) * 60));
+    const minutes = Number(this.#minutes || usualMinutes);
+    const refusal =
+      Number.isInteger(minutes) && minutes >= 1 && minutes <= maxMinutes
+        ? await rehearsing.perform(change, minutes * 60)
+        : { fault: '', reason: `A rehearsal lasts 1 to ${maxMinutes} whole minutes.` };
     if (signal.aborted) return;
     if (refusal) this.#failures.set(refusal.fault ?? name, refusal.reason);
     else {

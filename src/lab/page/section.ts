@@ -57,8 +57,7 @@ export abstract class Section extends HTMLElement {
 
   /** What had the focus is gone: whoever works by keyboard goes on from here, and not from the top of the page. */
   #focusHeading(): void {
-    const heading = this.querySelector('h2');
-    if (!heading) return;
+    const heading = this.querySelector('h2') ?? this;
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
   }
