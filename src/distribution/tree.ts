@@ -36,12 +36,24 @@ const maxBytes = 16 * 1024 * 1024;
  * a script while it is installed, and those of single platforms, which hold the program, do not.
  */
 export async function browserProgram(file: string): Promise<string> {
-  const { platform, arch } = process;
-  const name = platform === 'win32' ? 'esbuild.exe' : 'bin/esbuild';
-  const esbuild = fileURLToPath(import.meta.resolve(`@esbuild/${platform}-${arch}/${name}`));
+  const esbuild = esbuildProgram();
   const entry = fileURLToPath(new URL(`../${file}`, import.meta.url));
   // Licences of what is brought along stand at the end.
   const options = ['--bundle', '--minify', '--format=esm', '--target=es2024', '--legal-comments=eof'];
   const { stdout } = await run(esbuild, [entry, ...options, '--log-level=error'], { maxBuffer: maxBytes });
   return stdout;
+}
+
+function esbuildProgram(): string {
+  const { platform, arch } = process;
+  const name = platform === 'win32' ? 'esbuild.exe' : 'bin/esbuild';
+  const ofPlatform = `@esbuild/${platform}-${arch}`;
+  try {
+    return fileURLToPath(import.meta.resolve(`${ofPlatform}/${name}`));
+  } catch (cause) {
+    throw new Error(
+      `The programs of the pages are made by esbuild, and its package ${ofPlatform} is missing. Install it by "npm ci", with optional dependencies.`,
+      { cause },
+    );
+  }
 }
