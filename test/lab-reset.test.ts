@@ -168,3 +168,35 @@ test('a reset that is repeated gets its answer at once, and neither that nor wha
   assert.equal((await resetNow(petstore, once)).headers['idempotency-replayed'], 'true');
   assert.equal((await resetNow(petstore)).status, 200);
 });
+
+test('what a reset keeps does not happen twice under an Idempotency-Key from before', async (t) => {
+  const petstore = await startPetstore(t);
+  const url = 'https://shop.example.com/';
+  const asked = [
+    ['/v1/store/webhooks', { url }],
+    ['/v1/store/webhooks/1/rotate-secret', undefined],
+    ['/lab/recordings', { name: 'mine' }],
+    ['/lab/workspace/reset', undefined],
+  ] as const;
+  const askAll = async () => {
+    const answers = [];
+    for (const [path, body] of asked)
+      answers.push(await petstore.send('POST', path, { body, headers: { 'Idempotency-Key': path } }));
+    return answers;
+  };
+  const first = await askAll();
+  assert.deepEqual(
+    first.map(({ status }) => status),
+    [201, 200, 201, 200],
+  );
+  assert.equal((await reset(petstore)).status, 200);
+  const again = await askAll();
+  assert.deepEqual(
+    again.map(({ headers }) => headers['idempotency-replayed']),
+    ['true', 'true', 'true', 'true'],
+  );
+  assert.deepEqual(
+    again.map(({ body }) => body),
+    first.map(({ body }) => body),
+  );
+});

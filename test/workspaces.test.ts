@@ -150,6 +150,7 @@ test('a reset leaves what gives access to a workspace: its keys, their limits, a
   await store.local.save();
   await store.change((sql) => clearWorkspace(sql, 1));
   assert.deepEqual(await filledTables(store.db.read, 1), [
+    'idempotency_keys',
     'sequences',
     'limit_accounts',
     'webhooks',
@@ -157,6 +158,8 @@ test('a reset leaves what gives access to a workspace: its keys, their limits, a
     'api_keys',
     'events',
   ]);
+  const kept = await store.db.read`select fingerprint from idempotency_keys`;
+  assert.ok(kept.every(([fingerprint]) => String(fingerprint).startsWith('/v1/store/webhooks')), String(kept));
   assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).body.id, 1);
 });
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run client" (ec3edb95244c). Do not edit.
+// Made from the description of the lab by "npm run client" (113902f351f0). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -140,7 +140,7 @@ export interface Lab {
   /**
    * Reset the workspace: `POST /workspace/reset`.
    *
-   * Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells `workspace.reset` and `workspace.seeded`. A workspace that holds more than 10000 rows, or keeps more than 10000 Idempotency-Keys, is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.
+   * Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells `workspace.reset` and `workspace.seeded`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than 10000 rows, or keeps more than 10000 Idempotency-Keys, is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.
    */
   resetWorkspace(options?: CreateOptions): Promise<types.WorkspaceContent>;
 }

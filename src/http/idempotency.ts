@@ -62,13 +62,10 @@ export async function once(sql: Transaction, attempt: Attempt, run: () => Promis
   const answer = await run();
   const body =
     answer.body === undefined ? null : (attempt.cover?.hide(answer.body, placeOf(attempt)) ?? answer.body);
-  // What ran may have removed all that the workspace holds, also what was claimed.
   await sql.last(sql`
-    insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms, status, headers, body)
-    values (${workspaceId}, ${key}, ${fingerprint}, ${nowMs},
-      ${answer.status}, ${JSON.stringify(answer.headers)}, ${body})
-    on conflict (workspace_id, key) do update
-      set status = excluded.status, headers = excluded.headers, body = excluded.body`);
+    update idempotency_keys
+    set status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${body}
+    where workspace_id = ${workspaceId} and key = ${key}`);
   return answer;
 }
 

@@ -96,16 +96,16 @@ export async function countContent(
 export async function clearWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   // Rows are locked in the order in which requests lock them. Once the sequences are locked, nobody can add a
   // row, and rows that other connections added before are removed, too.
-  await deleteRows(sql, workspaceId, leafTables);
+  await deleteContent(sql, workspaceId, leafTables);
   await restartSequences(sql, workspaceId, contentKinds);
-  await deleteRows(sql, workspaceId, contentTables);
+  await deleteContent(sql, workspaceId, contentTables);
   record(sql, workspaceId, 'workspace.reset', {});
 }
 
 /** Removes a workspace, what is in it, and its keys. */
 export async function deleteWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   await clearWorkspace(sql, workspaceId);
-  await deleteRows(sql, workspaceId, ['sequences', ...keptTables]);
+  await deleteRows(sql, workspaceId, ['idempotency_keys', 'sequences', ...keptTables]);
   await sql`delete from workspaces where id = ${workspaceId}`;
 }
 
@@ -132,6 +132,18 @@ export async function thinOut(db: Database, workspace: Named, cause: Cause): Pro
       }, cause);
     }
   }
+}
+
+/** Webhooks and what the lab holds outlive their workspace's content. Requests that made or changed them must not happen twice. */
+async function deleteContent(sql: Sql, workspaceId: number, tables: readonly string[]): Promise<void> {
+  await sql`
+    delete from idempotency_keys where workspace_id = ${workspaceId}
+      and fingerprint not like '/v1/store/webhooks%' and fingerprint not like '/lab/%'`;
+  await deleteRows(
+    sql,
+    workspaceId,
+    tables.filter((table) => table !== 'idempotency_keys'),
+  );
 }
 
 async function deleteRows(sql: Sql, workspaceId: number, tables: string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../errors.ts';
 
-/** A reset is a hundred times the work of other writes, and those of its workspace wait for it. */
+/** A reset is hundreds of times the work of other writes, and those of its workspace wait for it. */
 const pauseMs = 1_000;
 
 interface Turn {

@@ -77,8 +77,8 @@ export const recordingOperations = [
     handle: (sql, input, { readings, links }: LabServices) =>
       readings.make(input, async () => {
         const { params, query, page } = input;
-        // The link to the next page has both; its cursor is ahead.
-        const part = { ...page, after: page.after || (query.after ?? 0) };
+        // The link to the next page has both.
+        const part = { ...page, after: Math.max(page.after, query.after ?? 0) };
         const { items, ...rest } = await listRecorded(sql, input, params.recordingId, part, links);
         return { items: items.map(toRecordedRequest), ...rest };
       }),
