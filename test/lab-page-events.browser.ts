@@ -404,3 +404,32 @@ test('a delivery stays when a list from before it is answered late', { skip, tim
   assert.equal(await part.locator('.deliveries > li').count(), 1);
   assert.deepEqual(complaints, []);
 });
+
+test('a webhook that its receiver disables is shown as that, and nothing of it stays once it is enabled', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { port } = await listen(
+    t,
+    createServer((_request, response) => response.writeHead(410).end()),
+  );
+  const lab = await visitLab(t);
+  await send(lab, 'POST', '/store/webhooks', { url: `http://127.0.0.1:${port}/` });
+  const { page, complaints } = await lab.open();
+  const part = partOf(page, 'webhooks');
+  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  await part.getByRole('button', { name: 'Ping' }).click();
+  await part.getByText('disabled: its receiver answered 410').waitFor();
+  await part.getByRole('button', { name: 'Send again' }).click();
+  await part.getByRole('alert').waitFor();
+  await part.getByRole('button', { name: 'Enable' }).click();
+  await part.getByText('enabled', { exact: true }).waitFor();
+  assert.equal(await part.getByRole('alert').count(), 0);
+
+  // Another program can bring it about, too.
+  await send(lab, 'PATCH', '/store/webhooks/1', { enabled: false });
+  await part.getByRole('button', { name: 'Ping' }).click();
+  await part.getByText('disabled by a request').waitFor();
+  await part.getByRole('button', { name: 'Enable' }).waitFor();
+  assert.deepEqual(complaints, []);
+});

@@ -159,7 +159,10 @@ test('a reset leaves what gives access to a workspace: its keys, their limits, a
     'events',
   ]);
   const kept = await store.db.read`select fingerprint from idempotency_keys`;
-  assert.ok(kept.every(([fingerprint]) => String(fingerprint).startsWith('/v1/store/webhooks')), String(kept));
+  assert.ok(
+    kept.every(([fingerprint]) => String(fingerprint).startsWith('/v1/store/webhooks')),
+    String(kept),
+  );
   assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).body.id, 1);
 });
 

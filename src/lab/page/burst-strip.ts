@@ -1,5 +1,5 @@
 import { outcomes as recorded } from '../attempts.ts';
-import { type Burst, type Outcome, outcomes } from './burst.ts';
+import { type Burst, type Outcome, outcomes, type Refusal } from './burst.ts';
 import { html, nothing, svg, type TemplateResult } from './template.ts';
 
 const columns = 20;
@@ -47,21 +47,24 @@ export function strip(burst: Burst): TemplateResult {
     </ul>`;
 }
 
+const waitOf = ({ retryAfter }: Refusal) =>
+  retryAfter ? html`with <code>Retry-After: ${retryAfter}</code>` : html`without <code>Retry-After</code>`;
+
 /** What the first refusals said, and what came of all once it is over. */
 export function inWords(burst: Burst): TemplateResult {
   const { limited, banned } = burst.first;
   return html`${
     limited
       ? html`<p>
-          Request ${limited.number} was the first that was refused: 429 with <code>Retry-After: ${limited.retryAfter}</code>.
-          A good client sends nothing for ${limited.retryAfter} s now; this one went on.
+          Request ${limited.number} was the first that was refused: 429 ${waitOf(limited)}.
+          ${limited.retryAfter ? html`A good client sends nothing for ${limited.retryAfter} s now; this one went on.` : nothing}
         </p>`
       : nothing
   }${
     banned
       ? html`<p>
-          Request ${banned.number} was the first that met the ban: 403 with <code>Retry-After: ${banned.retryAfter}</code>.
-          Nothing is admitted for ${banned.retryAfter} s, whatever is sent.
+          Request ${banned.number} was the first that met the ban: 403 ${waitOf(banned)}.
+          ${banned.retryAfter ? html`Nothing is admitted for ${banned.retryAfter} s, whatever is sent.` : nothing}
         </p>`
       : nothing
   }${

@@ -4,7 +4,7 @@ import { maxRequests, recording } from './recording.ts';
 import { asking, type View } from './section.ts';
 import { session } from './session.ts';
 import { html, live, nothing, type TemplateResult } from './template.ts';
-import { preciseTime, toLocalTime } from './times.ts';
+import { toLocalTime } from './times.ts';
 
 interface Options {
   /** What stands beside the facts of the recording. */
@@ -43,7 +43,7 @@ export function recordingHead({ tools, act }: Options): TemplateResult {
       }
     </div>
     <div class="row spread">
-      <p class="quiet">${facts.name ? html`“<bdi>${facts.name}</bdi>”` : facts.id}, since ${preciseTime(facts.createdAt).slice(0, 8)}: ${told.filter(Boolean).join('; ')}</p>
+      <p class="quiet">${facts.name ? html`“<bdi>${facts.name}</bdi>”` : facts.id}, since ${toLocalTime(Date.parse(facts.createdAt), session.nowMs())}: ${told.filter(Boolean).join('; ')}</p>
       ${tools}
     </div>
     ${session.account?.recording ? nothing : starter('Start another', act)}`;

@@ -1,6 +1,7 @@
 import { createLab, createPetstore, type Lab, type Petstore, PetstoreError } from '../../client/index.ts';
 import { ownRequest } from '../own-requests.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
+import { clockTime, endToSecond } from './times.ts';
 import type { Account } from './types.ts';
 
 /**
@@ -184,10 +185,11 @@ const isAccount = ({ at, ban, minute, day }: Partial<Account>): boolean =>
  */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof PetstoreError)) return String(error);
-  const { message, requestId, mayBeDone } = error;
+  const { message, requestId, retryAt, mayBeDone } = error;
   const fault = faults.get(requestId ?? '');
   return [
-    message,
+    // Of what was not sent at all, the client tells when it can be, in UTC.
+    retryAt ? message.replace(retryAt.toISOString(), clockTime(endToSecond(retryAt.getTime()))) : message,
     fault && `The fault ${fault} is on.`,
     mayBeDone && 'It may have been done all the same.',
     requestId && !message.includes(requestId) && `(request ${requestId})`,

@@ -35,7 +35,7 @@ export function standingOf({ enabled, disabledReason }: Webhook): string {
 /** What became of the last attempt at a delivery. */
 export function outcomeOf({ attempts }: Delivery): string {
   const last = attempts.at(-1);
-  if (!last) return 'not tried yet';
+  if (!last) return 'none has ended yet';
   const { status, error, durationMs } = last;
   const outcome = error ? plain(error.replace(/\.$/, '')) : `Answered ${status ?? 'nothing'}`;
   return `${outcome}, in ${durationMs} ms`;

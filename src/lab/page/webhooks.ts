@@ -15,6 +15,8 @@ import { eventTypes, standingOf } from './webhook-types.ts';
 const maxDeliveries = 20;
 /** By then what was just asked to be sent has mostly been answered. */
 const sentWithinMs = 1_000;
+/** Receivers have 15 s to answer. */
+const answeredWithinMs = 16_000;
 
 class Webhooks extends Section {
   #webhooks: FirstPage<Webhook> | undefined;
@@ -224,21 +226,53 @@ class Webhooks extends Section {
   /** Shows a delivery at once, and what became of it a moment later. */
   async #send(webhookId: Int64, asked: Promise<Delivery>): Promise<void> {
     const { signal } = session;
-    const delivery = await asked;
+    const delivery = await asked.catch(async (error: unknown) => {
+      // It may have been disabled meanwhile.
+      if (error instanceof PetstoreError && error.code === 'conflict') await this.#readOne(webhookId);
+      throw error;
+    });
     if (signal.aborted) return;
     const known = this.#deliveries.get(webhookId) ?? { items: [], hasMore: false, readAt: now() };
     const others = known.items.filter(({ id }) => id !== delivery.id);
     this.#deliveries.set(webhookId, { ...known, items: [delivery, ...others] });
     this.draw();
-    await new Promise((resolve) => setTimeout(resolve, sentWithinMs));
-    if (!signal.aborted) await this.#readDeliveries(webhookId);
+    await sleep(sentWithinMs);
+    if (signal.aborted) return;
+    await this.#readDeliveries(webhookId);
+    const sent = () => this.#deliveries.get(webhookId)?.items.find(({ id }) => id === delivery.id);
+    if (sent()?.state === 'failed') await this.#readOne(webhookId);
+    if (sent()?.attempts.length === 0) void this.#readLater(webhookId);
+  }
+
+  /** For a receiver that takes its time. */
+  async #readLater(id: Int64): Promise<void> {
+    const { signal } = session;
+    await sleep(answeredWithinMs);
+    if (signal.aborted) return;
+    // What fails here can be asked for by its button.
+    await this.#readDeliveries(id).catch(() => {});
+    this.draw();
+  }
+
+  /** A failure may have disabled it. */
+  async #readOne(id: Int64): Promise<void> {
+    const { petstore, signal } = session;
+    const webhook = await petstore.getWebhook(id, { signal });
+    if (!signal.aborted) this.#replace(webhook);
+  }
+
+  #replace(webhook: Webhook): void {
+    this.#change((webhooks) => webhooks.map((other) => (other.id === webhook.id ? webhook : other)));
   }
 
   async #enable(id: Int64): Promise<void> {
     const { petstore, signal } = session;
     const webhook = await petstore.updateWebhook(id, { enabled: true }, { signal });
     if (signal.aborted) return;
-    this.#change((webhooks) => webhooks.map((other) => (other.id === id ? webhook : other)));
+    this.#replace(webhook);
+    // They told that it was disabled.
+    for (const at of this.#failures.keys())
+      if (at.startsWith(`webhook ${id} `) || at.startsWith(`delivery ${id} `)) this.#failures.delete(at);
   }
 
   async #remove(id: Int64): Promise<void> {
@@ -280,19 +314,16 @@ class Webhooks extends Section {
   }
 }
 
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const now = () => new Date(session.nowMs());
 
 /** What happened, and from when on it can be tried again, by the clock of the reader. */
 function reasonWhenOf(error: unknown): View {
   const reason = reasonOf(error);
-  const { retryAt } = error instanceof PetstoreError ? error : {};
-  if (!retryAt) return html`${reason}`;
-  const when = timeOf(new Date(endToSecond(retryAt.getTime())));
+  const { retryAt, requestId } = error instanceof PetstoreError ? error : {};
   // Of what was not sent at all, the reason tells it.
-  const [before, after] = reason.split(retryAt.toISOString());
-  return after === undefined
-    ? html`${before} It can be sent again at ${when}.`
-    : html`${before}${when}${after}`;
+  if (!retryAt || !requestId) return html`${reason}`;
+  return html`${reason} It can be sent again at ${timeOf(new Date(endToSecond(retryAt.getTime())))}.`;
 }
 
 customElements.define('lab-webhooks', Webhooks);
