@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { skip, timeout } from './support/browsers.ts';
 import { visitLab } from './support/lab-page.ts';
 
@@ -102,5 +102,37 @@ test('however often it is pressed, one recording begins', { skip, timeout }, asy
   const headers = { authorization: `Bearer ${store.key}` };
   const recordings = (await (await fetch(`${origin}/lab/recordings`, { headers })).json()) as unknown[];
   assert.equal(recordings.length, 1);
+  assert.deepEqual(complaints, []);
+});
+
+test('a recording that begins and ends between two readings of the account is shown all the same', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  const { page, complaints } = await open();
+  const recordBetween = async (name: string) => {
+    const asked = Promise.withResolvers<Route>();
+    await page.route('**/lab/account', asked.resolve, { times: 1 });
+    // It asks for the next only after this one.
+    const reading = await asked.promise;
+    const recording = await store.record({ name });
+    await fetch(`${store.baseUrl}/categories`, { headers: { authorization: `Bearer ${store.key}` } });
+    await recording.end();
+    await reading.continue();
+  };
+  const shown = page.locator('lab-requests');
+  await shown.getByText('There is none yet.').waitFor();
+  await recordBetween('a short one');
+  await shown.getByText('“a short one”, since').waitFor();
+  await shown.locator('.list .line').filter({ hasText: '/v1/categories' }).waitFor();
+  await recordBetween('the next');
+  await shown.getByText('“the next”, since').waitFor();
+  await page.getByLabel('Recording', { exact: true }).selectOption({ index: 1 });
+  await shown.getByText('“a short one”, since').waitFor();
+  // What was chosen stays while there is nothing new.
+  await page.waitForResponse('**/lab/recordings');
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await shown.getByText('“a short one”, since').waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -8,13 +8,15 @@ export const maxRequests = 1_000;
 const [pageSize, pagesAtOnce] = [100, 3];
 /** After so many readings it is looked up again how many requests there are, and how many were left out. */
 const factsEvery = 10;
+/** So often they are listed while none is active: one may begin and end between two readings of the account. */
+const listEveryMs = 3_000;
 /** An instance writes what it kept within the second, also after the end. */
 const readingsAfterEnd = 3;
 
 /**
  * The recording of the key that is shown: the active one, also of a command or another tab, or else the last, until the reader chooses
- * another or one begins. It is followed as often as the session reads the account, so not while the tab is hidden. It tells `change`, and
- * `show` with the id of a request.
+ * another or there is a new one. It is followed as often as the session reads the account, so not while the tab is hidden. It tells
+ * `change`, and `show` with the id of a request.
  */
 class Recording extends EventTarget {
   /** What is known of it; undefined if the key has none, or nothing was read yet. */
@@ -33,6 +35,7 @@ class Recording extends EventTarget {
   /** Why it could not be read. */
   failure = '';
   #active: string | undefined;
+  #listedAtMs = 0;
   #last = 0;
   #readings = 0;
   #readingsLeft = 0;
@@ -126,12 +129,15 @@ class Recording extends EventTarget {
   async #readNew(signal: AbortSignal): Promise<void> {
     try {
       const active = session.account?.recording?.id;
-      if (!this.isKnown || active !== this.#active) {
+      const isDue = !active && performance.now() - this.#listedAtMs >= listEveryMs;
+      if (!this.isKnown || active !== this.#active || isDue) {
         const all = (await session.lab.listRecordings({ signal })) as RecordingFacts[];
         if (signal.aborted) return;
+        const unseen = all.find(({ id }) => this.all.every((seen) => seen.id !== id))?.id;
+        this.chosen = this.isKnown ? (unseen ?? this.chosen) : (active ?? all[0]?.id);
         this.all = all;
-        if (active || !this.isKnown) this.chosen = active ?? all[0]?.id;
         this.#active = active;
+        this.#listedAtMs = performance.now();
       }
       const id = this.chosen;
       if (!this.isKnown || id !== this.facts?.id) {
