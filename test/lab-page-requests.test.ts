@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { attemptsOf, outcomeOf, outcomes } from '../src/lab/attempts.ts';
+import { type Attempt, attemptsOf, outcomeOf, outcomes, type Wait, waitOf } from '../src/lab/attempts.ts';
 import { curlOf } from '../src/lab/page/curl.ts';
 import { inScope, wantedOf } from '../src/lab/page/filters.ts';
 import { prettyJson } from '../src/lab/page/pretty-json.ts';
 import { type TimeLine, timeLineOf } from '../src/lab/page/time-line.ts';
 import { duration, preciseTime } from '../src/lab/page/times.ts';
 import type { RecordedRequest } from '../src/lab/recordings/schema.ts';
+import { banStops, retryAfterObeyed } from '../src/lab/report/checks/waiting.ts';
+import { recorded as judged } from './support/recorded.ts';
 
 const startMs = Date.parse('2026-06-01T12:00:00Z');
 
@@ -147,6 +149,36 @@ test('the line of time shows who came too soon, and until when to wait', () => {
     [ended?.zero.is, ended?.ticks[0], ended?.lanes[0]?.marks[0]?.from],
     ['first', { at: 0, ms: 0 }, 0],
   );
+});
+
+test('what came before its time is told as the report card counts it', async () => {
+  const limit = { status: 429, code: 'rate_limited' };
+  const ban = { status: 403, code: 'key_banned' };
+  const unavailable = { status: 503, code: 'service_unavailable' };
+  type Answer = { status: number; code?: string };
+  const tooSoon = async (refused: Answer, early: Answer, gapMs = 1_000, told = '3') => {
+    const answerHeaders = { 'retry-after': told };
+    const pair = judged({ at: 0, tookMs: 0, ...refused, answer: answerHeaders }, { at: gapMs, ...early });
+    const findings = await Promise.all([retryAfterObeyed, banStops].map(({ judge }) => judge(pair)));
+    const [, attempt] = attemptsOf([
+      recorded(1, { ...refused, answerHeaders, durationMs: 0 }),
+      recorded(2, { ...early, gapMs }, startMs + gapMs),
+    ]);
+    const { isTooSoon } = waitOf(attempt as Attempt) as Wait;
+    const isCounted = findings.some(({ result }) => result === 'failed');
+    assert.equal(isTooSoon, isCounted, JSON.stringify({ refused, early, gapMs }));
+    return isTooSoon;
+  };
+  const all = [limit, ban, unavailable, { status: 200 }, { status: 404 }, { status: 500 }];
+  const after = (refused: Answer) => Promise.all(all.map((early) => tooSoon(refused, early)));
+  assert.deepEqual(await after(limit), [true, true, false, false, false, false]);
+  assert.deepEqual(await after(ban), [false, true, false, false, false, false]);
+  assert.deepEqual(await after(unavailable), [true, true, true, true, true, true]);
+  const date = new Date(startMs + 3_000).toUTCString();
+  const told = (gapsMs: number[], as?: string) =>
+    Promise.all(gapsMs.map((gapMs) => tooSoon(limit, limit, gapMs, as)));
+  assert.deepEqual(await told([1_900, 2_100], date), [true, false]);
+  assert.deepEqual(await told([2_900, 2_970]), [true, false]);
 });
 
 test('the line of time keeps its lanes and its scale while nothing comes, and stands still with the last in its middle', () => {

@@ -70,18 +70,36 @@ export interface Wait {
   isTooSoon: boolean;
 }
 
-/** Timers may end a little early. */
-const toleranceMs = 50;
+/** Timers end up to 16 ms early on some systems, and the times of requests are rounded. */
+export const timerToleranceMs = 50;
+/** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. Never more than half of the wait. */
+export const clockToleranceMs = 1_000;
+
+type Answer = Pick<RecordedRequest, 'status' | 'code'>;
+export const isBan = ({ code }: Answer) => code === 'key_banned';
+export const isLimited = (answer: Answer) => answer.status === 429 || isBan(answer);
 
 /** How long an attempt waited that repeats another. */
-export function waitOf({ before, startMs }: Attempt): Wait | undefined {
+export function waitOf({ before, startMs, request }: Attempt): Wait | undefined {
   if (!before) return undefined;
   const { endMs, toldUntilMs } = before;
-  return {
-    ms: Math.max(0, startMs - endMs),
-    ...(toldUntilMs !== undefined && { toldMs: toldUntilMs - endMs }),
-    isTooSoon: toldUntilMs !== undefined && startMs < toldUntilMs - toleranceMs,
-  };
+  const ms = Math.max(0, startMs - endMs);
+  if (toldUntilMs === undefined) return { ms, isTooSoon: false };
+  const toldMs = toldUntilMs - endMs;
+  const isEarly = startMs < toldUntilMs - toleranceOf(before.request, toldMs);
+  return { ms, toldMs, isTooSoon: isEarly && countsAfter(before.request, request) };
+}
+
+const toleranceOf = ({ answerHeaders }: RecordedRequest, toldMs: number) =>
+  isSeconds(answerHeaders['retry-after']) ? timerToleranceMs : Math.min(clockToleranceMs, toldMs / 2);
+
+/**
+ * Whether the report card counts a request that comes too early after another. What a limit or a ban admits counts neither way: the
+ * service had ended the wait itself. After 503 being admitted proves nothing.
+ */
+function countsAfter(refused: Answer, early: Answer): boolean {
+  if (isBan(refused)) return isBan(early);
+  return refused.status === 503 || (refused.status === 429 && isLimited(early));
 }
 
 /** Attempts that are shown on one line. */
@@ -171,8 +189,10 @@ function attemptBefore(
     .toSorted((a, b) => offMs(a) - offMs(b))[0];
 }
 
+const isSeconds = (told = '') => /^\d+$/.test(told);
+
 /** How long an answer told to wait. */
 function toldMs({ answerHeaders: { 'retry-after': told } }: RecordedRequest, endMs: number): number {
   if (told === undefined) return 0;
-  return /^\d+$/.test(told) ? Number(told) * 1_000 : Math.max(0, Date.parse(told) - endMs) || 0;
+  return isSeconds(told) ? Number(told) * 1_000 : Math.max(0, Date.parse(told) - endMs) || 0;
 }

@@ -1,11 +1,8 @@
+import { clockToleranceMs, timerToleranceMs } from '../../attempts.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type ConnectionUse, connectionUse } from './connection-use.ts';
 import { endOf, follows, shareConnection } from './outcomes.ts';
 
-/** Timers end up to 16 ms early on some systems, and the times of requests are rounded. */
-export const timerToleranceMs = 50;
-/** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. Never more than half of the wait. */
-export const clockToleranceMs = 1_000;
 /**
  * A request of another worker may have been under way while the refusal was: as long as a round trip around the world takes. What comes on
  * the same connection was sent by somebody who had the refusal, unless others were at work who may have waited for a free connection.

@@ -1,25 +1,14 @@
+import { clockToleranceMs, isBan, isLimited, timerToleranceMs } from '../../attempts.ts';
 import type { Recorded } from '../../recordings/recorded.ts';
 import { type Check, counted, failed, notObserved, passed } from './check.ts';
 import { connectionUse } from './connection-use.ts';
 import { endOf, isSuccess, isSurelySame, isTouchedByAny, waitFaults } from './outcomes.ts';
-import {
-  bothOf,
-  clockToleranceMs,
-  inFlightMs,
-  type Observed,
-  pausesOf,
-  retryAfterOf,
-  timerToleranceMs,
-  untilTime,
-} from './pauses.ts';
+import { bothOf, inFlightMs, type Observed, pausesOf, retryAfterOf, untilTime } from './pauses.ts';
 
 const told = `Waiting counts from the end of the answer, less ${timerToleranceMs} ms for timers; where a date was told, less ${clockToleranceMs} ms for clocks, or half of the wait if that is shorter.`;
 const others = `Requests on other connections, and on the same one while others are in use, count from ${inFlightMs} ms after it on: until then they may have been under way.`;
 const ends =
   'A request that is admitted before its time counts neither way: the service had ended the wait itself, as it does when a rehearsal is ended.';
-
-const isBan = ({ code }: Recorded) => code === 'key_banned';
-const isLimited = (request: Recorded) => request.status === 429 || isBan(request);
 
 /** Why nothing was observed. */
 const unseenBecause = ({ lifted }: Observed, otherwise: string) =>
