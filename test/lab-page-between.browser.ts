@@ -9,6 +9,10 @@ const openStore = async (page: Page) => {
   await page.locator('lab-store .shop').waitFor();
 };
 
+/** Waits until what is known is drawn. */
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
 test('what others answer in place of the service says nothing of the key, and stops nothing', {
   skip,
   timeout,
@@ -132,7 +136,43 @@ test('a recording that begins and ends between two readings of the account is sh
   await shown.getByText('“a short one”, since').waitFor();
   // What was chosen stays while there is nothing new.
   await page.waitForResponse('**/lab/recordings');
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await drawn(page);
   await shown.getByText('“a short one”, since').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a report card that could not be had is told of its own recording alone', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  const judged = await store.record({ name: 'judged' });
+  await fetch(`${store.baseUrl}/categories`, { headers: { authorization: `Bearer ${store.key}` } });
+  const empty = await store.record({ name: 'empty' });
+  const { page, complaints } = await open();
+  const recordings = page.getByLabel('Recording', { exact: true });
+  const failure = page.locator('lab-report .failure');
+  const report = `**/recordings/${judged.id}/report`;
+  const showEmpty = async () => {
+    await recordings.selectOption(empty.id);
+    await page.getByText('There are none yet.').waitFor();
+  };
+  await page.route(report, (route) => route.fulfill({ status: 500 }));
+  await recordings.selectOption(judged.id);
+  await page.locator('lab-report').scrollIntoViewIfNeeded();
+  await failure.waitFor();
+  await showEmpty();
+  await failure.waitFor({ state: 'detached' });
+  await page.unroute(report);
+  const asked = Promise.withResolvers<Route>();
+  await page.route(report, asked.resolve);
+  await recordings.selectOption(judged.id);
+  const late = await asked.promise;
+  await showEmpty();
+  const answered = page.waitForResponse(report);
+  await late.fulfill({ status: 500 });
+  await (await answered).finished();
+  await drawn(page);
+  assert.equal(await failure.count(), 0);
   assert.deepEqual(complaints, []);
 });

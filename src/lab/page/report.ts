@@ -6,11 +6,11 @@ import { recording } from './recording.ts';
 import { asking, Section, type View } from './section.ts';
 import { reasonOf, session } from './session.ts';
 import { html, nothing, repeat } from './template.ts';
-import type { Check } from './types.ts';
+import type { Check, RecordingFacts } from './types.ts';
 
 /** A later version may have other verdicts and results; this page is of one version with its service. */
 type CheckResult = Omit<Check, 'result'> & { result: keyof typeof results };
-type ReportCard = { recording: string; verdict: keyof typeof verdicts; checks: CheckResult[] };
+type ReportCard = { verdict: keyof typeof verdicts; checks: CheckResult[] };
 
 /** It is asked for at most so often: to judge thousands of requests is work. */
 const everyMs = 3_000;
@@ -45,6 +45,8 @@ const files = [
 ] as const;
 
 class Report extends Section {
+  /** The recording that all else here belongs to. */
+  #shown: string | undefined;
   #report: ReportCard | undefined;
   /** The last request that it judges. */
   #judged: string | undefined;
@@ -145,31 +147,41 @@ class Report extends Section {
   #look(): void {
     const { facts } = recording;
     const last = judgedOf().at(-1)?.id;
-    if (this.#report && this.#report.recording !== facts?.id) this.begin();
+    if (this.#shown !== facts?.id) {
+      this.begin();
+      this.#shown = facts?.id;
+    }
     this.draw();
     if (!facts || last === undefined || !this.#isInView || document.hidden) return;
     const isDue = performance.now() - this.#askedAtMs >= everyMs;
     if (isDue && last !== this.#judged) void this.#ask();
   }
 
+  /** Tells later whether another recording is shown, or another key is used, so that what was asked belongs to nothing here. */
+  #overFrom({ id }: RecordingFacts): () => boolean {
+    const { signal } = session;
+    return () => signal.aborted || id !== this.#shown;
+  }
+
   async #ask(): Promise<void> {
     const { facts } = recording;
     if (!facts || this.#isAsking) return;
+    const isOver = this.#overFrom(facts);
     const { signal } = session;
     this.#isAsking = true;
     this.#askedAtMs = performance.now();
     const judged = judgedOf().at(-1)?.id;
     try {
       const report = (await session.lab.getReport(facts.id, { signal })) as ReportCard;
-      if (signal.aborted || facts.id !== recording.facts?.id) return;
+      if (isOver()) return;
       this.#report = report;
       this.#judged = judged;
       this.#failure = '';
     } catch (error) {
-      if (signal.aborted) return;
+      if (isOver()) return;
       this.#failure = reasonOf(error);
     } finally {
-      if (!signal.aborted) this.#isAsking = false;
+      if (!isOver()) this.#isAsking = false;
       this.draw();
     }
   }
@@ -178,6 +190,7 @@ class Report extends Section {
     const { signal } = session;
     const { facts } = recording;
     if (!facts || this.#saving) return;
+    const isOver = this.#overFrom(facts);
     this.#saving = label;
     this.#failure = '';
     this.draw();
@@ -186,9 +199,9 @@ class Report extends Section {
       if (signal.aborted) return;
       save(`${facts.id}.${ending}`, type, text);
     } catch (error) {
-      if (!signal.aborted) this.#failure = reasonOf(error);
+      if (!isOver()) this.#failure = reasonOf(error);
     }
-    if (!signal.aborted) this.#saving = '';
+    if (!isOver()) this.#saving = '';
     this.draw();
   }
 }
