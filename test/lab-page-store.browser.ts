@@ -366,6 +366,65 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
+  await t.test('a stream that goes on from its place brings what was missed', async (t) => {
+    const { store, page, complaints } = await visit(t);
+    const sent = sentBy(page);
+    await openStore(page);
+    await page.getByRole('button', { name: 'Close the stream' }).click();
+    await page.getByText('The stream of events has ended. What is shown may be old.').waitFor();
+    await call(store, 'PATCH', '/pets/1', { body: { name: 'Missed' } });
+    await page.getByRole('button', { name: 'Open the stream' }).click();
+    await has(page, 1, 'Missed');
+    await page.locator('lab-store h2').getByText('live').waitFor();
+    assert.equal(await page.locator('lab-store .note').count(), 0);
+    assert.equal(sent.length, 6, 'no list is read anew');
+    assert.deepEqual(complaints, []);
+  });
+
+  await t.test('a stream opened again by hand under other ids has the lists read anew', async (t) => {
+    const { store, page, complaints } = await visit(t);
+    await openStore(page);
+    const again = page.getByRole('button', { name: 'Open the stream again' });
+    const live = page.locator('lab-store h2').getByText('live');
+    const rehearsal = await lab.store.rehearse([{ fault: 'large-ids' }], { key: store.key });
+    await page.getByText('The fault large-ids has begun, so all ids are others now.').first().waitFor();
+    await again.click();
+    await card(page, 1).waitFor({ state: 'detached' });
+    await live.waitFor();
+    await page.getByRole('button', { name: 'Order one Bella' }).click();
+    await page.locator('lab-store article').getByText('3 in stock', { exact: true }).first().waitFor();
+    await rehearsal.end();
+    await page.getByText('The fault large-ids has ended, so all ids are others now.').first().waitFor();
+    await again.click();
+    await has(page, 1, '3 in stock');
+    await live.waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  await t.test('a reset that waits to be read waits for the stream, too', async (t) => {
+    const { store, page, complaints } = await visit(t);
+    await page.clock.install();
+    const sent = sentBy(page);
+    await call(store, 'PATCH', '/pets/1', { body: { name: 'Renamed' } });
+    await openStore(page);
+    await has(page, 1, 'Renamed');
+    await call(store, 'POST', '/workspace/reset', { start: '/lab' });
+    await page.getByText('The workspace was reset.').waitFor();
+    await page.getByRole('button', { name: 'Close the stream' }).click();
+    const again = page.getByRole('button', { name: 'Open the stream again' });
+    await again.waitFor();
+    await page.clock.fastForward(20_000);
+    // What is drawn now has come after that.
+    await page.locator('lab-store').getByLabel('Name').fill('renamed');
+    await page.getByText('1 shown').waitFor();
+    assert.equal(sent.length, 5, 'nothing is asked that nobody wants');
+    await page.locator('lab-store').getByLabel('Name').fill('');
+    await again.click();
+    await has(page, 1, 'Bella');
+    await page.locator('lab-store h2').getByText('live').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
   await t.test('a reset is confirmed first, and then all is read anew once', async (t) => {
     const { store, page, complaints } = await visit(t);
     await call(store, 'PATCH', '/pets/1', { body: { name: 'Renamed' } });

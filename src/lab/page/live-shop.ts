@@ -16,22 +16,29 @@ class LiveShop extends EventTarget {
   isReading = false;
   /** Why it could not be read. */
   failure = '';
-  /** Whether events were missed, or all has changed, since it was read. */
-  isOld = false;
+  /** Why what is shown cannot be kept up to date: all is read anew in a moment. */
+  lost = '';
   /** What has just happened, by the id of the pet. */
   readonly marks = new Map<Int64, { change: string }>();
   /** What came while the lists were read. */
   #waiting: Event[] = [];
   #readAtMs = 0;
+  /** How many gaps the stream had when the lists were read. */
+  #gaps = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     stream.addEventListener('event', (event) => this.#take((event as CustomEvent<Event>).detail));
     stream.addEventListener('change', () => {
-      if (this.shop && !stream.isOpen) this.isOld = true;
+      this.#lookAtStream();
       this.#changed();
     });
+  }
+
+  /** Whether what is shown may differ from what is so. A stream that goes on from its place brings all that was missed. */
+  get isOld(): boolean {
+    return !stream.isOpen || this.lost !== '' || this.failure !== '';
   }
 
   /** How many requests it takes to open it now. */
@@ -57,9 +64,10 @@ class LiveShop extends EventTarget {
     try {
       await stream.open();
       signal.throwIfAborted();
+      const { gaps } = stream;
       const shop = await readShop(session.petstore, signal);
       if (signal.aborted) return;
-      this.#show(shop);
+      this.#show(shop, gaps);
     } catch (error) {
       if (signal.aborted) return;
       this.isReading = false;
@@ -79,20 +87,33 @@ class LiveShop extends EventTarget {
     this.#timer = undefined;
     this.shop = undefined;
     this.isReading = false;
-    this.failure = '';
-    this.isOld = false;
+    this.failure = this.lost = '';
     this.marks.clear();
     this.#waiting = [];
     this.#readAtMs = 0;
   }
 
-  #show(shop: Shop): void {
+  #show(shop: Shop, gaps: number): void {
     this.shop = shop;
     this.isReading = false;
-    this.isOld = !stream.isOpen;
+    this.lost = '';
+    this.#gaps = gaps;
     this.marks.clear();
     this.#readAtMs = Date.now();
     for (const event of this.#waiting.splice(0)) this.#take(event);
+    this.#lookAtStream();
+  }
+
+  #lookAtStream(): void {
+    if (!this.shop) return;
+    if (this.#gaps !== stream.gaps) {
+      this.#gaps = stream.gaps;
+      this.lost = 'Events are missing, or all ids are others now.';
+      // Only who opens a stream or rehearses brings that about.
+      this.#readAtMs = 0;
+    }
+    // What could not be read waits until somebody asks for it.
+    if (this.lost && stream.isOpen && !this.isReading && !this.failure) this.#readAnew();
   }
 
   #take(event: Event): void {
@@ -101,18 +122,23 @@ class LiveShop extends EventTarget {
   }
 
   #applied(applied: Applied): void {
-    if (applied === 'everything') this.#readAnew();
-    else if (applied !== 'nothing') this.#mark(applied.petId, applied.change);
+    if (applied === 'everything') {
+      this.lost = 'The workspace was reset.';
+      this.#readAnew();
+    } else if (applied !== 'nothing') this.#mark(applied.petId, applied.change);
     this.#changed();
   }
 
   /** Once for all that comes together. */
   #readAnew(): void {
-    this.isOld = true;
     if (this.#timer !== undefined) return;
     const waitMs = Math.max(settleMs, this.#readAtMs + rereadEveryMs - Date.now());
     this.#timer = setTimeout(() => {
-      const read = () => void this.open();
+      const read = () => {
+        this.#timer = undefined;
+        // Whoever closed the stream has not asked for another.
+        if (stream.isOpen) void this.open();
+      };
       if (document.hidden)
         document.addEventListener('visibilitychange', read, { once: true, signal: session.signal });
       else read();

@@ -111,12 +111,11 @@ class Store extends Section {
   }
 
   #oldNote(isBlocked: boolean): View {
-    const { isOld, isReading, isWaiting } = liveShop;
+    const { isOld, isReading, isWaiting, lost } = liveShop;
     if (!isOld || (isReading && !isWaiting)) return nothing;
     if (isWaiting) return html`<p class="note" role="status">${progress()} What is shown may be old.</p>`;
-    // Then all is read anew by itself.
     if (stream.isOpen && !liveShop.failure)
-      return html`<p class="note" role="status">The workspace was reset. The lists are read anew in a moment.</p>`;
+      return html`<p class="note" role="status">${lost} The lists are read anew in a moment.</p>`;
     return html`<div class="note" role="status">
       <p>${stream.isOpen ? 'The lists could not be read anew.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} What is shown may be old.</p>
       ${this.#opener('Follow it again', isBlocked)}

@@ -22,6 +22,8 @@ class Stream extends EventTarget {
   failure = '';
   /** The newest first. */
   readonly events: StoreEvent[] = [];
+  /** How often it began without its place, or its ids became others: what was known before cannot be kept up to date. */
+  gaps = 0;
   /** Behind which event it goes on: whoever opens it again misses none. */
   #place: Int64 | undefined;
   #begun = Promise.withResolvers<void>();
@@ -43,6 +45,7 @@ class Stream extends EventTarget {
     if (!this.isOpen) {
       this.isOpen = true;
       this.failure = '';
+      if (this.#place === undefined) this.gaps++;
       this.#begun = Promise.withResolvers();
       this.#ended = new AbortController();
       this.#changed();
@@ -68,7 +71,7 @@ class Stream extends EventTarget {
       if (hasBegun && after === undefined && this.#place === undefined)
         return this.close('It broke, and does not tell where it goes on: events may be missing.');
       hasBegun = true;
-      this.#place = after ?? this.#place;
+      if (after !== undefined) this.#goTo(after);
       this.#stand(true);
       this.#begun.resolve();
     };
@@ -76,7 +79,7 @@ class Stream extends EventTarget {
     try {
       for await (const event of session.petstore.streamEvents(query, { signal, onOpen, onBreak })) {
         if (signal.aborted) return;
-        this.#place = event.id;
+        this.#goTo(event.id);
         this.events.unshift(event);
         if (this.events.length > maxKept) this.events.length = maxKept;
         this.dispatchEvent(new CustomEvent('event', { detail: event }));
@@ -88,6 +91,12 @@ class Stream extends EventTarget {
       if (error instanceof PetstoreError && [400, 410].includes(error.status ?? 0)) this.#place = undefined;
       this.close(reasonOf(error));
     }
+  }
+
+  #goTo(place: Int64): void {
+    // A rehearsal of large-ids has begun or ended meanwhile.
+    if (this.#place !== undefined && typeof this.#place !== typeof place) this.gaps++;
+    this.#place = place;
   }
 
   /** The ids of a stream stay as they were when it began, while those of all other answers follow the rehearsal. */
