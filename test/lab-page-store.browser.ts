@@ -415,10 +415,11 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await again.waitFor();
     await page.clock.fastForward(20_000);
     // What is drawn now has come after that.
-    await page.locator('lab-store').getByLabel('Name').fill('renamed');
+    const name = page.locator('lab-store').getByRole('searchbox');
+    await name.fill('renamed');
     await page.getByText('1 shown').waitFor();
     assert.equal(sent.length, 5, 'nothing is asked that nobody wants');
-    await page.locator('lab-store').getByLabel('Name').fill('');
+    await name.fill('');
     await again.click();
     await has(page, 1, 'Bella');
     await page.locator('lab-store h2').getByText('live').waitFor();
@@ -442,6 +443,53 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await has(page, 1, 'Bella');
     await page.getByText('200 the workspace is reset').first().waitFor();
     assert.equal(sent.filter((request) => request === 'GET /pets').length, 2);
+    assert.deepEqual(complaints, []);
+  });
+
+  await t.test('after a reset no pet and no order has an answer of before', async (t) => {
+    const { store, page, complaints } = await visit(t);
+    const answers = page.locator('lab-store :is(article, .orders) :is(.answer, .failure)');
+    const done = page.locator('.done');
+    const act = async () => {
+      await card(page, 1).getByRole('button', { name: 'Order one Bella' }).click();
+      await card(page, 1).getByText('201 order 9').waitFor();
+      await card(page, 7).getByRole('button', { name: 'Twice at once' }).click();
+      await panel(page).getByText('Two orders for the last Cleo').waitFor();
+    };
+    await openStore(page);
+    await act();
+
+    // An answer that comes after the reset is one of before, too.
+    const isReset = Promise.withResolvers<void>();
+    await page.route('**/v1/store/orders', async (route) => {
+      const response = await route.fetch();
+      await isReset.promise;
+      await route.fulfill({ response });
+    });
+    const sent = page.waitForRequest('**/v1/store/orders');
+    await card(page, 2).getByRole('button', { name: 'Order one Rex' }).click();
+    await sent;
+    await has(page, 2, '1 in stock');
+    await call(store, 'POST', '/workspace/reset', { start: '/lab' });
+    await panel(page).waitFor({ state: 'detached' });
+    isReset.resolve();
+    await done.getByText('Order 1 of Rex').waitFor();
+    assert.equal(await answers.count(), 0);
+    assert.equal(await done.locator('li').count(), 4, 'what was answered stays in its list');
+    await page.unroute('**/v1/store/orders');
+
+    // The page itself resets it, while no stream tells of that.
+    await page.locator('lab-events').getByRole('button', { name: 'Close the stream' }).click();
+    await page.getByRole('button', { name: 'Follow it again' }).click();
+    await has(page, 2, '2 in stock');
+    await act();
+    await page.locator('lab-events').getByRole('button', { name: 'Close the stream' }).click();
+    await page.getByRole('button', { name: 'Reset …' }).click();
+    await page.route('**/v1/pets?*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Reset the workspace' }).click();
+    await page.locator('lab-store').getByText('200 the workspace is reset').first().waitFor();
+    await panel(page).waitFor({ state: 'detached' });
+    assert.equal(await answers.count(), 0);
     assert.deepEqual(complaints, []);
   });
 

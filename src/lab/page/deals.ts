@@ -4,6 +4,9 @@ import { reasonOf, session } from './session.ts';
 /** So many are kept of what was done. */
 const maxKept = 6;
 
+/** Where the workspace itself is reset. */
+export const workspacePlace = 'the workspace';
+
 /** What was asked for, and what came back. */
 export interface Deal {
   id: number;
@@ -38,6 +41,8 @@ class Deals extends EventTarget {
   /** The actions that are under way, by what they do and to what. */
   readonly running = new Set<string>();
   #count = 0;
+  /** How many were asked for before the last reset. */
+  #countOfOld = 0;
 
   /** Does something, once at a time. */
   async run<Result>(action: Action<Result>): Promise<void> {
@@ -59,14 +64,22 @@ class Deals extends EventTarget {
           tell: ({ id }) => `order ${id}`,
         });
       const deals = await Promise.all([order('First order'), order('Second order')]);
-      this.pair = { petId, name, deals };
+      if (deals.every((deal) => this.#isOfNow(deal))) this.pair = { petId, name, deals };
       for (const deal of deals) this.#keep(deal);
     });
   }
 
   /** The last answer of what was done to something. */
   at(place: string): Deal | undefined {
-    return this.last.find((deal) => deal.place === place);
+    return this.last.find(
+      (deal) => deal.place === place && (place === workspacePlace || this.#isOfNow(deal)),
+    );
+  }
+
+  /** The pets and the orders are others now: what was asked for until now, also what is not answered yet, shows at none of them. */
+  leavePlaces(): void {
+    this.#countOfOld = this.#count;
+    this.forgetPair();
   }
 
   forget(): void {
@@ -78,6 +91,10 @@ class Deals extends EventTarget {
   forgetPair(): void {
     this.pair = undefined;
     this.#changed();
+  }
+
+  #isOfNow({ id }: Deal): boolean {
+    return id > this.#countOfOld;
   }
 
   async #once(name: string, work: () => Promise<void>): Promise<void> {
@@ -99,6 +116,7 @@ class Deals extends EventTarget {
 
   async #deal<Result>({ place, what, ask, tell }: Action<Result>): Promise<Deal> {
     const { signal } = session;
+    const id = ++this.#count;
     let answered: Pick<Deal, 'isDone' | 'status' | 'result' | 'reason' | 'requestId'>;
     try {
       const result = await ask();
@@ -113,7 +131,7 @@ class Deals extends EventTarget {
       answered = { isDone: false, status, result: code, reason: reasonOf(error), requestId };
     }
     signal.throwIfAborted();
-    return { id: ++this.#count, place, atMs: session.nowMs(), what, ...answered };
+    return { id, place, atMs: session.nowMs(), what, ...answered };
   }
 
   #keep(deal: Deal): void {

@@ -1,4 +1,5 @@
 import type { Event, Int64 } from '../../client/index.ts';
+import { deals } from './deals.ts';
 import { reasonOf, session } from './session.ts';
 import { type Applied, apply, readShop, requestsOfReading, type Shop } from './shop.ts';
 import { stream } from './stream.ts';
@@ -111,6 +112,7 @@ class LiveShop extends EventTarget {
       this.lost = 'Events are missing, or all ids are others now.';
       // Only who opens a stream or rehearses brings that about.
       this.#readAtMs = 0;
+      deals.leavePlaces();
     }
     // What could not be read waits until somebody asks for it.
     if (this.lost && stream.isOpen && !this.isReading && !this.failure) this.#readAnew();
@@ -118,7 +120,10 @@ class LiveShop extends EventTarget {
 
   #take(event: Event): void {
     if (this.isReading) this.#waiting.push(event);
-    else if (this.shop) this.#applied(apply(this.shop, event));
+    else if (this.shop) {
+      if (event.type === 'workspace.reset') deals.leavePlaces();
+      this.#applied(apply(this.shop, event));
+    }
   }
 
   #applied(applied: Applied): void {

@@ -1,6 +1,6 @@
 import type { Pet } from '../../client/index.ts';
 import { doneLately, orderRow, pairPanel } from './counter.ts';
-import { deals } from './deals.ts';
+import { deals, workspacePlace } from './deals.ts';
 import { liveShop } from './live-shop.ts';
 import { obstacleNote } from './obstacle.ts';
 import { answerTo, isRunning, petCard } from './pet-card.ts';
@@ -46,7 +46,7 @@ class Store extends Section {
         ${shop ? this.#tools(shop, isBlocked) : nothing}
       </div>
       ${shop && this.#isAsking ? this.#confirmation(isBlocked) : nothing}
-      ${answerTo('the workspace')}
+      ${answerTo(workspacePlace)}
       ${obstacleNote(obstacle, session.nowMs())}
       ${liveShop.failure ? html`<p class="failure" role="alert">${liveShop.failure}</p>` : nothing}
       ${shop ? this.#open(shop, isBlocked) : this.#closed(isBlocked)}`;
@@ -93,7 +93,7 @@ class Store extends Section {
         the demonstration takes their place. Every other key of this workspace sees that, too. It cannot be taken back.
       </p>
       <div class="row">
-        <button type="button" class="danger" ?disabled=${isBlocked} aria-disabled=${isRunning('the workspace', resetText)} @click=${() => this.#reset()}>
+        <button type="button" class="danger" ?disabled=${isBlocked} aria-disabled=${isRunning(workspacePlace, resetText)} @click=${() => this.#reset()}>
           Reset the workspace
         </button>
         <button type="button" @click=${() => this.#ask(false)}>Keep it</button>
@@ -236,13 +236,14 @@ class Store extends Section {
   async #reset(): Promise<void> {
     liveShop.expectReset();
     await deals.run({
-      place: 'the workspace',
+      place: workspacePlace,
       what: resetText,
       ask: () => session.lab.resetWorkspace({ signal: session.signal }),
       tell: () => 'the workspace is reset',
     });
-    if (!deals.at('the workspace')?.isDone) return;
+    if (!deals.at(workspacePlace)?.isDone) return;
     this.#ask(false);
+    deals.leavePlaces();
     // Otherwise the stream tells that all is to be read anew.
     if (!stream.isOpen) await liveShop.open();
   }
