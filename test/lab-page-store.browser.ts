@@ -512,6 +512,15 @@ test('the store in all its states', { skip, timeout }, async (t) => {
       const name = page.locator(`lab-store ${place} bdi`, { hasText: '\\u200b\\u200b' });
       assert.ok(((await name.boundingBox())?.height ?? 100) < 60, 'it takes two lines at most');
     }
+    await call(store, 'PATCH', `/inventory/${pet.id}`, { body: { quantity: 2 } });
+    await has(page, pet.id, '2 in stock');
+    await card(page, pet.id).getByRole('button', { name: 'Order one' }).click();
+    for (const place of ['h3', 'article h4', '.orders li', '.done li']) {
+      const name = page.locator(`lab-store ${place} bdi`, { hasText: '\\u200b\\u200b' }).first();
+      assert.equal(await name.getAttribute('title'), await name.textContent());
+    }
+    const clamps = `[...document.querySelectorAll('lab-store :is(h3, h4, .orders, .done) bdi')].map((name) => getComputedStyle(name).webkitLineClamp)`;
+    assert.deepEqual(new Set((await page.evaluate(clamps)) as string[]), new Set(['2']), 'a cut is seen');
     await card(page, 1).locator('summary').click();
     await card(page, 1).getByLabel('Units').fill('100');
     await page.keyboard.press('Enter');

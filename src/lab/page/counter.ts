@@ -1,6 +1,6 @@
 import type { Int64 } from '../../client/index.ts';
 import { deals } from './deals.ts';
-import { answerTo, breakable, isRunning, statusOf } from './pet-card.ts';
+import { answerTo, breakable, isRunning, nameOf, statusOf } from './pet-card.ts';
 import { plain } from './plain-text.ts';
 import type { View } from './section.ts';
 import { session } from './session.ts';
@@ -27,7 +27,7 @@ export function orderRow(order: PlacedOrder, shop: Shop, isBlocked: boolean): Te
     tell: () => `order ${id} is cancelled`,
   };
   return html`<li>
-    <span class="what"><span class="number">${String(id)}</span> ${quantity?.toLocaleString('en')} × <bdi>${pet}</bdi></span>
+    <span class="what"><span class="number">${String(id)}</span> ${quantity?.toLocaleString('en')} × ${nameOf(pet)}</span>
     <span class="row">
       ${[fulfil, cancel].map(
         (
@@ -49,7 +49,7 @@ export function pairPanel(petId: Int64): View {
     pair.deals.some(({ result }) => result === 'insufficient_stock');
   return html`<li class="pair" data-pet=${String(petId)}>
     <div class="row spread">
-      <h4>${isAsItShould ? html`Two orders for the last <bdi>${pair.name}</bdi>: only one can win` : html`Two orders for <bdi>${pair.name}</bdi> at once: this time something else came`}</h4>
+      <h4>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time something else came`}</h4>
       <button type="button" @click=${() => deals.forgetPair()}>Close</button>
     </div>
     <div class="both" role="status">
@@ -75,7 +75,7 @@ export function doneLately(): View {
         deals.last,
         ({ id }) => id,
         (deal) => html`<li>
-          <small class="quiet">${clockTime(deal.atMs)}</small> <bdi>${deal.what}</bdi>
+          <small class="quiet">${clockTime(deal.atMs)}</small> ${nameOf(deal.what)}
           <span class="outcome">${statusOf(deal)} ${deal.isDone ? deal.result : html`<code>${breakable(deal.result)}</code> ${deal.reason}`}</span>
         </li>`,
       )}

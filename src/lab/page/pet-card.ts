@@ -50,6 +50,9 @@ export function answerTo(place: string): TemplateResult | typeof nothing {
 export const breakable = (code: string) =>
   code.split('_').map((word, at) => (at ? html`_<wbr />${word}` : word));
 
+/** A name, which may be cut where it is shown. */
+export const nameOf = (name: string): TemplateResult => html`<bdi title=${name}>${name}</bdi>`;
+
 /** The status of an answer as a badge. */
 export const statusOf = ({ status, isDone }: Deal): TemplateResult =>
   html`<span class="badge ${isDone ? 'good' : 'bad'}">${status ?? 'no answer'}</span>`;
@@ -64,7 +67,7 @@ export function petCard({ category, stock, mark, isBlocked, ...shown }: Shown): 
   return html`
     <article class=${mark ? 'changed' : ''}>
       <div class="picture">${drawingOf(category, id)}${mark ? html`<span class="mark">${mark}</span>` : nothing}</div>
-      <h4><bdi>${name}</bdi> <small>#${String(id)}</small></h4>
+      <h4>${nameOf(name)} <small>#${String(id)}</small></h4>
       <div>${statusBadge(String(status))}</div>
       <div class="stock">
         <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">

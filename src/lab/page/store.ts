@@ -3,7 +3,7 @@ import { doneLately, orderRow, pairPanel } from './counter.ts';
 import { deals, workspacePlace } from './deals.ts';
 import { liveShop } from './live-shop.ts';
 import { obstacleNote } from './obstacle.ts';
-import { answerTo, isRunning, petCard } from './pet-card.ts';
+import { answerTo, isRunning, nameOf, petCard } from './pet-card.ts';
 import { plain } from './plain-text.ts';
 import { Section, type View } from './section.ts';
 import { baseUrl, session } from './session.ts';
@@ -146,7 +146,7 @@ class Store extends Section {
         groups,
         ({ category }) => category.id,
         ({ category, pets }) => html`
-          <h3><bdi>${plain(category.name)}</bdi> <small>${pets.length}</small></h3>
+          <h3>${nameOf(plain(category.name))} <small>${pets.length}</small></h3>
           <ul class="pets">
             ${repeat(
               pets,
