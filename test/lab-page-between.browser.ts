@@ -176,3 +176,25 @@ test('a report card that could not be had is told of its own recording alone', {
   assert.equal(await failure.count(), 0);
   assert.deepEqual(complaints, []);
 });
+
+test('a request that began before others and ended after them becomes the attempt before theirs', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  await store.record();
+  await store.rehearse([{ fault: 'delay', operation: 'getPet', delayMs: 3_000, times: 1 }]);
+  const { page, complaints } = await open();
+  const ask = async () =>
+    (await fetch(`${store.baseUrl}/pets/1`, { headers: { authorization: `Bearer ${store.key}` } })).text();
+  const held = ask();
+  await page.locator('lab-faults').getByText('1 performed').waitFor();
+  await ask();
+  const second = page.locator('.line[data-id="1"]');
+  await second.waitFor();
+  assert.doesNotMatch(await second.innerText(), /gap/);
+  await held;
+  await page.locator('.line[data-id="2"]').waitFor();
+  await page.locator('.line[data-id="1"]', { hasText: /gap\s*0\sms/ }).waitFor();
+  assert.deepEqual(complaints, []);
+});

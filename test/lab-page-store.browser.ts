@@ -176,6 +176,20 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
+  await t.test('an answer stays at a pet until something else happens to it', async (t) => {
+    const { store, page, complaints } = await visit(t);
+    await openStore(page);
+    await card(page, 14).locator('summary').press('Enter');
+    await card(page, 14).getByLabel('Stock').fill('7');
+    await page.keyboard.press('Enter');
+    await card(page, 14).getByText('200 7 in stock').waitFor();
+    await call(store, 'PATCH', '/inventory/14', { body: { quantity: 3 } });
+    await has(page, 14, '3 in stock');
+    await card(page, 14).getByText('200 7 in stock').waitFor({ state: 'detached' });
+    await page.locator('.done').getByText('7 in stock').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
   await t.test('of a workspace with more pets the first hundred are read', async (t) => {
     const { store, page, complaints } = await visit(t);
     for (let left = 90; left > 0; left--)

@@ -82,6 +82,14 @@ class Deals extends EventTarget {
     this.forgetPair();
   }
 
+  /** Another than the last answer there has come of something since. */
+  leavePlace(place: string, requestId: string | undefined): void {
+    this.last = this.last.map((deal) =>
+      deal.place === place && deal.requestId !== requestId ? { ...deal, place: '' } : deal,
+    );
+    this.#changed();
+  }
+
   forget(): void {
     this.last = [];
     this.pair = undefined;

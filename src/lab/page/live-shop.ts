@@ -122,7 +122,9 @@ class LiveShop extends EventTarget {
     if (this.isReading) this.#waiting.push(event);
     else if (this.shop) {
       if (event.type === 'workspace.reset') deals.leavePlaces();
-      this.#applied(apply(this.shop, event));
+      const applied = apply(this.shop, event);
+      if (typeof applied === 'object') deals.leavePlace(`pet ${applied.petId}`, event.requestId);
+      this.#applied(applied);
     }
   }
 

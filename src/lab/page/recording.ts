@@ -177,12 +177,22 @@ class Recording extends EventTarget {
       const page = await this.#page(this.#last, pageSize);
       if (signal.aborted) return;
       this.#last = Number(page.at(-1)?.id ?? this.#last);
+      const passed = this.requests.find((kept) => page.some((late) => mayBeBefore(late, kept)));
       if (page.length > 0) this.requests = [...this.requests, ...page].slice(-maxRequests);
-      if (page.length < pageSize) return;
+      if (passed) await this.#readAgain(passed, signal);
+      if (signal.aborted || page.length < pageSize) return;
     }
     // There is more. The next time it begins with the newest that are kept, and a recording that has ended is read to its end.
     this.#readings = 0;
     this.#readingsLeft = readingsAfterEnd;
+  }
+
+  /** From a request on: which attempt was before it is otherwise once one that began earlier has ended. */
+  async #readAgain({ id }: RecordedRequest, signal: AbortSignal): Promise<void> {
+    const page = await this.#page(Number(id) - 1, pageSize);
+    if (signal.aborted) return;
+    const again = new Map(page.map((request) => [request.id, request]));
+    this.requests = this.requests.map((request) => again.get(request.id) ?? request);
   }
 
   async #page(after: number, limit: number): Promise<RecordedRequest[]> {
@@ -207,5 +217,9 @@ class Recording extends EventTarget {
     this.dispatchEvent(new Event('change'));
   }
 }
+
+/** Whether a request may be an attempt before another at the same thing. */
+const mayBeBefore = (one: RecordedRequest, other: RecordedRequest) =>
+  one.at < other.at && one.method === other.method && one.target === other.target;
 
 export const recording = new Recording();
