@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FaultPlan, planOf, waitForMinuteMs } from '../src/grade/plan.ts';
+import { type FaultPlan, hasMissedMinute, planOf, waitForMinuteMs } from '../src/grade/plan.ts';
 import { Slots } from '../src/grade/slots.ts';
 import type { Fault } from '../src/lab/rehearsals/fault.ts';
 import { faultNamed, faults } from '../src/lab/rehearsals/faults.ts';
@@ -54,6 +54,15 @@ test('a run into a limit begins so that it is held up for a few seconds at the e
       assert.ok(startMs - minute < 120_000);
     }
   }
+});
+
+test('a run that a busy machine took over the end of its minute is begun once more, and no other', () => {
+  const limit = plan('near-limit', ['listPets']) as FaultPlan;
+  assert.equal(hasMissedMinute(limit, { performed: 0, tookMs: 30_000 }), true);
+  assert.equal(hasMissedMinute(limit, { performed: 1, tookMs: 30_000 }), false);
+  assert.equal(hasMissedMinute(limit, { performed: 0, tookMs: 90_000 }), false, 'no minute is long enough');
+  const other = plan('lost-answer', ['listPets']) as FaultPlan;
+  assert.equal(hasMissedMinute(other, { performed: 0, tookMs: 30_000 }), false);
 });
 
 test('so many run at once and no more, and what is urgent comes before what waits', async () => {
