@@ -238,20 +238,26 @@ class Webhooks extends Section {
     this.draw();
     await sleep(sentWithinMs);
     if (signal.aborted) return;
-    await this.#readDeliveries(webhookId);
-    const sent = () => this.#deliveries.get(webhookId)?.items.find(({ id }) => id === delivery.id);
-    if (sent()?.state === 'failed') await this.#readOne(webhookId);
-    if (sent()?.attempts.length === 0) void this.#readLater(webhookId);
+    const sent = await this.#readSent(webhookId, delivery.id);
+    if (sent?.attempts.length === 0) void this.#readLater(webhookId, delivery.id);
   }
 
   /** For a receiver that takes its time. */
-  async #readLater(id: Int64): Promise<void> {
+  async #readLater(webhookId: Int64, id: Int64): Promise<void> {
     const { signal } = session;
     await sleep(answeredWithinMs);
     if (signal.aborted) return;
     // What fails here can be asked for by its button.
-    await this.#readDeliveries(id).catch(() => {});
+    await this.#readSent(webhookId, id).catch(() => {});
     this.draw();
+  }
+
+  /** What became of a delivery, and of its webhook. */
+  async #readSent(webhookId: Int64, id: Int64): Promise<Delivery | undefined> {
+    await this.#readDeliveries(webhookId);
+    const sent = this.#deliveries.get(webhookId)?.items.find((one) => one.id === id);
+    if (sent?.state === 'failed') await this.#readOne(webhookId);
+    return sent;
   }
 
   /** A failure may have disabled it. */
