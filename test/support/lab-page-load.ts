@@ -11,6 +11,8 @@ const workers = 20;
 /** Ids of no pets, by which requests are found among the rows. */
 const firstMark = 900_000;
 const markEvery = 250;
+/** Much, since a test's machine may be busy: the page has hundreds of rows to catch up with. */
+const patienceMs = 90_000;
 
 /** How the page bore what a client sent. */
 export interface Bearing {
@@ -85,7 +87,7 @@ export async function bearLoad(t: TestContext, requests: number, perSecond?: num
     await Promise.all(Array.from({ length: workers }, work));
     const last = mark + count;
     await ask(last);
-    await until(async () => last in (await seen()));
+    await until(async () => last in (await seen()), patienceMs);
   };
   await send(keptRequests, firstMark);
   const before = await measure(page);

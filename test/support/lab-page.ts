@@ -46,6 +46,9 @@ function running(launch: Launch): Promise<Browser> {
   return browser;
 }
 
+/** Much, since a test's machine may be busy. */
+const stepTimeoutMs = 90_000;
+
 /** For what counts on the limits of one minute: time stands still, so that none ends meanwhile. */
 export const stillClock = { clock: 'manual' } as const;
 
@@ -65,6 +68,7 @@ export async function visitLab(
   ) => {
     const context = await browser.newContext({ viewport: { width, height }, ...media });
     t.after(() => context.close());
+    context.setDefaultTimeout(stepTimeoutMs);
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on('console', (message) => {

@@ -173,23 +173,27 @@ class Recording extends EventTarget {
         this.requests = [];
       }
     }
-    for (let pages = 0; pages < pagesAtOnce; pages++) {
+    let passed = Number.POSITIVE_INFINITY;
+    let isMore = true;
+    for (let pages = 0; pages < pagesAtOnce && isMore; pages++) {
       const page = await this.#page(this.#last, pageSize);
       if (signal.aborted) return;
       this.#last = Number(page.at(-1)?.id ?? this.#last);
-      const passed = this.requests.find((kept) => page.some((late) => mayBeBefore(late, kept)));
+      const known = this.requests.find((kept) => page.some((late) => mayBeBefore(late, kept)));
+      passed = Math.min(passed, Number(known?.id ?? passed));
       if (page.length > 0) this.requests = [...this.requests, ...page].slice(-maxRequests);
-      if (passed) await this.#readAgain(passed, signal);
-      if (signal.aborted || page.length < pageSize) return;
+      isMore = page.length === pageSize;
     }
+    if (passed < Number.POSITIVE_INFINITY) await this.#readAgain(passed, signal);
+    if (signal.aborted || !isMore) return;
     // There is more. The next time it begins with the newest that are kept, and a recording that has ended is read to its end.
     this.#readings = 0;
     this.#readingsLeft = readingsAfterEnd;
   }
 
   /** From a request on: which attempt was before it is otherwise once one that began earlier has ended. */
-  async #readAgain({ id }: RecordedRequest, signal: AbortSignal): Promise<void> {
-    const page = await this.#page(Number(id) - 1, pageSize);
+  async #readAgain(id: number, signal: AbortSignal): Promise<void> {
+    const page = await this.#page(id - 1, pageSize);
     if (signal.aborted) return;
     const again = new Map(page.map((request) => [request.id, request]));
     this.requests = this.requests.map((request) => again.get(request.id) ?? request);

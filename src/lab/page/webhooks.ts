@@ -239,7 +239,7 @@ class Webhooks extends Section {
     await sleep(sentWithinMs);
     if (signal.aborted) return;
     const sent = await this.#readSent(webhookId, delivery.id);
-    if (sent?.attempts.length === 0) void this.#readLater(webhookId, delivery.id);
+    if (sent?.attempts.length === delivery.attempts.length) void this.#readLater(webhookId, delivery.id);
   }
 
   /** For a receiver that takes its time. */
