@@ -183,16 +183,22 @@ test('a request that began before others and ended after them becomes the attemp
 }, async (t) => {
   const { store, open } = await visitLab(t);
   await store.record();
-  await store.rehearse([{ fault: 'delay', operation: 'getPet', delayMs: 3_000, times: 1 }]);
+  await store.rehearse([{ fault: 'delay', operation: 'getPet', delayMs: 30_000, times: 1 }]);
   const { page, complaints } = await open();
-  const ask = async () =>
-    (await fetch(`${store.baseUrl}/pets/1`, { headers: { authorization: `Bearer ${store.key}` } })).text();
-  const held = ask();
+  const ask = (signal?: AbortSignal) =>
+    fetch(`${store.baseUrl}/pets/1`, {
+      headers: { authorization: `Bearer ${store.key}` },
+      ...(signal && { signal }),
+    });
+  // Who leaves is held back no longer.
+  const leaving = new AbortController();
+  const held = assert.rejects(ask(leaving.signal));
   await page.locator('lab-faults').getByText('1 performed').waitFor();
-  await ask();
+  await (await ask()).text();
   const second = page.locator('.line[data-id="1"]');
   await second.waitFor();
   assert.doesNotMatch(await second.innerText(), /gap/);
+  leaving.abort();
   await held;
   await page.locator('.line[data-id="2"]').waitFor();
   await page.locator('.line[data-id="1"]', { hasText: /gap\s*0\sms/ }).waitFor();
