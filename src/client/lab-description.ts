@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run client" (113902f351f0). Do not edit.
+// Made from the description of the lab by "npm run client" (4047ca3bdf0d). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run client" (113902f351f0). Do not edit.
+// Made from the description of the lab by "npm run client" (4047ca3bdf0d). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -108,7 +108,7 @@ export interface Lab {
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. What other instances answered within the last second may still be missing.
+   * Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. The `gapMs` of a request is another once a request that began before it has ended. What other instances answered within the last second may still be missing.
    */
   listRecordedRequests(
     recordingId: string,

@@ -69,7 +69,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'List recorded requests',
     description:
-      'Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. What other instances answered within the last second may still be missing.',
+      'Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. The `gapMs` of a request is another once a request that began before it has ended. What other instances answered within the last second may still be missing.',
     params: { recordingId },
     query: { after },
     success: page(RecordedRequests, 'A page of requests.'),
