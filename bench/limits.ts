@@ -125,12 +125,13 @@ class MemoryConnection extends Duplex {
   }
 }
 
+const addWorkspace = (db: Database) => db.write((sql) => createWorkspace(sql, 'bench', Date.now()));
+
 async function ampleKey(db: Database): Promise<string> {
-  return db.write(async (sql) => {
-    const { id: workspaceId } = await createWorkspace(sql, 'bench', Date.now());
-    const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-    return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
-  });
+  const { id: workspaceId } = await addWorkspace(db);
+  const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
+  const ample = { workspaceId, plan: 'enterprise', quota } as const;
+  return (await db.write((sql) => createKey(sql, ample, Date.now()))).key;
 }
 
 async function measureTime(): Promise<void> {
@@ -163,10 +164,11 @@ function quantile(values: number[], share: number): number {
 }
 
 async function measureMemory(db: Database): Promise<void> {
+  const { id: workspaceId } = await addWorkspace(db);
   const limiter = new LocalLimiter(db, Date.now, console);
   report('Memory before any caller');
   for (let i = 0; i < keys; i++) {
-    await limiter.decide({ workspaceId: 1, id: `key_${i}` }, { quota: plans.pro, banRules: defaultBanRules });
+    await limiter.decide({ workspaceId, id: `key_${i}` }, { quota: plans.pro, banRules: defaultBanRules });
     if (i % 50 === 0) await nextTurn();
   }
   report(`Memory after ${keys} keys`);

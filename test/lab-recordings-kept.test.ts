@@ -136,6 +136,7 @@ test('a recording is removed a day after it began, and with its workspace', asyn
   assert.equal((await recordedIn(petstore, young, other.key)).length, 1);
 
   await petstore.call('GET', '/pets/1', { key: other.key });
+  await petstore.local.save();
   await petstore.change((sql) => deleteWorkspace(sql, other.workspaceId), other.workspaceId);
   await petstore.send('GET', '/lab/recordings');
   assert.deepEqual(await filledTables(petstore.db.read, other.workspaceId), []);

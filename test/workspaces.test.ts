@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { counts, tables } from '../src/db/tables.ts';
 import { addPets } from '../src/demo/bulk.ts';
+import { defaultBanRules } from '../src/limits/decision.ts';
+import { LocalLimiter } from '../src/limits/local-limiter.ts';
+import { plans } from '../src/limits/plans.ts';
 import { sampleRequest } from '../src/openapi/samples.ts';
 import { operations } from '../src/operations.ts';
 import { clearWorkspace, deleteWorkspace, thinOut } from '../src/workspaces/store.ts';
@@ -142,6 +145,30 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
   );
   await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
   assert.deepEqual(await filledTables(store.db.read, workspaceId), []);
+});
+
+test('limits that an instance still counts of a deleted workspace are not saved', async (t) => {
+  const store = await startPetstore(t);
+  const { workspaceId } = await store.addWorkspace('second', false);
+  const other = new LocalLimiter(store.db, () => store.nowMs, { warn: assert.fail, info: assert.fail });
+  t.after(() => other.close());
+  const terms = { quota: plans.pro, banRules: defaultBanRules };
+  const saved = () => store.db.read`select workspace_id, id, minute_count from limit_accounts order by id`;
+  const owners = [
+    { workspaceId, id: 'of-the-second' },
+    { workspaceId: 1, id: 'of-the-first' },
+    { workspaceId: 0, id: 'an-address' },
+  ];
+  for (const owner of owners) await other.decide(owner, terms);
+  await other.save();
+  assert.equal((await saved()).length, 3);
+  for (const owner of owners) await other.decide(owner, terms);
+  await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
+  await other.save();
+  assert.deepEqual(await saved(), [
+    [0, 'an-address', 2],
+    [1, 'of-the-first', 2],
+  ]);
 });
 
 test('a reset leaves what gives access to a workspace: its keys, their limits, and its webhooks', async (t) => {

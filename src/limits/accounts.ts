@@ -15,13 +15,15 @@ export async function findAccount(sql: Sql, workspaceId: number, id: string): Pr
 }
 
 /**
- * Stores accounts over their older states. Each account may be in the list only once. All instances write in the same
- * order, so that they cannot deadlock.
+ * Stores accounts over their older states, but for those of workspaces that were deleted meanwhile. Each account may be in
+ * the list only once. All instances write in the same order, so that they cannot deadlock.
  */
 export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Account })[]): Promise<void> {
   const ordered = accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   for (let i = 0; i < ordered.length; i += rowsPerStatement) {
-    const rows = ordered.slice(i, i + rowsPerStatement).map(({ workspaceId, id, account: a }) => {
+    const owned = await stillOwned(sql, ordered.slice(i, i + rowsPerStatement));
+    if (owned.length === 0) continue;
+    const rows = owned.map(({ workspaceId, id, account: a }) => {
       const windows = fragment`${a.minute}, ${a.minuteCount}, ${a.day}, ${a.dayCount}`;
       const bans = fragment`${a.strikes}, ${a.bans}, ${a.bannedAtMs}, ${a.bannedUntilMs}`;
       return fragment`(${workspaceId}, ${id}, ${windows}, ${bans})`;
@@ -35,6 +37,15 @@ export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Acc
         day = excluded.day, day_count = excluded.day_count, strikes = excluded.strikes, bans = excluded.bans,
         banned_at_ms = excluded.banned_at_ms, banned_until_ms = excluded.banned_until_ms`;
   }
+}
+
+/** Those that belong to an address, or to a workspace that is still there. */
+async function stillOwned<One extends Subject>(sql: Sql, some: One[]): Promise<One[]> {
+  const named = [...new Set(some.map(({ workspaceId }) => workspaceId))].filter((id) => id !== 0);
+  if (named.length === 0) return some;
+  const rows = await sql`select id from workspaces where id in (${join(named, ', ')})`;
+  const there = new Set([0, ...rows.map(([id]) => Number(id))]);
+  return some.filter(({ workspaceId }) => there.has(workspaceId));
 }
 
 /** Deletes accounts that were last used before today and have no ban that still matters. */
