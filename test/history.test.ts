@@ -204,6 +204,7 @@ suite('what shares a commit', () => {
   test('is told for each write that was not refused, in the history of its workspace', async (t) => {
     const { store } = await start(t);
     const { key } = await store.addWorkspace('second', true);
+    await store.holdLimits();
     const { commits } = store.db.counts;
     const answers = await atOnce(store, key);
     if (!testDatabaseUrl) assert.equal(store.db.counts.commits - commits, 1);

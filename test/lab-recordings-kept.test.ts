@@ -136,7 +136,7 @@ test('a recording is removed a day after it began, and with its workspace', asyn
   assert.equal((await recordedIn(petstore, young, other.key)).length, 1);
 
   await petstore.call('GET', '/pets/1', { key: other.key });
-  await petstore.local.save();
+  await petstore.holdLimits();
   await petstore.change((sql) => deleteWorkspace(sql, other.workspaceId), other.workspaceId);
   await petstore.send('GET', '/lab/recordings');
   assert.deepEqual(await filledTables(petstore.db.read, other.workspaceId), []);
@@ -180,7 +180,7 @@ test('a key without a recording, or with one that is over, costs no write', asyn
   const other = await petstore.addKey('pro');
   for (const key of [petstore.key, other.key]) await petstore.call('GET', '/pets/1', { key });
   await petstore.send('GET', '/lab/recordings');
-  await petstore.local.save();
+  await petstore.holdLimits();
   const { writes } = petstore.db.counts;
   for (const key of [petstore.key, other.key]) await petstore.call('GET', '/pets/1', { key });
   await petstore.send('GET', '/lab/recordings');

@@ -11,7 +11,6 @@ import {
 } from './support/lab.ts';
 import { times } from './support/limits.ts';
 import { type Petstore, startPetstore } from './support/petstore.ts';
-import { until } from './support/until.ts';
 
 const getPets = (store: Petstore, key = store.key) => store.call('GET', '/pets', { key });
 const getOrders = (store: Petstore, key = store.key) => store.call('GET', '/store/orders', { key });
@@ -28,14 +27,12 @@ test('a fault is performed as often as asked, each answer says so, and then no m
     const [fault] = (await rehearsalOf(store, rehearsal.id)).faults;
     assert.deepEqual([fault?.performed, fault?.remaining], [performed, 2 - performed]);
   }
-  // Nothing is written any more, but for what is counted of limits, once a second.
-  await until(async () => {
-    const { writes } = store.db.counts;
-    const answer = await getPets(store);
-    assert.equal(answer.status, 200);
-    assertUntouched(answer);
-    return store.db.counts.writes === writes;
-  });
+  await store.holdLimits();
+  const { writes } = store.db.counts;
+  const answer = await getPets(store);
+  assert.equal(answer.status, 200);
+  assertUntouched(answer);
+  assert.equal(store.db.counts.writes, writes, 'nothing is written any more');
 });
 
 test('a fault without an operation is performed on each, and one with an operation on no other', async (t) => {
