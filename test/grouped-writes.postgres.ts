@@ -111,6 +111,23 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     });
   });
 
+  test('a refusal harms no neighbour that sends a statement which the server refused to prepare after it', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    for (let round = 0; round < 30; round++) {
+      // No connection has it prepared yet: the server is asked to when it refuses everything, and by the neighbours again.
+      const text = [`select ${round} + 1000`];
+      const fresh = Object.assign(text, { raw: text });
+      const refused = () =>
+        assert.rejects(
+          db.write((sql) => Promise.all([sql`select 1 / 0`, sql(fresh)]), cause),
+          /division by zero/,
+        );
+      const neighbour = async () =>
+        assert.deepEqual(await db.write((sql) => sql(fresh), cause), [[round + 1000]]);
+      await Promise.all([refused(), neighbour(), refused(), neighbour(), neighbour()]);
+    }
+  });
+
   test('a workspace that somebody keeps locked gets 503, also for writes of which one was refused', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key, db: outside }] = await startInstances(t, url);

@@ -53,9 +53,10 @@ export class PostgresTransaction implements SharedTransaction {
     );
   }
 
-  undo(): boolean {
+  async undo(): Promise<boolean> {
     this.failure = undefined;
-    this.#send('rollback to one_write');
+    await this.#run({ text: 'rollback to one_write', rowMode: 'array' }).catch(() => {});
+    await allNoted();
     return !this.#isUnprepared;
   }
 
@@ -78,6 +79,7 @@ export class PostgresTransaction implements SharedTransaction {
     try {
       const query: Statement = { text: 'rollback', rowMode: 'array', query_timeout: rollBackMs };
       if (this.#hasBegun) await client.query(query);
+      await allNoted();
       this.release();
     } catch {
       client.release(true);
@@ -127,6 +129,9 @@ export class PostgresTransaction implements SharedTransaction {
     }
   }
 }
+
+/** Answers that come together are noted in one turn, but not in their order: those of statements that failed take longer. */
+const allNoted = () => nextTurn();
 
 /** Fails in the next turn, so that whoever waits for several statements together learns first what a store made of the failure. */
 async function abort(): Promise<never> {

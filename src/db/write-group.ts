@@ -26,8 +26,8 @@ export interface SharedTransaction {
   failure: unknown;
   /** Marks where a write begins, which `undo` goes back to. False if something failed before, such as the lock of the workspace. */
   mark(): Promise<boolean>;
-  /** Undoes a write. False if no other write can follow on this connection. */
-  undo(): boolean;
+  /** Undoes a write, once all its statements are answered. False if no other write can follow on this connection. */
+  undo(): Promise<boolean>;
 }
 
 /** What became of a group: what settles the writes that ran, after the commit, and the writes that did not begin. */
@@ -105,7 +105,7 @@ export async function runCarefully(
       const failure = error instanceof AbortedError ? shared.failure : error;
       if (isOfAll(failure) || !(await isMarked)) throw failure;
       settles.push(() => reject(failure));
-      if (!shared.undo()) break;
+      if (!(await shared.undo())) break;
     }
   }
   return { settles, rest: group.slice(settles.length) };
