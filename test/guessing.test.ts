@@ -12,9 +12,14 @@ const perMinute = 60;
 const maxWaiting = 200;
 
 /** Asks for a pet and answers the status. */
-async function ask({ app }: Petstore, key: string, remoteAddress = guesser): Promise<number> {
+async function ask(
+  { app }: Petstore,
+  key: string,
+  remoteAddress = guesser,
+  url = '/v1/pets/1',
+): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
-  return (await app.inject({ url: '/v1/pets/1', headers, remoteAddress })).statusCode;
+  return (await app.inject({ url, headers, remoteAddress })).statusCode;
 }
 
 /** Sends a key that nobody has, so many times. */
@@ -166,15 +171,17 @@ test('however many send a key while the storage is slow, two look-ups a second a
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { key } = await store.addKey('enterprise', ample);
   const answers: Promise<number>[] = [];
+  // What is wrong with it is told to those alone who are known, and without the storage.
+  const send = () => ask(store, key, guesser, '/v1/pets/one');
   for (let count = 1; count <= 4; count++) {
     for (const waitMs of [0, 250]) {
       clock.nowMs += waitMs;
-      answers.push(...Array.from({ length: 100 }, () => ask(store, key)));
+      answers.push(...Array.from({ length: 100 }, send));
       await untilHeld(count);
     }
     clock.nowMs += 250;
   }
   for (const answer of held) answer();
-  assert.deepEqual(new Set(await Promise.all(answers)), new Set([200]));
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set([400]));
   assert.equal(held.length, 4);
 });

@@ -171,19 +171,23 @@ describe('the load balancer', { ...needsNginx, concurrency: true }, () => {
 
   test('passes the events of a stream on at once, and leaves it open while nothing happens', async (t) => {
     const quick = {
-      'proxy_read_timeout 30s;': 'proxy_read_timeout 2s;',
+      'proxy_read_timeout 30s;': 'proxy_read_timeout 3s;',
       'send_timeout 10s;': 'send_timeout 1s;',
     };
     const { store, port } = await start(t, quick);
     const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
     // A comment comes within each time that is promised. Those of this test are short, however long the rest of it takes.
     let promised = 0;
-    const beat = setInterval(() => {
-      if (reader.comments < promised) return;
-      promised++;
-      store.aheadMs += 15_000;
-    }, 50);
-    t.after(() => clearInterval(beat));
+    const startBeat = () => {
+      const beat = setInterval(() => {
+        if (reader.comments < promised) return;
+        promised++;
+        store.aheadMs += 15_000;
+      }, 50);
+      t.after(() => clearInterval(beat));
+      return beat;
+    };
+    const beat = startBeat();
     const places: number[] = [];
     for (let i = 0; i < 3; i++) {
       await store.call('POST', '/categories', { body: { name: 'Dragons' } });
@@ -192,10 +196,11 @@ describe('the load balancer', { ...needsNginx, concurrency: true }, () => {
     }
     assert.deepEqual(places, [2, 3, 4]);
     // Longer than nginx waits for anything to come.
-    await sleep(2_500);
+    await sleep(3_500);
     clearInterval(beat);
     await until(() => reader.comments === promised);
     assert.equal(reader.ended, 'no');
+    startBeat();
     await store.app.close();
     await reader.untilEnded();
     assert.equal(reader.ended, 'whole');
