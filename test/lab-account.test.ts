@@ -137,7 +137,7 @@ test('what began a ban is asked of the storage that all share, written once, and
   const { writes } = petstore.db.counts;
   const many = Array.from({ length: 60 }, () => petstore.call('GET', '/pets', { key }));
   assert.equal((await Promise.all(many)).filter(({ body }) => body.code === 'key_banned').length, 48);
-  await petstore.local.save();
+  await petstore.saveLimits();
   assert.equal((await accountOf(petstore, key)).ban.by.path, '/v1/pets');
   assert.ok(petstore.db.counts.writes - writes <= 3, 'one write, and those of the limits');
   const second = new Petstore(await openTestStorage(petstore.folder), petstore.folder, {});

@@ -208,12 +208,11 @@ test('counts that cannot be saved are kept and saved later', async (t) => {
   await store.call('GET', '/pets/1');
   await store.db.write((sql) => sql`alter table limit_accounts rename to hidden`);
   await store.call('GET', '/pets/1');
-  await store.local.save();
-  await store.local.save();
+  await store.saveLimits();
   assert.equal(store.log.filter((line) => line.includes('cannot be saved')).length, 1, 'told once');
   await store.db.write((sql) => sql`alter table hidden rename to limit_accounts`);
   await store.call('GET', '/pets/1', { key });
-  await store.local.save();
+  await store.saveLimits();
   assert.deepEqual(await store.db.read`select minute_count from limit_accounts where id = ${id}`, [[1]]);
   assert.equal((await store.db.read`select id from limit_accounts where workspace_id = 1`).length, 2);
 });

@@ -120,7 +120,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
   const store = await startPetstore(t);
   const { key, workspaceId } = await store.addWorkspace('second', false);
   await fill(store, key);
-  await store.local.save();
+  await store.holdLimits();
   await store.db.write(
     (sql) => sql`
       insert into streams (workspace_id, id, key_id, instance, opened_at_ms, seen_at_ms)
@@ -174,7 +174,7 @@ test('limits that an instance still counts of a deleted workspace are not saved'
 test('a reset leaves what gives access to a workspace: its keys, their limits, and its webhooks', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await fill(store);
-  await store.local.save();
+  await store.holdLimits();
   await store.change((sql) => clearWorkspace(sql, 1));
   assert.deepEqual(await filledTables(store.db.read, 1), [
     'idempotency_keys',
