@@ -86,6 +86,8 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
 
   test('one write that a read-only server refuses closes what is idle, and makes all writes and reads leave it', async (t) => {
     const { proxy, instance } = await startBehindProxy(t);
+    // Saving them would open a connection anew.
+    await instance.holdLimits();
     await demoteSessions(t);
     assert.ok(proxy.openCount > 4);
     const refused = await untilStatus(503, () => place(instance));
