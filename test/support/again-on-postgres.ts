@@ -14,7 +14,7 @@ const apart: Record<string, string> = {
     'deploy generated-clients layers links packages security-page told-numbers',
   'what is served or shown is the same text on any storage': 'guides lab-page openapi reference texts',
   'they call functions that know no storage':
-    'grade-difference grade-plan key lab-attempts lab-check-retries lab-check-rules lab-check-waiting lab-page-limits lab-page-requests lab-rehearsals-progress limit-decision log-line postgres-transaction webhook-addresses webhook-schedule webhook-signature',
+    'grade-difference grade-plan key lab-attempts lab-check-retries lab-check-rules lab-check-waiting lab-page-limits lab-page-requests lab-rehearsals-progress limit-decision log-line postgres-transaction steady-clock webhook-addresses webhook-schedule webhook-signature',
   'they are about a process and its output': 'log-output log-pretty log-reader',
   'they bring a storage or a server of their own':
     'from-code from-code-time odd-postgres shared-decision valkey-answers',
