@@ -1,23 +1,23 @@
 /**
  * What the costliest requests cost: bodies of 64 KiB, targets and fields of 15 KB in every shape of shapes.ts, each beside
- * a plain request of the same size, whole, in this process: `npm run bench:bodies`. With `--check` the run fails when one
+ * a plain request of the same size, whole, in this process: `npm run bench -- bodies`. With `--check` the run fails when one
  * costs over 2 ms more.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { buildApp } from '../src/app.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { seedWorkspace } from '../src/demo/seed.ts';
 import { createKey } from '../src/keys/store.ts';
-import { defaultBanRules } from '../src/limits/decision.ts';
 import { LocalLimiter } from '../src/limits/local-limiter.ts';
-import { createLogger } from '../src/log/logger.ts';
+import { createLogger } from '../src/observe/log/logger.ts';
+import { buildApp } from '../src/service/app.ts';
+import { defaultBanRules } from '../src/settings/ban-rules.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
-import { holdAtMost, markdownTable, median, readOptions } from './comparison.ts';
-import { installation } from './installation.ts';
-import { oddRequests, type Pair } from './shapes.ts';
+import { holdAtMost, markdownTable, median, readOptions } from './support/comparison.ts';
+import { installation } from './support/installation.ts';
+import { oddRequests, type Pair } from './support/shapes.ts';
 
 const effort = readOptions({ most: 2 });
 const runs = 9;

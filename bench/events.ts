@@ -1,10 +1,10 @@
 /**
  * What the history costs: writes with it and without it, side by side, and how fast one reader reads it:
- * `npm run bench:events`. `--check` fails the run when a bar is missed.
+ * `npm run bench -- events`. `--check` fails the run when a bar is missed.
  */
-import { compare, holdAtLeast, introduce, rateOf, readOptions, type Target } from './comparison.ts';
-import { get, type LoadRequest } from './load.ts';
-import { type Servers, withServers } from './servers.ts';
+import { compare, holdAtLeast, introduce, rateOf, readOptions, type Target } from './support/comparison.ts';
+import { get, type LoadRequest } from './support/load.ts';
+import { type Servers, withServers } from './support/servers.ts';
 
 const effort = readOptions();
 const connections = 64;

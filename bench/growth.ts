@@ -1,10 +1,10 @@
 /**
  * What growth costs: the same requests on a workspace of 1,000 pets and on one of 10,000,000, measured in turn:
- * `npm run bench:growth`. `--pets N` takes another size, `--check` fails the run when a bar is missed.
+ * `npm run bench -- growth`. `--pets N` takes another size, `--check` fails the run when a bar is missed.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { writeCursor } from '../src/page.ts';
+import { writeCursor } from '../src/http/pagination.ts';
 import {
   compare,
   holdAtLeast,
@@ -17,9 +17,9 @@ import {
   ratioOf,
   readOptions,
   whole,
-} from './comparison.ts';
-import { get, type LoadRequest } from './load.ts';
-import { type Server, type Servers, withServers, workspace } from './servers.ts';
+} from './support/comparison.ts';
+import { get, type LoadRequest } from './support/load.ts';
+import { type Server, type Servers, withServers, workspace } from './support/servers.ts';
 
 const effort = readOptions({ pets: 10_000_000, rounds: 9, seconds: 1 });
 const fewPets = 1_000;

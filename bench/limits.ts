@@ -2,7 +2,7 @@
  * What limits cost. First the time that identify, ban, count and headers add to a request: a bare Fastify and one that
  * admits are asked in turn. The requests come over a connection in memory, so that the kernel, whose share is the same
  * for both and varies most, stays out of it; parsing the request and writing the answer with its headers are in. Then the
- * memory after many callers. Run it with `npm run bench:limits`.
+ * memory after many callers. Run it with `npm run bench -- limits`.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,16 +11,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { admit, planAccount } from '../src/admission.ts';
+import { admit, planAccount } from '../src/api/admission.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { answerWriter } from '../src/http/answer.ts';
 import { identifier } from '../src/keys/identify.ts';
 import { createKey } from '../src/keys/store.ts';
-import { defaultBanRules } from '../src/limits/decision.ts';
 import { LocalLimiter } from '../src/limits/local-limiter.ts';
 import { plans } from '../src/limits/plans.ts';
-import { Metrics } from '../src/metrics.ts';
+import { Metrics } from '../src/observe/metrics.ts';
+import { defaultBanRules } from '../src/settings/ban-rules.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
 
 /** More than one, since one may be compiled luckier than another. */

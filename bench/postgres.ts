@@ -1,6 +1,6 @@
 /**
  * One and two instances over PostgreSQL and Redis beside pgbench, and what each operation asks of both engines:
- * `npm run bench:postgres`. It starts servers of its own. `--against FOLDER` measures the version in another folder, too. With
+ * `npm run bench -- postgres`. It starts servers of its own. `--against FOLDER` measures the version in another folder, too. With
  * `--check` the run fails where a bar is missed.
  */
 import { spawn } from 'node:child_process';
@@ -21,10 +21,10 @@ import {
   ratioOf,
   readOptions,
   type Target,
-} from './comparison.ts';
-import { get, type LoadRequest } from './load.ts';
-import { runPgbench } from './pgbench.ts';
-import { type Server, Servers, workspace } from './servers.ts';
+} from './support/comparison.ts';
+import { get, type LoadRequest } from './support/load.ts';
+import { runPgbench } from './support/pgbench.ts';
+import { type Server, Servers, workspace } from './support/servers.ts';
 
 const effort = readOptions();
 const connections = 64;

@@ -1,5 +1,5 @@
 /**
- * What open streams cost an instance: `npm run bench:streams`. Memory before and after they open, other requests with and
+ * What open streams cost an instance: `npm run bench -- streams`. Memory before and after they open, other requests with and
  * without them in turn, and how long an event takes to reach all. With `--check` the run fails when a bar is missed.
  */
 import { get as request } from 'node:http';
@@ -8,9 +8,9 @@ import { openSqlite } from '../src/db/sqlite.ts';
 import { createKey } from '../src/keys/store.ts';
 import { maxStreams } from '../src/limits/plans.ts';
 import { createWorkspace } from '../src/workspaces/store.ts';
-import { compare, holdAtMost, introduce, markdownTable, median, readOptions } from './comparison.ts';
-import { get, type LoadRequest, send } from './load.ts';
-import { type Server, type Servers, withServers } from './servers.ts';
+import { compare, holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
+import { get, type LoadRequest, send } from './support/load.ts';
+import { type Server, type Servers, withServers } from './support/servers.ts';
 
 const effort = readOptions({ streams: 1_000, events: 20, mebibytes: 50, reachMs: 500 });
 const connections = 64;

@@ -9,7 +9,7 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 26;
-/** Who was handed over to gets this long to end once the process that did it is gone. What runs for "grade" has to end before. */
+/** How long this process may take to end after its starter is gone. "grade" must first end its programs. */
 const endWithinMs = process.argv[2] === 'grade' ? 3_000 : 600;
 
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
@@ -21,7 +21,7 @@ if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
   handOver();
 }
 
-/** Stripped and compiled code is kept for the next start, where that can be done and nobody else could write it. */
+/** Keeps compiled code for the next start, in a folder that only its owner can write. */
 function keepCompiledCode() {
   const folder = fileURLToPath(new URL('../node_modules/.cache/petstore', import.meta.url));
   try {
@@ -30,10 +30,11 @@ function keepCompiledCode() {
     chmodSync(folder, 0o700);
     module.enableCompileCache(folder);
   } catch {
-    // A start takes a quarter longer.
+    // Without it a start takes a quarter longer.
   }
 }
 
+/** Runs this program by the Node.js that npm installed. */
 function handOver() {
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   // The system closes the channel when this process ends, however it ends.
@@ -43,19 +44,19 @@ function handOver() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', ({ message }) => fail(`The Node.js that npm installed does not start: ${message}.`));
   child.on('exit', (code, signal) => {
-    // At its own end an older Node.js crashes where its terminal is gone. A shell ends its loop only by the signal itself.
+    // An older Node.js crashes at its end if its terminal is gone. A shell ends a loop only if the signal itself ended the program.
     const last = terminals.every((fd) => isatty(fd)) ? signal : 'SIGHUP';
     if (last === 'SIGINT' || last === 'SIGHUP') process.removeAllListeners(last).kill(process.pid, last);
     process.exit(code ?? 128 + constants.signals[signal]);
   });
 }
 
-/** Sizes of memory, such as that of "npm start", are known to every Node.js. Other options come and go with its versions. */
+/** Memory sizes, as in "npm start", work in every Node.js. Other options depend on its version. */
 function isSize(option) {
   return /^--max[-_][\w-]+[-_]size=/.test(option);
 }
 
-/** The optional dependencies are Node.js for one platform each. npm installs the one that fits. */
+/** Each optional dependency is Node.js for one platform. npm installs the one for this platform. */
 function installedNode() {
   const { resolve } = module.createRequire(import.meta.url);
   const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -63,7 +64,7 @@ function installedNode() {
     try {
       return resolve(`${name}/${read(resolve(`${name}/package.json`)).bin.node}`);
     } catch {
-      // It is another platform's.
+      // It is for another platform.
     }
   }
   return fail(`Node.js ${neededMajor} or newer is needed. "npm ci" installs it beside the service.`);
@@ -74,14 +75,14 @@ function fail(message) {
   process.exit(1);
 }
 
-/** Ends this process when its channel to the one that handed over closes. The channel itself keeps nothing running. */
+/** Ends this process when the channel to its starter closes. The channel alone does not keep it running. */
 function endWithStarter() {
   if (process.connected === false) end();
   process.once('disconnect', end);
   process.channel?.unref();
 }
 
-/** The service listens to SIGTERM and lets answers under way finish; other commands do not. */
+/** Lets a command that handles SIGTERM end in order, and ends any other at once. */
 function end() {
   setTimeout(() => process.exit(1), endWithinMs).unref();
   if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(1);

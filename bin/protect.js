@@ -1,4 +1,2 @@
-// What every start does first.
-
-// Node.js would open its debugger, to everybody on this machine.
+// Runs first. By default Node.js opens its debugger on SIGUSR1, for every user of this machine.
 process.on('SIGUSR1', () => {});

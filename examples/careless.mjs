@@ -1,10 +1,12 @@
 // The errand of careful.mjs, as it is often written. It works until something goes wrong: petstore grade -- node examples/careless.mjs
 //
 // Report card: failed.
-// changed-the-store: lost-answer, truncated, small-pages, empty-page.
+// did-it-twice: gateway-timeout, stall, no-answer, lost-answer, truncated, small-pages, empty-page.
 // failed: rate-limited, rate-limited-date, near-limit, banned, large-ids, new-status, sunset.
-// failed checks: retry-after.obeyed, retry.only-when-useful, ban.stops, limits.foreseen, pages.to-the-end, ids.exact,
-// if-match.sent, updates.not-lost, deprecated.not-called, sunset.successor-used, connections.reused.
+// not-reached: stale-read, stream-cut, stream-pieces, stream-silent.
+// failed checks: retry-after.obeyed, time-limit.exists, retry.only-when-useful, idempotency.same-key-on-retry, ban.stops,
+// limits.foreseen, pages.to-the-end, ids.exact, if-match.sent, updates.not-lost, deprecated.not-called,
+// sunset.successor-used, connections.reused.
 const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 
 // Tries again in a moment, whatever went wrong, and each time as if it were something new.

@@ -2,11 +2,11 @@
 # petstore grade -- python3 examples/careless.py
 #
 # Report card: failed.
-# changed-the-store: lost-answer, small-pages, empty-page.
-# failed: banned, truncated, new-fields, sunset.
-# not-reached: stale-connection.
-# failed checks: failures.retried, idempotency.no-blind-post-retry, pages.to-the-end, if-match.sent, updates.not-lost,
-# deprecated.not-called, connections.reused.
+# did-it-twice: gateway-timeout, no-answer, lost-answer, small-pages, empty-page.
+# failed: banned, stall, unauthorized, truncated, new-fields, sunset.
+# not-reached: key-in-use, stale-connection, stale-read, stream-cut, stream-pieces, stream-silent.
+# failed checks: time-limit.exists, failures.retried, idempotency.no-blind-post-retry, limits.foreseen, pages.to-the-end,
+# if-match.sent, updates.not-lost, deprecated.not-called, connections.reused.
 import os
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-// npm run proof:citus: Petstore on Citus, a coordinator and two workers. The extension must be installed.
+/** Petstore on Citus, a coordinator and two workers: `npm run proof -- citus`. The extension must be installed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -30,7 +30,7 @@ import { startValkey } from '../test/support/valkey.ts';
 
 const reason = whyNoCitus();
 if (reason) {
-  console.error(`proof:citus: ${reason}.`);
+  console.error(`npm run proof -- citus: ${reason}.`);
   process.exit(1);
 }
 
@@ -162,7 +162,7 @@ test('Petstore on Citus', async (t) => {
     t.diagnostic(`${count} events in ${others.length} workspaces`);
   });
 
-  await t.test('ten histories of steps at random, as in proof:history', async () => {
+  await t.test('ten histories of steps at random, as in `npm run proof -- history`', async () => {
     const store = new Petstore(await openPostgres(url, patienceMs), '');
     // The services would forget older events.
     store.nowMs = Date.now();

@@ -1,4 +1,4 @@
-// npm run proof:crash -- --rounds N --seed S: as test/crash.test.ts, for longer.
+/** Kills the service under load and checks that every answered write is kept and delivered: `npm run proof -- crash --rounds N --seed S`. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { crash } from '../test/support/crash/rounds.ts';

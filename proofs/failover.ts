@@ -1,4 +1,4 @@
-// npm run proof:failover -- --quick: two instances over PostgreSQL, whose primary goes under load; quick is what failed once.
+/** Loses the primary of PostgreSQL under load, by a switch and by a crash: `npm run proof -- failover`. `--quick` does the switch alone. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { failOver, type Way } from '../test/support/failover/rounds.ts';

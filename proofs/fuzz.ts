@@ -1,4 +1,4 @@
-// npm run fuzz -- --requests N --seed S: as test/fuzz.test.ts, for longer, or again from a seed that failed.
+/** Random requests made from the description: `npm run proof -- fuzz --requests N --seed S`. A failure prints its seed and curl lines. */
 import { after, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { fuzzLab } from '../test/support/fuzz/lab.ts';

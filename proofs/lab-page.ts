@@ -1,10 +1,10 @@
-// npm run proof:lab-page -- --seconds N --per-second M: as test/lab-page-load.browser.ts, for longer.
+/** The lab's page under a steady load: `npm run proof -- lab-page --seconds N --per-second M`. Fails if it grows or lags. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { assertNoGrowth, bearLoad } from '../test/support/lab-page-load.ts';
+import { assertNoGrowth, loadPage } from '../test/support/lab-page-load.ts';
 
-/** The bars, where nothing else keeps the machine busy: for a row to be there, for a task, and from one frame to the next. */
+/** The limits on an idle machine: until a row appears, for a task, and between two frames. */
 const bars = { rowMs: 2_000, taskMs: 500, frameMs: 700 };
 
 const { values } = parseArgs({
@@ -15,11 +15,11 @@ const { values } = parseArgs({
 });
 const [seconds, perSecond] = [Number(values.seconds), Number(values['per-second'])];
 
-test(`the page bears ${perSecond} requests a second for ${seconds} s`, async (t) => {
-  const bearing = await bearLoad(t, seconds * perSecond, perSecond);
-  console.log(bearing);
-  assertNoGrowth(bearing);
-  const { rowsAfterMs, longestTaskMs, latestFrameMs } = bearing;
+test(`the page keeps up with ${perSecond} requests a second for ${seconds} s`, async (t) => {
+  const result = await loadPage(t, seconds * perSecond, perSecond);
+  console.log(result);
+  assertNoGrowth(result);
+  const { rowsAfterMs, longestTaskMs, latestFrameMs } = result;
   assert.ok(Math.max(...rowsAfterMs) <= bars.rowMs, 'rows come late');
   assert.ok(longestTaskMs <= bars.taskMs && latestFrameMs <= bars.frameMs, 'the page lags');
 });

@@ -1,7 +1,7 @@
-// npm run proof:lab -- --runs N --seed S: as test/lab-store.test.ts, for longer.
+/** A careful client under random faults: `npm run proof -- lab --runs N --seed S`. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { faultNames } from '../src/lab/rehearsals/faults.ts';
+import { faultNames } from '../src/lab/faults/list.ts';
 import { assertSameUnderFaults, assertSoundUnderFaults } from '../test/support/lab-store.ts';
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
-// npm run proof:rude -- --connections N --seed S: as test/rude-connections.test.ts, for longer.
+/** Breaks connections off at every moment: `npm run proof -- rude --connections N --seed S`. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { assertBears } from '../test/support/rude.ts';
+import { assertSurvivesBrokenConnections } from '../test/support/rude.ts';
 
 const { values } = parseArgs({
   options: {
@@ -11,5 +11,5 @@ const { values } = parseArgs({
 });
 
 test(`${values.connections} connections that break off, from seed ${values.seed}`, async (t) => {
-  console.log(await assertBears(t, Number(values.connections), Number(values.seed)));
+  console.log(await assertSurvivesBrokenConnections(t, Number(values.connections), Number(values.seed)));
 });

@@ -4,10 +4,11 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { neededNode } from '../src/distribution/package.ts';
-import { browserProgram, scalarProgram } from '../src/distribution/tree.ts';
-import { labPrograms, referencePrograms } from '../src/pages/programs.ts';
-import { version } from '../src/version.ts';
+import { neededNode } from '../src/foundation/distribution/package.ts';
+import { browserProgram, scalarProgram } from '../src/foundation/distribution/tree.ts';
+import { version } from '../src/foundation/version.ts';
+import { referencePrograms } from '../src/web/reference/serve-reference.ts';
+import { labPrograms } from '../src/web/serve-lab-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const src = join(root, 'src');
@@ -22,9 +23,9 @@ run('node_modules/typescript/bin/tsc', '--project', 'tsconfig.package.json');
 keepDeclarations();
 cpSync(src, lib, {
   recursive: true,
-  filter: (path) => !path.endsWith('.ts') && !path.includes('/lab/page/'),
+  filter: (path) => !path.endsWith('.ts') && !path.includes('/web/lab-page/'),
 });
-copy('src/lab/page/index.html', 'lib/lab/page/index.html');
+copy('src/web/lab-page/index.html', 'lib/web/lab-page/index.html');
 mkdirSync(join(dist, 'bin'));
 copy('scripts/package/petstore.js', 'bin/petstore.js');
 copy('bin/protect.js');
@@ -67,7 +68,7 @@ function keepDeclarations(): void {
 
 /** Takes programs for browsers along: Scalar's, without the plugin for servers and what that asks for, and ours. */
 async function carryPrograms(): Promise<void> {
-  const scalar = 'distribution/scalar.js';
+  const scalar = 'foundation/distribution/scalar.js';
   writeFileSync(join(lib, scalar), await scalarProgram());
   for (const file of Object.values({ ...referencePrograms, ...labPrograms })) {
     const target = join(lib, file.replace(/\.ts$/, '.js'));
@@ -79,7 +80,7 @@ async function carryPrograms(): Promise<void> {
       'node_modules/@scalar/fastify-api-reference',
       `\`lib/${scalar}\` is the program for browsers out of`,
     ),
-    notice('node_modules/lit-html', `\`lib/lab/page/main.js\` has parts of`),
+    notice('node_modules/lit-html', `\`lib/web/lab-page/main.js\` has parts of`),
   ];
   writeFileSync(join(dist, 'NOTICE.md'), `# What others wrote\n\n${notices.join('\n')}`);
 }
@@ -89,20 +90,20 @@ function notice(folder: string, what: string): string {
   return `${what} ${name} ${version}, unchanged but for its length. Its licence:\n\n${textOf(`${folder}/LICENSE`)}`;
 }
 
-/** The package.json of the package: that of the tree, without what only the tree needs. */
+/** The package.json of the package: that of the tree, without what only the tree needs. Its name is not ours on npm, so nobody can publish it. */
 function manifest(): object {
   const { name, description, type, bin, dependencies } = JSON.parse(textOf('package.json'));
   const code = globSync('**/*.js', { cwd: lib }).map((file) => readFileSync(join(lib, file), 'utf8'));
   const isImported = (name: string) => code.some((text) => new RegExp(`(from |\\()'${name}['/]`).test(text));
   const modules = entries.map((entry) => [dirname(`./${entry}`), `./lib/${entry.replace(/ts$/, 'js')}`]);
   return {
-    ...{ name, version, description, type, bin },
+    ...{ name, version, description, private: true, type, bin },
     exports: {
       ...Object.fromEntries(modules),
       './openapi.json': './openapi.json',
       './package.json': './package.json',
     },
-    imports: { '#distribution': './lib/distribution/package.js' },
+    imports: { '#distribution': './lib/foundation/distribution/package.js' },
     engines: { node: `>=${neededNode}` },
     dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => isImported(name))),
   };

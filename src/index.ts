@@ -1,10 +1,15 @@
-export type { Access, WorkspaceOptions } from './from-code/access.ts';
-export type { Clock } from './from-code/clock.ts';
-export type { Duration } from './from-code/duration.ts';
-export type { FaultPlan, Recording, RecordOptions, Rehearsal, RehearseOptions } from './from-code/lab.ts';
+export type { CheckResult, Report } from './lab/checks/report.ts';
+export type { FaultName } from './lab/faults/list.ts';
 export type { RecordedRequest } from './lab/recordings/schema.ts';
-export type { FaultName } from './lab/rehearsals/faults.ts';
 export type { RehearsedFault } from './lab/rehearsals/schema.ts';
-export type { CheckResult, Report } from './lab/report/report.ts';
 export type { Plan, Quota } from './limits/plans.ts';
-export { type PetstoreServer, type StartOptions, startPetstore } from './start-petstore.ts';
+export type { Access, WorkspaceOptions } from './start/from-code/access.ts';
+export type { Clock, Duration } from './start/from-code/clock.ts';
+export type {
+  FaultPlan,
+  Recording,
+  RecordOptions,
+  Rehearsal,
+  RehearseOptions,
+} from './start/from-code/lab.ts';
+export { type PetstoreServer, type StartOptions, startPetstore } from './start/start-petstore.ts';

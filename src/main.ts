@@ -1,29 +1,29 @@
-import { Command, CommanderError } from 'commander';
-import { gradeCommand } from './commands/grade.ts';
-import { keysCommand } from './commands/keys.ts';
-import { labCommand } from './commands/lab.ts';
-import { openapiCommand } from './commands/openapi.ts';
-import { seedCommand } from './commands/seed.ts';
-import { serveCommand } from './commands/serve.ts';
-import { webhooksCommand } from './commands/webhooks.ts';
-import { workspacesCommand } from './commands/workspaces.ts';
-import { printable } from './printable.ts';
-import { keepFilesPrivate } from './umask.ts';
-import { version } from './version.ts';
+import { Command, CommanderError, type HelpContext } from 'commander';
+import { gradeCommand } from './cli/grade.ts';
+import { gradeReceiverCommand } from './cli/grade-receiver.ts';
+import { keysCommand } from './cli/keys.ts';
+import { labCommand } from './cli/lab.ts';
+import { openapiCommand } from './cli/openapi.ts';
+import { restoredCommand } from './cli/restored.ts';
+import { seedCommand } from './cli/seed.ts';
+import { serveCommand } from './cli/serve.ts';
+import { webhooksCommand } from './cli/webhooks.ts';
+import { workspacesCommand } from './cli/workspaces.ts';
+import { escapeTerminal } from './foundation/escape-terminal.ts';
+import { setPrivateUmask } from './foundation/umask.ts';
+import { version } from './foundation/version.ts';
 
 const usageExitCode = 2;
 const failureExitCode = 1;
 
-/** Runs the command line. A wrong call exits with 2 and a failure with 1, each after one line on standard error. */
-export async function main(argv: string[]): Promise<void> {
-  keepFilesPrivate();
-  process.stdout.on('error', endQuietly);
+/** The command line, with all its commands. */
+export function commandLine(): Command {
   const program = new Command('petstore')
     .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', '\nSettings are environment variables, which "petstore serve --help" lists.')
+    .addHelpText('after', '\nSettings are environment variables. "petstore serve --help" lists them.')
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)} (see --help)\n`) })
     .configureHelp({ showGlobalOptions: false });
   for (const command of [
@@ -31,21 +31,31 @@ export async function main(argv: string[]): Promise<void> {
     keysCommand(),
     workspacesCommand(),
     seedCommand(),
+    restoredCommand(),
     webhooksCommand(),
     gradeCommand(),
+    gradeReceiverCommand(),
     labCommand(),
     openapiCommand(),
   ]) {
     program.addCommand(command);
   }
   forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));
+  forAll(program, requireCommand);
+  return program;
+}
+
+/** Runs the command line. A usage error exits with 2, a failure with 1; each prints one line to standard error. */
+export async function main(argv: string[]): Promise<void> {
+  setPrivateUmask();
+  process.stdout.on('error', endOutput);
   try {
-    await program.parseAsync(argv);
+    await commandLine().parseAsync(argv);
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : usageExitCode;
     } else {
-      console.error(`petstore: ${printable(error instanceof Error ? error.message : String(error))}`);
+      console.error(`petstore: ${escapeTerminal(error instanceof Error ? error.message : String(error))}`);
       process.exitCode = failureExitCode;
     }
   }
@@ -56,11 +66,22 @@ function forAll(command: Command, act: (command: Command) => void): void {
   for (const child of command.commands) forAll(child, act);
 }
 
-/** Commander puts what may have been meant on a line of its own. */
-const oneLine = (text: string) => printable(text.trim().replace(/\n(?=\(Did you mean .*$)/, ' '));
+/** Makes a group without a command a usage error. Commander would print the whole help. */
+function requireCommand(group: Command): void {
+  const help = group.help as (context?: HelpContext) => never;
+  const names = group.commands.map((command) => command.name()).join(', ');
+  group.help = (context?: unknown): never =>
+    (context as HelpContext | undefined)?.error
+      ? group.error(`error: a command is missing: ${names}`)
+      : help.call(group, context as HelpContext);
+}
 
-/** A reader of our output, such as head, may close it early. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+/** Joins Commander's suggestion, which stands on a line of its own, to the message. */
+const oneLine = (text: string) => escapeTerminal(text.trim().replace(/\n(?=\(Did you mean .*$)/, ' '));
+
+/** Ends the process when its output cannot be written: `head` may close it early, or the disk may be full. */
+function endOutput({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(0);
+  console.error(`petstore: Standard output cannot be written (${code}).`);
+  process.exit(failureExitCode);
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { operations } from '../src/api/operations.ts';
 import { maxStreams } from '../src/limits/plans.ts';
-import { operations } from '../src/operations.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { importCollection, run } from './support/newman.ts';
 
@@ -47,7 +47,7 @@ const settings = ['Paths', 'Tags'].flatMap((folderStrategy) =>
 test('every request of a Postman import succeeds, in the order of the collection', async (t) => {
   const { origin, description, freshKey } = await startDemonstration(t);
   for (const setting of settings) {
-    const key = freshKey();
+    const key = await freshKey();
     const collection = await importCollection(description, setting);
     const variables = { baseUrl: `${origin}/v1`, bearerToken: key };
     const sent = await run(collection, variables, (name) =>

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sampleRequest } from '../src/openapi/samples.ts';
-import type { JsonObject } from '../src/openapi/schemas.ts';
-import type { Operation } from '../src/operation.ts';
-import { operations } from '../src/operations.ts';
+import { operations } from '../src/api/operations.ts';
+import { sampleRequest } from '../src/description/samples.ts';
+import type { JsonObject } from '../src/description/schemas.ts';
+import type { Operation } from '../src/http/operation.ts';
 import { description, resolve, validator } from '../test/support/description.ts';
 import { freePort } from '../test/support/port.ts';
 import { startDemonstration } from './support/demonstration.ts';
@@ -79,7 +79,7 @@ test('a Prism mock answers each operation with its example, and with the right e
 test('a Prism proxy finds every example, its answer, and what may be left out or null as described', async (t) => {
   const { origin: upstream, description: file, freshKey } = await startDemonstration(t);
   const origin = await startPrism(t, 'proxy', file, `${upstream}/v1`, '--errors');
-  const headers = { authorization: `Bearer ${freshKey()}` };
+  const headers = { authorization: `Bearer ${await freshKey()}` };
   for (const operation of operations.filter(({ success }) => success.kind !== 'stream')) {
     const answer = await sendExample(operation, origin, headers);
     assert.equal(answer.status, operation.success.status, `${operation.id}: ${await answer.text()}`);

@@ -12,7 +12,7 @@ test('Schemathesis finds no fault with what the examples get', async (t) => {
   const { origin, description, freshKey } = await startDemonstration(t);
   const args = [
     ...['-m', 'schemathesis.cli', '--config-file', fileAt('schemathesis.toml'), 'run', description],
-    ...['--url', `${origin}/v1`, '--header', `Authorization: Bearer ${freshKey()}`],
+    ...['--url', `${origin}/v1`, '--header', `Authorization: Bearer ${await freshKey()}`],
     ...['--phases', 'examples', '--seed', '1', '--no-color'],
     // It waits for the end of an answer, and a stream has none.
     ...['--exclude-operation-id', 'streamEvents'],

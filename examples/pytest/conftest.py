@@ -16,7 +16,7 @@ class Petstore:
     """A store in a process of its own, which ends with this one, however this one ends."""
 
     def __init__(self):
-        command = shlex.split(os.environ.get("PETSTORE_COMMAND", "npx petstore"))
+        command = shlex.split(os.environ.get("PETSTORE_COMMAND", "npx --no-install petstore"))
         self._process = subprocess.Popen(
             command + SERVE,
             stdin=subprocess.PIPE,
@@ -50,7 +50,7 @@ class Petstore:
     def _read(self):
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError("petstore ended; run it in a terminal to see why.")
+            raise RuntimeError("petstore ended. Is it installed here? docs/from-code.md says how.")
         return json.loads(line)
 
 

@@ -20,11 +20,24 @@ export class Shop {
       body: JSON.stringify({ petId, quantity }),
     };
     for (let attempt = 1; ; attempt++) {
-      const response = await fetch(`${this.#baseUrl}/store/orders`, order);
-      const isBusy = response.status === 429 || response.status === 503;
-      if (!isBusy || attempt === 5) return { status: response.status, ...(await response.json()) };
-      await response.body?.cancel();
-      await sleep(Number(response.headers.get('Retry-After')) * 1000);
+      let waitMs = 100 * 2 ** attempt;
+      let problem;
+      try {
+        const signal = AbortSignal.timeout(15_000);
+        const response = await fetch(`${this.#baseUrl}/store/orders`, { ...order, signal });
+        const { status, headers } = response;
+        const body = await response.json();
+        const retryAfter = headers.get('Retry-After');
+        // A ban, and a key in use, name a time, too.
+        if (!retryAfter && status !== 429 && status < 500) return { status, ...body };
+        problem = new Error(body.message);
+        waitMs = Math.max(waitMs, msOf(retryAfter));
+      } catch (error) {
+        // The connection broke, or the answer is too late, cut short or from a gateway.
+        problem = error;
+      }
+      if (attempt === 5 || waitMs > 90_000) throw problem;
+      await sleep(waitMs);
     }
   }
 
@@ -36,3 +49,6 @@ export class Shop {
     return (await response.json()).quantity;
   }
 }
+
+/** `Retry-After` in milliseconds: it has seconds, or a date. */
+const msOf = (field) => (Number.isNaN(Number(field)) ? Date.parse(field) - Date.now() : Number(field) * 1000);

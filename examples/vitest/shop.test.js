@@ -1,6 +1,12 @@
-import { startPetstore } from 'petstore';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Shop } from './shop.js';
+
+const { startPetstore } = await import('petstore').catch((cause) => {
+  throw new Error(
+    'Petstore is not installed here. Build it and install its tarball: docs/from-code.md says how.',
+    { cause },
+  );
+});
 
 let store;
 let shop;

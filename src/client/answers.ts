@@ -1,30 +1,40 @@
-/** What came with a body. */
+/** The status and header fields that came with a body. */
 export interface Answer {
   status: number;
   headers: Headers;
-  /** Names the state of the resource. */
+  /** `ETag`: the version of the resource. */
   etag: string | undefined;
-  /** `X-Request-Id`, by which the log of the service names the request. */
+  /** `X-Request-Id`: the id of the request in the log of the service. */
   requestId: string | undefined;
+  /** How many attempts it took. */
+  attempts: number;
 }
 
 const answers = new WeakMap<object, Answer>();
 
-/** What a body came with: status, header fields, ETag. Undefined for an object that no call has given, also for a copy of one. */
+/** The answer that a returned object came with. Undefined for other objects, also for copies. */
 export const answerOf = (given: object): Answer | undefined => answers.get(given);
 
-/** Keeps what a body came with, for as long as the body is there. */
-export function remember<T>(body: T, { status, headers }: Pick<Answer, 'status' | 'headers'>): T {
+/** What came with a body. */
+export function answerFrom({
+  status,
+  headers,
+  attempts,
+}: Pick<Answer, 'status' | 'headers' | 'attempts'>): Answer {
   const field = (name: string) => headers.get(name) ?? undefined;
-  if (typeof body === 'object' && body !== null)
-    answers.set(body, { status, headers, etag: field('etag'), requestId: field('x-request-id') });
+  return { status, headers, etag: field('etag'), requestId: field('x-request-id'), attempts };
+}
+
+/** Keeps the answer of a body while the body is in use. Returns the body. */
+export function remember<T>(body: T, received: Parameters<typeof answerFrom>[0]): T {
+  if (typeof body === 'object' && body !== null) answers.set(body, answerFrom(received));
   return body;
 }
 
 /**
- * The ETag that an earlier call gave.
+ * The ETag of an object that an earlier call returned.
  *
- * @throws TypeError if there is none.
+ * @throws TypeError if it has none.
  */
 export function etagOf(given: object | string): string {
   const etag = typeof given === 'string' ? given : answerOf(given)?.etag;

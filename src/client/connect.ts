@@ -1,14 +1,38 @@
-import { operationOf } from './operation.ts';
-import { defaults, type PetstoreOptions } from './options.ts';
+import { operationOf, type RawAnswer, sendRaw } from './operation.ts';
+import { assertKnown, defaults, optionNames, type PetstoreOptions, type RawOptions } from './options.ts';
 import { Pace } from './pace.ts';
+import { platformClock } from './platform.ts';
 import type { Connection } from './send.ts';
-import { platformClock } from './time.ts';
-
-/** Where the API is, without a slash at the end. */
-export const baseOf = ({ baseUrl }: PetstoreOptions) => new URL(baseUrl).href.replace(/\/+$/, '');
 
 /**
- * The operations of an API at `base`, by their names. They keep one pace.
+ * Where the API is, without a slash at the end.
+ *
+ * @throws TypeError if `baseUrl` is no such address, or an option is unknown.
+ */
+export function baseOf(options: PetstoreOptions): string {
+  const { baseUrl } = options;
+  assertKnown(options, optionNames.client, 'The client');
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const isAddress = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(url.href);
+  if (isAddress && !url.username && !url.password) return url.href.replace(/\/+$/, '');
+  // One with a password is not repeated.
+  const given = isAddress ? 'not one with a name or password' : `not ${JSON.stringify(baseUrl)}`;
+  throw new TypeError(
+    `The client needs a baseUrl, the address of the API such as http://localhost:8080/v1, ${given}.`,
+  );
+}
+
+/** Sends any request below `baseUrl`, with the attempts and waits of all calls. */
+export interface Requests {
+  /**
+   * Sends a request to a path, such as `/pets`: for what has no method here. `data` is the body, read as JSON if it is JSON. A POST has an
+   * `Idempotency-Key`. After a lost answer of a PUT or PATCH with `ifMatch`, the history is not searched: look yourself.
+   */
+  request<Data = unknown>(method: string, path: string, options?: RawOptions): Promise<RawAnswer<Data>>;
+}
+
+/**
+ * The operations of the API at `base`, by their names, and `request`. They share one pace.
  *
  * @throws TypeError if there is no key.
  */
@@ -16,19 +40,23 @@ export function connect<Operations>(
   { baseUrl: _, clock, ...given }: PetstoreOptions,
   base: string,
   targets: Readonly<Record<keyof Operations, string>>,
-): Operations {
-  // What no header field can hold would be told, with the key, by errors of `fetch`.
+): Operations & Requests {
+  // `fetch` would show a key that no header field can hold in the message of its error.
   if (!/^[!-~]+\s*$/.test(given.apiKey ?? ''))
     throw new TypeError('The client needs an apiKey: visible ASCII characters, without a space.');
   const usual = {
     ...defaults,
+    // Looked up at each call: a program may replace it.
     fetch: (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request),
   };
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
   const times = { ...platformClock, ...clock };
   const options = { ...usual, ...Object.fromEntries(chosen) } as Connection['options'];
-  const connection = { options, clock: times, pace: new Pace(times) };
-  return Object.fromEntries(
-    Object.entries<string>(targets).map(([name, target]) => [name, operationOf(connection, base, target)]),
-  ) as Operations;
+  const connection = { options, clock: times, pace: new Pace(times), isKeyRefused: false };
+  const operations = Object.entries<string>(targets).map(([name, target]) => [
+    name,
+    operationOf(connection, base, name, target),
+  ]);
+  const request = (...parts: Parameters<Requests['request']>) => sendRaw(connection, base, ...parts);
+  return { ...Object.fromEntries(operations), request };
 }

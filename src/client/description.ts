@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run client" (54e0305a6fa2). Do not edit.
+// Made from openapi.json by "npm run generate" (561b63217a0f). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -139,7 +139,7 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     /**
-     * @description Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`.
+     * @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken.
      * @enum {string}
      */
     PetStatus: 'available' | 'pending' | 'sold';
@@ -310,7 +310,7 @@ export interface components {
     CategoryCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -338,7 +338,7 @@ export interface components {
     CategoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -360,7 +360,7 @@ export interface components {
     CategoryDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -381,7 +381,7 @@ export interface components {
     PetCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -413,7 +413,7 @@ export interface components {
     PetUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -435,7 +435,7 @@ export interface components {
     PetDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -465,7 +465,7 @@ export interface components {
     InventoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -487,7 +487,7 @@ export interface components {
     OrderPlaced: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -528,7 +528,7 @@ export interface components {
     OrderUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -550,7 +550,7 @@ export interface components {
     OrderCompleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -571,7 +571,7 @@ export interface components {
     OrderCancelled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -588,11 +588,11 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Order'];
     };
-    /** @description The workspace was emptied, or a part of it. Read the lists anew. The history goes on. */
+    /** @description The workspace was emptied, or a part of it, or the service was restored from a backup. Read the lists again. The history goes on. */
     WorkspaceReset: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -610,11 +610,11 @@ export interface components {
       /** @description Holds nothing. */
       data: Record<string, never>;
     };
-    /** @description Many rows were added at once, without an event for each. Read the lists anew. */
+    /** @description Many rows were added at once, without an event for each. Read the lists again. */
     WorkspaceSeeded: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -631,6 +631,24 @@ export interface components {
       requestId?: string;
       /** @description Holds nothing. */
       data: Record<string, never>;
+    };
+    /** @description Events that were never sent, because the history no longer held them when their turn came. The receiver got a message of type `events.missed` for each gap. Absent while there is none. */
+    MissedEvents: {
+      /**
+       * Format: int64
+       * @description How many, of all types, since the webhook was added.
+       */
+      count: Int64;
+      /**
+       * Format: int64
+       * @description The last of them.
+       */
+      lastEventId: Int64;
+      /**
+       * Format: date-time
+       * @description When the service last came to such events, in UTC.
+       */
+      noticedAt: string;
     };
     /** @description An address to which the events of the workspace are sent. */
     Webhook: {
@@ -658,12 +676,13 @@ export interface components {
        * @description Until when the secret before the present one signs, too. Absent if the secret was never rotated.
        */
       previousSecretValidUntil?: string;
+      missedEvents?: components['schemas']['MissedEvents'];
     };
     /** @description The service disabled a webhook. `disabledReason` says why. */
     WebhookDisabled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
        */
       id: Int64;
       /**
@@ -735,13 +754,14 @@ export interface components {
        * @description Until when the secret before the present one signs, too. Absent if the secret was never rotated.
        */
       previousSecretValidUntil?: string;
+      missedEvents?: components['schemas']['MissedEvents'];
       /** @description The secret that signs what is sent (Standard Webhooks). Keep it: no other answer shows it again. */
       secret: string;
     };
     /** @description A message that tells of no event, to try a webhook. */
     Ping: {
       /**
-       * @description Tells it from events.
+       * @description Distinguishes it from events.
        * @enum {string}
        */
       type: 'ping';
@@ -757,6 +777,37 @@ export interface components {
          * @description The webhook that it is for.
          */
         webhookId: Int64;
+      };
+    };
+    /** @description A message about events that are never sent, because the history no longer held them when their turn came. It comes before the next event. Read the lists again. */
+    EventsMissed: {
+      /**
+       * @description Distinguishes it from events.
+       * @enum {string}
+       */
+      type: 'events.missed';
+      /**
+       * Format: date-time
+       * @description When the service noticed it, in UTC.
+       */
+      timestamp: string;
+      /** @description The gap, with events of all types. */
+      data: {
+        /**
+         * Format: int64
+         * @description The webhook that it is for.
+         */
+        webhookId: Int64;
+        /**
+         * Format: int64
+         * @description The first event that was missed.
+         */
+        firstEventId: Int64;
+        /**
+         * Format: int64
+         * @description The last event that was missed.
+         */
+        lastEventId: Int64;
       };
     };
     /**
@@ -784,7 +835,7 @@ export interface components {
       /** @description Why it failed. Absent if it did not. */
       error?: string;
     };
-    /** @description An event, or a `ping`, on its way to a webhook. */
+    /** @description An event, a `ping`, or a message about missed events, on its way to a webhook. */
     Delivery: {
       /**
        * Format: int64
@@ -800,10 +851,10 @@ export interface components {
       messageId: string;
       /**
        * Format: int64
-       * @description The event that is sent. Absent for a `ping`.
+       * @description The event that is sent; for `events.missed` the last that was missed. Absent for a `ping`.
        */
       eventId?: Int64;
-      /** @description The type of the event, or `ping`. */
+      /** @description The type of the event, `ping`, or `events.missed`. */
       type: string;
       state: components['schemas']['DeliveryState'] | Unknown;
       /** @description The attempts until now, the last twenty at most. */
@@ -872,6 +923,7 @@ export type OrderCompleted = components['schemas']['OrderCompleted'];
 export type OrderCancelled = components['schemas']['OrderCancelled'];
 export type WorkspaceReset = components['schemas']['WorkspaceReset'];
 export type WorkspaceSeeded = components['schemas']['WorkspaceSeeded'];
+export type MissedEvents = components['schemas']['MissedEvents'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookDisabled = components['schemas']['WebhookDisabled'];
 export type Event = components['schemas']['Event'];
@@ -880,6 +932,7 @@ export type Webhooks = components['schemas']['Webhooks'];
 export type NewWebhook = components['schemas']['NewWebhook'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 export type Ping = components['schemas']['Ping'];
+export type EventsMissed = components['schemas']['EventsMissed'];
 export type DeliveryState = components['schemas']['DeliveryState'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type Delivery = components['schemas']['Delivery'];
@@ -890,7 +943,7 @@ export interface operations {
   listPets: {
     parameters: {
       query?: {
-        /** @description Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`. */
+        /** @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken. */
         status?: components['schemas']['PetStatus'];
         /** @description Only pets of this category. */
         categoryId?: Int64;
@@ -945,7 +998,7 @@ export interface operations {
   listInventory: {
     parameters: {
       query?: {
-        /** @description Whether a pet can be ordered: `available`, `pending` while open orders hold the last units, `sold`. */
+        /** @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken. */
         status?: components['schemas']['PetStatus'];
         /** @description How many items to return at most. */
         limit?: number;
@@ -1026,3 +1079,27 @@ export interface operations {
     responses: never;
   };
 }
+
+/** Every error code that the descriptions of the API and of the lab name. Later versions may have more. */
+export type ErrorCode =
+  | 'conflict'
+  | 'events_expired'
+  | 'gone'
+  | 'headers_too_large'
+  | 'idempotency_key_in_use'
+  | 'idempotency_key_reused'
+  | 'insufficient_stock'
+  | 'internal_error'
+  | 'invalid_json'
+  | 'invalid_reference'
+  | 'invalid_request'
+  | 'key_banned'
+  | 'not_found'
+  | 'order_complete'
+  | 'payload_too_large'
+  | 'precondition_failed'
+  | 'rate_limited'
+  | 'request_timeout'
+  | 'unauthorized'
+  | 'unavailable'
+  | 'unsupported_media_type';

@@ -1,9 +1,25 @@
-/** What is known of a failure. */
+import type { ErrorCode } from './description.ts';
+
+/**
+ * What `code` of a PetstoreError may be: a code of the API; `no_answer` (the connection broke, or the answer is not complete), `timed_out`,
+ * `unexpected_answer` (another service answered), `bad_signature` (a webhook is not genuine); or a code of a later version of the API.
+ */
+export type PetstoreErrorCode =
+  | ErrorCode
+  | 'no_answer'
+  | 'timed_out'
+  | 'unexpected_answer'
+  | 'bad_signature'
+  | (string & Record<never, never>);
+
+/** What a PetstoreError is made of. */
 export interface Failure {
-  code: string;
+  code: PetstoreErrorCode;
   message: string;
   status?: number | undefined;
   requestId?: string | undefined;
+  headers?: Headers | undefined;
+  attempts?: number | undefined;
   retryAt?: Date | undefined;
   isTemporary?: boolean;
   mayBeDone?: boolean;
@@ -11,40 +27,43 @@ export interface Failure {
   cause?: unknown;
 }
 
-/** An answer that is not as those of the API are. */
+/** The error for an answer that this API does not give. */
 export const unexpected = (message: string, failure: Partial<Failure> = {}) =>
   new PetstoreError({ ...failure, code: 'unexpected_answer', message });
 
 /**
- * What every call rejects with, but for one that its caller aborts, which rejects with the reason of the signal. It comes when
- * attempts are used up, or another would not help. Decide by `code`.
+ * Every call rejects with this error when attempts are used up, or another attempt would not help. A call that its caller aborts rejects
+ * with the reason of the signal instead. Decide by `code`.
  */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
-  /**
-   * A code of the API, such as `not_found`, to which new ones may be added, or one of the client: `no_answer` (the connection broke,
-   * or the answer is not whole), `timed_out`, `unexpected_answer` (it is not as those of this API are), `bad_signature` (a webhook is not genuine).
-   */
-  readonly code: string;
+  /** What went wrong, for programs. */
+  readonly code: PetstoreErrorCode;
   /** The HTTP status; absent without an answer. */
   readonly status: number | undefined;
   /** `X-Request-Id` of the answer: support asks for it. */
   readonly requestId: string | undefined;
-  /** From when on the request could be sent again, by the clock of this machine, where the service told. */
+  /** The header fields of the answer; absent without an answer. */
+  readonly headers: Headers | undefined;
+  /** How many attempts were sent. 0 if the request was not sent. */
+  readonly attempts: number;
+  /** When the request may be sent again, by the clock of this machine. Absent without `Retry-After`. */
   readonly retryAt: Date | undefined;
   /** Whether the same request may succeed later. */
   readonly isTemporary: boolean;
-  /** Whether the change may have been made although the call failed: an attempt was sent whose answer did not come. */
+  /** Whether the change may have been made although the call failed: an attempt was sent, and its answer did not come. */
   readonly mayBeDone: boolean;
-  /** The whole body of the error, with what a later version of the API adds. */
+  /** The whole body of the error, with fields of later versions of the API. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(failure: Failure) {
-    const { code, message, status, requestId, retryAt, details } = failure;
+    const { code, message, status, requestId, headers, attempts, retryAt, details } = failure;
     super(message, failure.cause === undefined ? {} : { cause: failure.cause });
     this.code = code;
     this.status = status;
     this.requestId = requestId;
+    this.headers = headers;
+    this.attempts = attempts ?? 0;
     this.retryAt = retryAt;
     this.isTemporary = failure.isTemporary ?? false;
     this.mayBeDone = failure.mayBeDone ?? false;

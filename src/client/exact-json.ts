@@ -1,22 +1,22 @@
-import { randomId } from './random-id.ts';
+import { randomId } from './platform.ts';
 
 /**
- * A 64-bit integer, such as an id. It comes as a `number` where that is exact, so nearly always, and as a `bigint` beyond 2^53. The
- * same integer always comes as the same type, so `===` and `Map` work. Both are taken.
+ * A 64-bit integer, such as an id. Calls return a `number` where that is exact, so nearly always, and a `bigint` beyond 2^53. The same
+ * integer always has the same type, so `===` and `Map` work. Calls accept both.
  */
 export type Int64 = number | bigint;
 
-/** What could be the digits of an integer that a double does not hold. */
+/** Finds integers that a double may not hold. */
 const manyDigits = /\d{16}/;
-/** Where strings of a JSON text begin and end, what is escaped in them, and its numbers: each in one step, however long the text is. */
+/** The quotes of strings in a JSON text, escapes, and numbers. Each match takes linear time. */
 const tokens = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** A bigint of millions of digits would take seconds. */
 const isRounded = (token: string) => /^-?\d{16,99}$/.test(token) && !Number.isSafeInteger(Number(token));
 
 /**
- * Reads JSON as `JSON.parse` does, but integers beyond 2^53, of up to 99 digits, become `bigint`. They pass as strings that begin with random text, since not
- * every engine shows a reviver what a number was written as.
+ * Reads JSON as `JSON.parse` does, but integers beyond 2^53, of up to 99 digits, become `bigint`. Before parsing they are turned into strings
+ * that begin with a random mark, since not every engine shows a reviver the source of a number.
  *
  * @throws SyntaxError if it is not JSON.
  */
@@ -28,13 +28,13 @@ export function parseExactly(text: string): unknown {
     if (token === '"') isInText = !isInText;
     return !isInText && isRounded(token) ? `"${mark}${token}"` : token;
   });
-  return unmarked(JSON.parse(marked), mark);
+  return withIntegers(JSON.parse(marked), mark);
 }
 
 export const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether a text ends before the JSON that it begins with, as one does that was cut short. */
+/** Whether a text is truncated JSON. */
 export function endsEarly(text: string): boolean {
   let isInText = false;
   let depth = 0;
@@ -45,15 +45,15 @@ export function endsEarly(text: string): boolean {
   return /^\s*(?:$|[[{])/.test(text) && (depth > 0 || !text.trim());
 }
 
-/** A value with the integers that were marked. A reviver would be called within itself, as deep as the value is nested. */
-function unmarked(whole: unknown, mark: string): unknown {
+/** Turns marked strings into integers. Unlike a reviver it needs no recursion, so deep values do not overflow the stack. */
+function withIntegers(whole: unknown, mark: string): unknown {
   const root = { whole };
   const holders: object[] = [root];
   for (const holder of holders)
     for (const [name, value] of Object.entries(holder)) {
       if (typeof value === 'object' && value !== null) holders.push(value);
       if (typeof value === 'string' && value.startsWith(mark))
-        // Assigned, a property by the name of `__proto__` would not be kept.
+        // An assignment to `__proto__` would not define a property.
         Object.defineProperty(holder, name, { value: BigInt(value.slice(mark.length)) });
     }
   return root.whole;
@@ -62,7 +62,7 @@ function unmarked(whole: unknown, mark: string): unknown {
 /**
  * Writes JSON as `JSON.stringify` does, and `bigint` as an integer.
  *
- * @throws RangeError for an integral number beyond 2^53: it has been rounded, or may have been.
+ * @throws RangeError for an integral number beyond 2^53: it may have been rounded.
  */
 export function writeExactly(value: unknown): string {
   let mark: string | undefined;
@@ -77,7 +77,7 @@ export function writeExactly(value: unknown): string {
 }
 
 /**
- * The digits of an integer.
+ * An integer as text.
  *
  * @throws RangeError for a number beyond 2^53.
  */
@@ -88,9 +88,9 @@ export function exactText(value: Int64): string {
 }
 
 /**
- * An id to ask for.
+ * Checks an id for a path.
  *
- * @throws TypeError if it is no integer, such as `undefined` or `..`: then something else would be asked for.
+ * @throws TypeError if it is no integer: `undefined` or `..` would lead to another path.
  * @throws RangeError for a number beyond 2^53.
  */
 export function idOf(value: Int64): bigint {

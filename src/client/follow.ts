@@ -2,21 +2,21 @@ import type { Event } from './description.ts';
 import { PetstoreError, unexpected } from './error.ts';
 import { type Int64, isObject, parseExactly } from './exact-json.ts';
 import type { StreamOptions } from './options.ts';
+import { backoffMs } from './retry-delays.ts';
 import { type Connection, type Received, send } from './send.ts';
 import { blockReader } from './server-sent-events.ts';
-import { backoffMs } from './time.ts';
 
 const usualRetryMs = 2_500;
 const leastRetryMs = 1_000;
-/** What a header field can hold. */
-const fitId = /^[!-~]{1,128}$/;
+/** An id that a header field can hold. */
+const sendableId = /^[!-~]{1,128}$/;
 const position = /^(?:0|[1-9]\d{0,18})$/;
 const usualSilenceMs = 40_000;
 
 /**
- * Yields events for ever. When a stream ends or breaks, it goes on behind the last event: nothing is lost, and nothing comes twice.
+ * Yields events without end. When a stream ends or breaks, it continues after the last event: no event is lost or repeated.
  *
- * @throws PetstoreError for what waiting does not cure, such as `events_expired`.
+ * @throws PetstoreError for a failure that is not temporary, such as `events_expired`.
  */
 export async function* follow(
   connection: Connection,
@@ -24,26 +24,29 @@ export async function* follow(
   { signal, silenceMs = usualSilenceMs, onOpen, onBreak }: StreamOptions = {},
 ): AsyncGenerator<Event, never, undefined> {
   const { clock, options } = connection;
-  let place: string | undefined;
+  let lastId: string | undefined;
   let retryMs = usualRetryMs;
   for (let failures = 1; ; failures++) {
     let waitMs = Math.max(retryMs, backoffMs(failures, clock.random()));
     let failure: PetstoreError | undefined;
     try {
-      const headers = { accept: 'text/event-stream', ...(place !== undefined && { 'last-event-id': place }) };
+      const headers = {
+        accept: 'text/event-stream',
+        ...(lastId !== undefined && { 'last-event-id': lastId }),
+      };
       const received = await send(connection, { method: 'GET', url, headers, isStream: true }, { signal });
-      const begins = received.headers.get('last-event-id') ?? undefined;
-      place ??= begins;
+      const after = received.headers.get('last-event-id') ?? undefined;
+      lastId ??= after;
       try {
-        onOpen?.(begins && position.test(begins) ? (parseExactly(begins) as Int64) : undefined);
-        for await (const { id, data, retryMs: told } of blocksOf(received, silenceMs)) {
+        onOpen?.(after && position.test(after) ? (parseExactly(after) as Int64) : undefined);
+        for await (const { id, data, retryMs: wantedMs } of blocksOf(received, silenceMs)) {
           failures = 0;
-          waitMs = retryMs = Math.max(Math.min(told ?? retryMs, options.maxWaitMs), leastRetryMs);
-          if (id !== undefined && fitId.test(id)) place = id;
+          waitMs = retryMs = Math.max(Math.min(wantedMs ?? retryMs, options.maxWaitMs), leastRetryMs);
+          if (id !== undefined && sendableId.test(id)) lastId = id;
           if (data !== undefined) yield eventOf(data);
         }
       } finally {
-        received.stream?.limit.end();
+        received.stream?.deadline.end();
       }
     } catch (error) {
       signal?.throwIfAborted();
@@ -69,19 +72,19 @@ function eventOf(data: string): Event {
   return event as Event;
 }
 
-/** The blocks of one stream, until it ends. A break of the connection is temporary. */
+/** The blocks of one stream, until it ends. A broken connection is temporary. */
 async function* blocksOf({ stream }: Received, silenceMs: number) {
   if (!stream) return;
-  const { body, limit } = stream;
+  const { body, deadline } = stream;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const blocks = blockReader();
   for (;;) {
-    // Only the service can be silent: what the caller does with an event may take its time.
-    limit.arm(silenceMs, () => broken(undefined));
+    // The deadline is for the service alone: the caller may take long with an event.
+    deadline.arm(silenceMs, () => broken(undefined));
     const { value, done } = await reader.read().catch((cause) => {
       throw broken(cause);
     });
-    limit.disarm();
+    deadline.disarm();
     if (done) return;
     yield* blocks(value);
   }

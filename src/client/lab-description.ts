@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run client" (4047ca3bdf0d). Do not edit.
+// Made from the description of the lab by "npm run generate" (34918dbd1071). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -42,7 +42,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
-    /** @description A parameter of a fault; each is an integer. */
+    /** @description A parameter of a fault: an integer, with `minimum`, `maximum` and `default`, or a string, with `values`. */
     FaultParameter: {
       /** @description Its name. */
       name: string;
@@ -50,19 +50,21 @@ export interface components {
       description: string;
       /**
        * Format: int32
-       * @description The least value.
+       * @description The least value of an integer.
        */
-      minimum: number;
+      minimum?: number;
       /**
        * Format: int32
-       * @description The greatest value.
+       * @description The greatest value of an integer.
        */
-      maximum: number;
+      maximum?: number;
       /**
        * Format: int32
-       * @description The value if it is absent.
+       * @description The value of an integer if it is absent.
        */
-      default: number;
+      default?: number;
+      /** @description The values of a parameter that is a string. The first is the default. */
+      values?: string[];
     };
     /** @description A hard case that the service performs on demand. */
     Fault: {
@@ -129,14 +131,36 @@ export interface components {
       remaining?: number;
       /**
        * Format: int32
+       * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
+       */
+      silenceMs?: number;
+      /** @description Of `retry-after-odd`: What `Retry-After` says. `none`: the field is absent, so a good client waits by a backoff of its own. `zero` is `0`, and `past` a date an hour ago: both mean "now", and a good client still does not come back sooner than its own backoff lets it. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days are more milliseconds than a 32-bit timer holds. */
+      shape?: string;
+      /**
+       * Format: int32
        * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 20000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
        */
       delayMs?: number;
+      /**
+       * Format: int32
+       * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
+       */
+      status?: number;
+      /**
+       * Format: int32
+       * @description Of `moved`: 1: `Location` is a URL, 0: a path. A client that calls the service by a name of its own gets a path.
+       */
+      absolute?: number;
+      /**
+       * Format: int32
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
+       */
+      streamSilenceMs?: number;
       /**
        * Format: int32
        * @description How often it was performed. Of a condition, how many answers it has touched.
@@ -185,6 +209,13 @@ export interface components {
         | 'banned'
         | 'unavailable'
         | 'internal-error'
+        | 'bad-gateway'
+        | 'gateway-timeout'
+        | 'stall'
+        | 'no-answer'
+        | 'retry-after-odd'
+        | 'key-in-use'
+        | 'unauthorized'
         | 'reset'
         | 'lost-answer'
         | 'truncated'
@@ -194,6 +225,13 @@ export interface components {
         | 'conflict'
         | 'small-pages'
         | 'empty-page'
+        | 'moved'
+        | 'moved-away'
+        | 'same-page'
+        | 'stale-read'
+        | 'stream-cut'
+        | 'stream-pieces'
+        | 'stream-silent'
         | 'large-ids'
         | 'new-fields'
         | 'new-status'
@@ -256,14 +294,39 @@ export interface components {
       remaining?: number;
       /**
        * Format: int32
+       * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
+       */
+      silenceMs?: number;
+      /**
+       * @description Of `retry-after-odd`: What `Retry-After` says. `none`: the field is absent, so a good client waits by a backoff of its own. `zero` is `0`, and `past` a date an hour ago: both mean "now", and a good client still does not come back sooner than its own backoff lets it. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days are more milliseconds than a 32-bit timer holds.
+       * @enum {string}
+       */
+      shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
+      /**
+       * Format: int32
        * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 20000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
        */
       delayMs?: number;
+      /**
+       * Format: int32
+       * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
+       */
+      status?: number;
+      /**
+       * Format: int32
+       * @description Of `moved`: 1: `Location` is a URL, 0: a path. A client that calls the service by a name of its own gets a path.
+       */
+      absolute?: number;
+      /**
+       * Format: int32
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
+       */
+      streamSilenceMs?: number;
     };
     /** @description A rehearsal to begin. */
     NewRehearsal: {
@@ -386,6 +449,11 @@ export interface components {
        * @description When it was handled.
        */
       at: string;
+      /**
+       * Format: double
+       * @description Milliseconds from the beginning of the recording to `at`, with microseconds as decimals. Below 0 only if clocks differ.
+       */
+      offsetMs: number;
       /** @description The method. */
       method: string;
       /** @description Path and query as they were sent; the first 4096 characters. */
@@ -420,14 +488,23 @@ export interface components {
        * @description Milliseconds from the end of the attempt before at the same thing: the same method, target and body. Absent for the first.
        */
       gapMs?: number;
+      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method, target and body. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
+      retryOf?: string;
       /** @description The faults of a rehearsal that touched it. */
       fault?: string;
       /** @description Header fields of the answer, with names in lower case, without those that every answer has alike. */
       answerHeaders: {
         [key: string]: string;
       };
+      /** @description Equal for requests with the same method, target and body, in other recordings, too. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess. */
+      fingerprint: string;
       /** @description Which of its connections carried it. */
       connection: string;
+      /**
+       * @description Whether a proxy passed it on. Then `connection` is not one of the client.
+       * @enum {boolean}
+       */
+      proxied?: true;
       /**
        * @description Whether the client closed its side before its answer was complete. One that only says so that it sends nothing more, and reads on, looks the same.
        * @enum {boolean}

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run client" (4047ca3bdf0d). Do not edit.
+// Made from the description of the lab by "npm run generate" (34918dbd1071). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -59,21 +59,21 @@ export interface Lab {
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up. Requests that the page of the lab sent itself are left out: their `X-Request-Id` begins with `lab-page-`, and not with `lab-page-burst-`.
+   * Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up. Requests that the page of the lab sent itself are left out: their `X-Request-Id` begins with `lab-page-`, and not with `lab-page-burst-`. The report is made once for what the recording holds, and kept with it. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 
   /**
    * Get a report card as Markdown: `GET /recordings/{recordingId}/report/markdown`.
    *
-   * Returns the report card as a text for people: the failures first, then a table of all checks.
+   * Returns the report card as a text for people: the failures first, then a table of all checks. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReportAsMarkdown(recordingId: string, options?: CallOptions): Promise<string>;
 
   /**
    * Get a report card as JUnit XML: `GET /recordings/{recordingId}/report/junit`.
    *
-   * Returns the report card as JUnit XML, which CI systems read. It has a failure exactly if the verdict is `failed`: recommended checks that failed are skipped with their reason, as is what was not observed.
+   * Returns the report card as JUnit XML, which CI systems read. It has a failure exactly if the verdict is `failed`: recommended checks that failed are skipped with their reason, as is what was not observed. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReportAsJunit(recordingId: string, options?: CallOptions): Promise<string>;
 
@@ -108,7 +108,7 @@ export interface Lab {
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. The `gapMs` of a request is another once a request that began before it has ended. What other instances answered within the last second may still be missing.
+   * Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. The `gapMs` and the `retryOf` of a request may change when a request that began before it ends. What other instances answered within the last second may still be missing. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   listRecordedRequests(
     recordingId: string,
@@ -119,14 +119,14 @@ export interface Lab {
   /**
    * Get a recording as an HTTP Archive: `GET /recordings/{recordingId}/har`.
    *
-   * Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept. An archive holds 1000 requests at most, and fewer if they are large; its comment then says how to get the next one.
+   * Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept. An archive holds 1000 requests at most, and fewer if they are large; its comment then says how to get the next one. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getHar(recordingId: string, query?: GetHarQuery, options?: ReadOptions): Promise<types.Har>;
 
   /**
    * End a recording: `POST /recordings/{recordingId}/end`.
    *
-   * Ends a recording. It still takes requests that began before and end later. What it has kept can be read until a day after it began.
+   * Ends a recording. Requests that were answered before this one was received are counted in the answer, and `requests` is final. What is answered later is left out and counted in `leftOut`, and so is what another instance writes more than 500 ms later, since the storage is slow. What the recording has kept can be read until a day after it began.
    */
   endRecording(recordingId: string, options?: CreateOptions): Promise<types.Recording>;
 
@@ -140,12 +140,15 @@ export interface Lab {
   /**
    * Reset the workspace: `POST /workspace/reset`.
    *
-   * Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells `workspace.reset` and `workspace.seeded`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than 10000 rows, or keeps more than 10000 Idempotency-Keys, is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.
+   * Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells `workspace.reset` and `workspace.seeded`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than 1,000 categories, pets and orders is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.
    */
   resetWorkspace(options?: CreateOptions): Promise<types.WorkspaceContent>;
 }
 
-/** Where each operation is sent, and what is special about it: a body, a query, and an answer that is no object. */
+/**
+ * Where each operation is sent, and what is special about it: a body, a query, the events that record it, and an answer that is
+ * no object.
+ */
 export const labTargets: Readonly<Record<keyof Lab, string>> = {
   listFaults: 'GET /faults array',
   listRehearsals: 'GET /rehearsals array',

@@ -1,14 +1,14 @@
-import { baseOf, connect } from './connect.ts';
+import { baseOf, connect, type Requests } from './connect.ts';
 import { type Lab, labTargets } from './lab-operations.ts';
 import type { PetstoreOptions } from './options.ts';
 
 /**
- * Makes a client of the lab, which stands beside the API: `baseUrl` is that of the API. Its requests take nothing from the limits of the key
- * and are answered during a ban, too, so they keep a pace of their own.
+ * Makes a client of the lab. `baseUrl` is that of the API, which ends in `/v1`. The lab has limits of its own and answers during a ban,
+ * so its requests have a pace of their own.
  *
- * @throws TypeError if `baseUrl` is no URL that ends in `/v1`, or there is no key.
+ * @throws TypeError if `baseUrl` is no URL that ends in `/v1`, there is no key, or an option is unknown.
  */
-export function createLab(options: PetstoreOptions): Lab {
+export function createLab(options: PetstoreOptions): Lab & Requests {
   const [, start] = /^([^?#]+)\/v1$/.exec(baseOf(options)) ?? [];
   if (!start)
     throw new TypeError('The lab is beside the API, and baseUrl is that of the API: it ends in /v1.');

@@ -1,14 +1,14 @@
 import { remember } from './answers.ts';
 import { unexpected } from './error.ts';
+import { nextLink } from './header-fields.ts';
 import type { Received } from './send.ts';
 
 /** Gets one page. */
 type GetPage<Item> = (url: URL, isFirst: boolean) => Promise<Received & { data: Item[] }>;
 
 /**
- * A list, which is read page by page as it is iterated over: `for await (const pet of petstore.listPets())`, or
- * `await Array.fromAsync(petstore.listPets())`. Every iteration asks anew, and may reject with a PetstoreError. Without a `limit`,
- * pages are as large as they may be.
+ * A list, read page by page: `for await (const pet of petstore.listPets())`, or `await petstore.listPets().toArray()`. Every
+ * iteration sends new requests, and may reject with a PetstoreError. Without a `limit`, pages have the largest size.
  */
 export class List<Item> implements AsyncIterable<Item> {
   readonly #url: URL;
@@ -19,17 +19,27 @@ export class List<Item> implements AsyncIterable<Item> {
     this.#get = get;
   }
 
-  /** Page by page, also the empty ones. `answerOf` tells the ETag of each. */
+  /** Yields page by page, also empty pages. `answerOf` returns the ETag of each. */
   async *pages(): AsyncGenerator<Item[], void, undefined> {
+    const seen = new Set<string>();
     for (let url: URL | undefined = this.#url; url; ) {
-      const { data, headers, status } = await this.#get(url, url === this.#url);
-      if (status !== 304) remember(data, { headers, status });
-      // The ETag of a page that was asked for by one id is that of its item.
+      const received: Received & { data: Item[] } = await this.#get(url, url === this.#url);
+      const { data, headers, status } = received;
+      if (status !== 304) remember(data, received);
+      // The ETag of a page for a single id is that of its item.
       const [item] = data;
-      if (status !== 304 && url.searchParams.getAll('id').length === 1) remember(item, { headers, status });
-      url = nextOf(headers, url);
+      if (status !== 304 && url.searchParams.getAll('id').length === 1) remember(item, received);
+      seen.add(`${url.searchParams}`);
+      url = nextUrl(headers, url, seen);
       yield data;
     }
+  }
+
+  /** All items, read to the last page. */
+  async toArray(): Promise<Item[]> {
+    const items: Item[] = [];
+    for await (const item of this) items.push(item);
+    return items;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
@@ -38,17 +48,17 @@ export class List<Item> implements AsyncIterable<Item> {
 }
 
 /**
- * Where a list goes on, by the link with `rel="next"`. Of that the query alone is taken: the key goes to the address that the client was
- * given and nowhere else, also where the service knows itself by another name.
+ * The URL of the next page. Only the query comes from the link: the key is sent to `baseUrl` alone, also where the service names
+ * another host. `seen` has the queries of the pages so far.
+ *
+ * @throws PetstoreError if the link leads to one of them: the list would never end.
  */
-function nextOf(headers: Headers, url: URL): URL | undefined {
-  for (const [, target = '', parameters = ''] of (headers.get('link') ?? '').matchAll(/<([^<>]*)>([^<]*)/g)) {
-    if (!/;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next[\s"])/i.test(parameters)) continue;
-    const next = new URL(url);
-    const [, query = ''] = /^[^?#]*(\?[^#]*)/.exec(target) ?? [];
-    next.search = query;
-    if (query && next.href !== url.href) return next;
-    throw unexpected(`A page of ${url.pathname} leads to no other page of it: ${JSON.stringify(target)}.`);
-  }
-  return undefined;
+function nextUrl(headers: Headers, url: URL, seen: ReadonlySet<string>): URL | undefined {
+  const target = nextLink(headers.get('link'));
+  if (target === undefined) return undefined;
+  const next = new URL(url);
+  const [, query = ''] = /^[^?#]*(\?[^#]*)/.exec(target) ?? [];
+  next.search = query;
+  if (query && !seen.has(`${next.searchParams}`)) return next;
+  throw unexpected(`A page of ${url.pathname} leads to no new page of it: ${JSON.stringify(target)}.`);
 }

@@ -1,23 +1,32 @@
-import { etagOf, remember } from './answers.ts';
+import { type Answer, answerFrom, etagOf, remember } from './answers.ts';
 import type { Event } from './description.ts';
 import { PetstoreError } from './error.ts';
 import { exactText, type Int64, idOf, isObject, writeExactly } from './exact-json.ts';
 import { follow } from './follow.ts';
 import { List } from './list.ts';
-import type { ChangeOptions, CreateOptions, ReadOptions, StreamOptions } from './options.ts';
-import { type History, ownChange } from './own-change.ts';
-import { randomId } from './random-id.ts';
-import { type Connection, type Sent, send } from './send.ts';
+import {
+  assertKnown,
+  type ChangeOptions,
+  type CreateOptions,
+  optionNames,
+  type RawOptions,
+  type ReadOptions,
+  type StreamOptions,
+} from './options.ts';
+import { randomId } from './platform.ts';
+import { type History, recoverLostWrite } from './recover-lost-write.ts';
+import { type Connection, type RequestSpec, send } from './send.ts';
 
 type AnyOptions = ReadOptions & CreateOptions & ChangeOptions & StreamOptions;
 
 const largestPage = 100;
 
-/** What an operation does when it is called, with the parts of its path, its body or query, and options. */
-export function operationOf(connection: Connection, base: string, target: string) {
+/** Returns the method of an operation. It takes the ids of its path, then its body or query, then options. */
+export function operationOf(connection: Connection, base: string, name: string, target: string) {
   const [method = '', path = '', ...words] = target.split(' ');
   const kind = words.at(-1);
-  const gives = givenAs(kind);
+  const expected = expectedOf(kind);
+  const eventTypes = words.find((word) => /^\w+\.\w/.test(word))?.split(',');
   const prepare = (parts: unknown[]) => {
     const rest = [...parts];
     const filled = path.replace(/{\w+(:text)?}/g, (_, isText) =>
@@ -27,35 +36,40 @@ export function operationOf(connection: Connection, base: string, target: string
     const body = words.includes('body') ? writeExactly(rest.shift()) : undefined;
     if (words.includes('query')) addQuery(url, rest.shift());
     const options = (rest.shift() ?? {}) as AnyOptions;
-    return { sent: { method, url, body, headers: headersOf(method, body, options), ...gives }, options };
+    assertKnown(options, optionNames[optionsOf(method, kind)], name);
+    return { spec: { method, url, body, headers: headersOf(method, body, options), ...expected }, options };
   };
   if (kind === 'list')
     return (...parts: unknown[]) => {
-      const { sent, options } = prepare(parts);
-      return listOf(connection, sent, options);
+      const { spec, options } = prepare(parts);
+      return listOf(connection, spec, options);
     };
   if (kind === 'stream')
     return (...parts: unknown[]) => {
-      const { sent, options } = prepare(parts);
-      return follow(connection, sent.url, options);
+      const { spec, options } = prepare(parts);
+      return follow(connection, spec.url, options);
     };
   return async (...parts: unknown[]) => {
-    const { sent, options } = prepare(parts);
-    return call(connection, base, sent, options);
+    const { spec, options } = prepare(parts);
+    return call(connection, { base, eventTypes }, spec, options);
   };
 }
 
-/** How an answer is known to be of the kind that an operation gives: nothing, an array, text of a media type, or an object. */
-function givenAs(kind = ''): Pick<Sent, 'isExpected' | 'textType'> {
+/** Which options an operation takes. */
+const optionsOf = (method: string, kind: string | undefined) =>
+  kind === 'stream' ? kind : method === 'GET' || method === 'POST' ? method : 'change';
+
+/** What the answer of an operation must be: nothing, an array, text of a media type, or an object. */
+function expectedOf(kind = ''): Pick<RequestSpec, 'isExpected' | 'textType'> {
   if (kind === 'nothing') return {};
   if (kind.includes('/')) return { textType: kind };
   return { isExpected: kind === 'list' || kind === 'array' ? Array.isArray : isObject };
 }
 
 /**
- * An id that is text.
+ * Checks an id that is text.
  *
- * @throws TypeError if it could lead elsewhere, as `..`, a slash and nothing at all would.
+ * @throws TypeError if it could lead to another path, such as `..`, a slash or an empty text.
  */
 function textIdOf(value: unknown): string {
   if (typeof value === 'string' && /^[\w-]+$/.test(value)) return value;
@@ -81,39 +95,90 @@ function headersOf(
   };
 }
 
-async function call(connection: Connection, base: string, sent: Sent, options: AnyOptions): Promise<unknown> {
+/** The address of the API, and the types of the events that an operation writes to the history, if it writes any. */
+interface OperationEvents {
+  base: string;
+  eventTypes: readonly string[] | undefined;
+}
+
+async function call(
+  connection: Connection,
+  { base, eventTypes }: OperationEvents,
+  spec: RequestSpec,
+  options: AnyOptions,
+): Promise<unknown> {
   const requestId = options.requestId ?? randomId();
   try {
-    const received = await send(connection, sent, { ...options, requestId });
+    const received = await send(connection, spec, { ...options, requestId });
+    options.onAnswer?.(answerFrom(received));
     return received.status === 304 ? options.ifNoneMatch : remember(received.data, received);
   } catch (error) {
-    // An id that the caller has chosen may be that of other requests, too.
-    if (!mayFollowItself(sent, error) || options.requestId !== undefined) throw error;
-    const { method, url } = sent;
+    // An id of the caller's choice may belong to other requests, too.
+    if (!mayHaveBeenMade(spec, error) || options.requestId !== undefined) throw error;
+    const isRemoval = spec.method === 'DELETE';
+    if (!eventTypes) {
+      // What is not there is removed, whoever did it.
+      if (isRemoval) return undefined;
+      throw error;
+    }
     const { signal, timeoutMs } = options;
-    const request = { method, path: url.pathname, requestId };
-    const done = await ownChange(historyOf(connection, base), request, { signal, timeoutMs }).catch(() => {
+    const history = historyOf(connection, base);
+    const done = await recoverLostWrite(history, eventTypes, requestId, { signal, timeoutMs }).catch(() => {
       signal?.throwIfAborted();
     });
     if (!done) throw error;
-    return method === 'DELETE' ? undefined : done;
+    return isRemoval ? undefined : done;
   }
 }
 
-/** Whether a change may be refused because it has been made: then nothing is left to remove, or the state is no longer the one that was named. */
-function mayFollowItself({ method, isExpected }: Sent, error: unknown): boolean {
+/** Whether a change may have been refused because an earlier attempt made it. */
+function mayHaveBeenMade({ method, isExpected }: RequestSpec, error: unknown): boolean {
   if (!(error instanceof PetstoreError)) return false;
   if (method === 'DELETE') return error.status === 404 && !isExpected;
   return method !== 'GET' && (error.status === 412 || error.code === 'order_complete');
 }
 
-function listOf<Item>(connection: Connection, { url, ...sent }: Sent, options: AnyOptions): List<Item> {
+/** An answer of `request`. */
+export interface RawAnswer<Data = unknown> extends Answer {
+  /** The body: what it says as JSON, else its text. Undefined without one. */
+  data: Data;
+}
+
+/** Sends any request below `base`. */
+export async function sendRaw<Data>(
+  connection: Connection,
+  base: string,
+  method: string,
+  path: string,
+  options: RawOptions = {},
+): Promise<RawAnswer<Data>> {
+  assertKnown(options, optionNames.request, 'request');
+  const { query, body } = options;
+  const url = new URL(base + path);
+  if (!path.startsWith('/') || !url.href.startsWith(`${base}/`))
+    throw new TypeError(`A path begins with / and stays below ${base}. It is ${JSON.stringify(path)}.`);
+  addQuery(url, query);
+  const text = body === undefined ? undefined : writeExactly(body);
+  const verb = method.toUpperCase();
+  const spec = { method: verb, url, body: text, headers: headersOf(verb, text, options), isRaw: true };
+  const received = await send(connection, spec, options);
+  const answer = answerFrom(received);
+  options.onAnswer?.(answer);
+  return { ...answer, data: received.data as Data };
+}
+
+function listOf<Item>(
+  connection: Connection,
+  { url, ...spec }: RequestSpec,
+  options: AnyOptions,
+): List<Item> {
   if (!url.searchParams.has('limit')) url.searchParams.set('limit', String(largestPage));
-  const { 'if-none-match': _, ...later } = sent.headers ?? {};
+  const { 'if-none-match': _, ...later } = spec.headers ?? {};
   return new List<Item>(url, async (at, isFirst) => {
-    const headers = isFirst ? sent.headers : later;
-    const page = { ...sent, url: at, ...(headers && { headers }) };
+    const headers = isFirst ? spec.headers : later;
+    const page = { ...spec, url: at, ...(headers && { headers }) };
     const received = await send(connection, page, options);
+    options.onAnswer?.(answerFrom(received));
     const data = received.status === 304 ? options.ifNoneMatch : received.data;
     return { ...received, data: data as Item[] };
   });
@@ -125,9 +190,9 @@ const historyOf = (connection: Connection, base: string): History => ({
     const { headers } = await send(connection, { method: 'HEAD', url }, options);
     return BigInt(headers.get('last-event-id') ?? 0);
   },
-  events(after, type, options) {
+  events(after, types, options) {
     const url = new URL(`${base}/store/events`);
-    addQuery(url, { after, type });
-    return listOf<Event>(connection, { method: 'GET', url, ...givenAs('list') }, options);
+    addQuery(url, { after, type: types });
+    return listOf<Event>(connection, { method: 'GET', url, ...expectedOf('list') }, options);
   },
 });

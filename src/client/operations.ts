@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run client" (54e0305a6fa2). Do not edit.
+// Made from openapi.json by "npm run generate" (561b63217a0f). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -142,7 +142,7 @@ export interface Operations {
   /**
    * Change or fulfil an order: `PATCH /store/orders/{orderId}`.
    *
-   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change.
+   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change. A request that changes nothing gets the order as it is, complete or not, so it may be repeated.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -230,7 +230,7 @@ export interface Operations {
   /**
    * Add a webhook: `POST /store/webhooks`.
    *
-   * Adds a webhook, to which each event from now on is sent: a POST to its URL, signed as Standard Webhooks 1.0 says with the `secret` of this answer, which no other answer shows. A 2xx within 15 seconds is a success. Else the event is sent again, 9 times in all within about 28 hours; redirects are not followed. 410 disables the webhook, and so do 5 days of nothing but failures. First attempts go out in the order of events, one at a time; what is sent again does not hold up later events. An event may arrive more than once: `webhook-id` stays the same. The plan limits how many webhooks a workspace has: Free 2, Pro 10, Business 50, Enterprise 100.
+   * Adds a webhook, to which each event from now on is sent: a POST to its URL, signed as Standard Webhooks 1.0 says with the `secret` of this answer, which no other answer shows. A 2xx within 15 seconds is a success. Else the event is sent again, 9 times in all within about 28 hours; redirects are not followed. 410 disables the webhook, and so do 5 days of nothing but failures. First attempts go out in the order of events, one at a time; what is sent again does not hold up later events. The history waits for a slow receiver up to a bound. Beyond it the receiver gets `events.missed`, which names the gap. An event may arrive more than once: `webhook-id` stays the same. The plan limits how many webhooks a workspace has: Free 2, Pro 10, Business 50, Enterprise 100.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -284,7 +284,7 @@ export interface Operations {
   /**
    * Change fields of a webhook: `PATCH /store/webhooks/{webhookId}`.
    *
-   * Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent, or with the oldest that is kept.
+   * Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent. If that is no longer kept, `events.missed` comes first, and then the oldest that is kept. A change counts for every attempt that begins after the answer; other instances apply it a moment later.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -300,27 +300,30 @@ export interface Operations {
   deleteWebhook(webhookId: Int64, options?: ChangeOptions): Promise<void>;
 }
 
-/** Where each operation is sent, and what is special about it: a body, a query, and an answer that is no object. */
+/**
+ * Where each operation is sent, and what is special about it: a body, a query, the events that record it, and an answer that is
+ * no object.
+ */
 export const targets: Readonly<Record<keyof Operations, string>> = {
   listPets: 'GET /pets query list',
   createPet: 'POST /pets body',
   getPet: 'GET /pets/{petId}',
-  replacePet: 'PUT /pets/{petId} body',
-  updatePet: 'PATCH /pets/{petId} body',
-  deletePet: 'DELETE /pets/{petId} nothing',
+  replacePet: 'PUT /pets/{petId} body pet.updated',
+  updatePet: 'PATCH /pets/{petId} body pet.updated',
+  deletePet: 'DELETE /pets/{petId} pet.deleted nothing',
   listCategories: 'GET /categories query list',
   createCategory: 'POST /categories body',
   getCategory: 'GET /categories/{categoryId}',
-  replaceCategory: 'PUT /categories/{categoryId} body',
-  deleteCategory: 'DELETE /categories/{categoryId} nothing',
+  replaceCategory: 'PUT /categories/{categoryId} body category.updated',
+  deleteCategory: 'DELETE /categories/{categoryId} category.deleted nothing',
   listOrders: 'GET /store/orders query list',
   placeOrder: 'POST /store/orders body',
   getOrder: 'GET /store/orders/{orderId}',
-  updateOrder: 'PATCH /store/orders/{orderId} body',
-  cancelOrder: 'DELETE /store/orders/{orderId} nothing',
+  updateOrder: 'PATCH /store/orders/{orderId} body order.updated,order.completed',
+  cancelOrder: 'DELETE /store/orders/{orderId} order.cancelled nothing',
   listInventory: 'GET /inventory query list',
   getInventory: 'GET /inventory/{petId}',
-  updateInventory: 'PATCH /inventory/{petId} body',
+  updateInventory: 'PATCH /inventory/{petId} body inventory.updated',
   listEvents: 'GET /store/events query list',
   getEvent: 'GET /store/events/{eventId}',
   streamEvents: 'GET /store/events/stream query stream',
@@ -334,3 +337,21 @@ export const targets: Readonly<Record<keyof Operations, string>> = {
   updateWebhook: 'PATCH /store/webhooks/{webhookId} body',
   deleteWebhook: 'DELETE /store/webhooks/{webhookId} nothing',
 };
+
+/** Every type of event that this version knows. */
+export const eventTypes: readonly types.EventType[] = [
+  'category.created',
+  'category.updated',
+  'category.deleted',
+  'pet.created',
+  'pet.updated',
+  'pet.deleted',
+  'inventory.updated',
+  'order.placed',
+  'order.updated',
+  'order.completed',
+  'order.cancelled',
+  'workspace.reset',
+  'workspace.seeded',
+  'webhook.disabled',
+];

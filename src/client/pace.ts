@@ -1,36 +1,34 @@
 import { PetstoreError } from './error.ts';
-import type { Clock } from './options.ts';
-import { Limit, longestWaitMs } from './time.ts';
+import type { Clock } from './platform.ts';
+import { Deadline } from './platform.ts';
+import { maxRetryAfterMs } from './retry-delays.ts';
 
-/**
- * How many requests may be under way while it is not known how many the service admits. A key is banned after more than ten refusals in a
- * minute at least, so this many never lead to a ban.
- */
+/** How many requests may be in flight while the limit is unknown. A key is banned only after more than ten refusals in a minute. */
 const unknownLeft = 10;
 
 const limited = { code: 'rate_limited', status: 429 };
 
-/** How long a request is ready to wait. */
-export interface Patience {
+interface WaitLimits {
   maxWaitMs: number;
-  /** When its call must have ended, by the clock. */
+  /** When the call must have ended, by the clock. */
   endsAtMs: number;
   signal: AbortSignal;
 }
 
 /**
- * The pace of all requests of a client, since limits and bans are those of its key. A request enters before it is sent, and waits there
- * while the service has told to wait or, by the header fields of its answers, admits no more.
+ * Limits the requests of a client, since limits and bans belong to its key. A request enters before it is sent. It waits there during a
+ * pause that the service asked for, and while `RateLimit` of the answers says that no request is left.
  */
 export class Pace {
   readonly #clock: Clock;
-  /** How many may still enter until `#resetsAtMs`, or until it is known how many. */
+  /** How many may enter until `#resetsAtMs`. */
   #left = unknownLeft;
   #resetsAtMs = Number.POSITIVE_INFINITY;
-  #underWay = 0;
-  /** The number of the last request that entered, and of the one whose answer told what is left. */
+  #inFlight = 0;
+  /** The number of the last request that entered. */
   #entered = 0;
-  #toldBy = 0;
+  /** The number of the request whose answer set `#left`. */
+  #setBy = 0;
   #pausedUntilMs = 0;
   #pausedBy: PetstoreError | undefined;
   #change = Promise.withResolvers<void>();
@@ -40,9 +38,11 @@ export class Pace {
   }
 
   /**
-   * Waits until a request may be sent, and returns its number. Rejects with when it may, if that is too late for it.
+   * Waits until a request may be sent, and returns its number.
+   *
+   * @throws PetstoreError with `retryAt` if the wait would be too long.
    */
-  async enter({ maxWaitMs, endsAtMs, signal }: Patience): Promise<number> {
+  async enter({ maxWaitMs, endsAtMs, signal }: WaitLimits): Promise<number> {
     for (;;) {
       signal.throwIfAborted();
       const nowMs = this.#clock.now();
@@ -53,29 +53,29 @@ export class Pace {
       await this.#changeOr(opensAtMs - nowMs, signal);
     }
     this.#left--;
-    this.#underWay++;
+    this.#inFlight++;
     return ++this.#entered;
   }
 
-  /** Takes notice of the answer to a request, or that none came. */
+  /** Ends a request. `headers` are those of its answer, if one came. */
   leave(number: number, headers?: Headers): void {
-    this.#underWay--;
+    this.#inFlight--;
     const limits = headers && limitsOf(headers);
     if (!limits) this.#left++;
     else {
-      // Some of those under way may not have been counted yet.
-      const left = limits.left - this.#underWay;
-      // Answers overtake each other.
-      if (number > this.#toldBy || left < this.#left) {
+      // The service may not have counted the requests in flight yet.
+      const left = limits.left - this.#inFlight;
+      // Answers may overtake each other.
+      if (number > this.#setBy || left < this.#left) {
         this.#left = left;
         this.#resetsAtMs = this.#clock.now() + limits.resetsInMs;
-        this.#toldBy = number;
+        this.#setBy = number;
       }
     }
     this.#wake();
   }
 
-  /** Lets all requests wait, as the service has told one of them. */
+  /** Makes all requests wait, as the answer to one of them asked. */
   pause(ms: number, by: PetstoreError): void {
     const untilMs = this.#clock.now() + ms;
     if (untilMs <= this.#pausedUntilMs) return;
@@ -84,15 +84,15 @@ export class Pace {
     this.#wake();
   }
 
-  /** When the next request may be sent, as far as is known; infinite while the next answer will tell. */
+  /** When the next request may be sent. Infinite while it depends on the next answer. */
   #opensAtMs(nowMs: number): number {
     if (this.#pausedUntilMs > nowMs) return this.#pausedUntilMs;
     if (this.#resetsAtMs <= nowMs) {
-      this.#left = unknownLeft - this.#underWay;
+      this.#left = unknownLeft - this.#inFlight;
       this.#resetsAtMs = Number.POSITIVE_INFINITY;
     }
     if (this.#left > 0) return nowMs;
-    return this.#underWay > 0 ? Number.POSITIVE_INFINITY : this.#resetsAtMs;
+    return this.#inFlight > 0 ? Number.POSITIVE_INFINITY : this.#resetsAtMs;
   }
 
   #refusal(opensAtMs: number): PetstoreError {
@@ -102,10 +102,10 @@ export class Pace {
     return new PetstoreError({ code, message, status, retryAt, isTemporary: true });
   }
 
-  /** Waits for a time, or until something has changed. */
+  /** Waits for a time, or for the next change. */
   async #changeOr(ms: number, signal: AbortSignal): Promise<void> {
-    const either = new Limit(signal);
-    const passed = ms < Number.POSITIVE_INFINITY ? this.#clock.sleep(ms, either.signal) : either.ended();
+    const either = new Deadline(signal);
+    const passed = ms < Number.POSITIVE_INFINITY ? this.#clock.sleep(ms, either.signal) : either.aborted();
     try {
       await Promise.race([this.#change.promise, passed]);
     } finally {
@@ -120,16 +120,13 @@ export class Pace {
   }
 }
 
-/**
- * How many requests are left, and for how long, in the window that has fewer of them. `RateLimit` tells for how long that is,
- * so no clock of another machine is needed.
- */
+/** From `RateLimit`: how many requests are left, and for how long, in the window that has the fewest. */
 function limitsOf(headers: Headers): { left: number; resetsInMs: number } | undefined {
   const windows = (headers.get('ratelimit') ?? '').matchAll(/;r=(\d+);t=(\d+)/g);
   const [binding] = [...windows]
     .map(([, left, seconds]) => ({
       left: Number(left),
-      resetsInMs: Math.min(Number(seconds) * 1_000, longestWaitMs),
+      resetsInMs: Math.min(Number(seconds) * 1_000, maxRetryAfterMs),
     }))
     .sort((a, b) => a.left - b.left || b.resetsInMs - a.resetsInMs);
   return binding;

@@ -1,42 +1,51 @@
-import { change, type Decide } from './change.ts';
-import { baseOf, connect } from './connect.ts';
+import { baseOf, connect, type Requests } from './connect.ts';
 import type * as types from './description.ts';
 import { PetstoreError } from './error.ts';
 import { type Int64, idOf } from './exact-json.ts';
 import { type Operations, targets } from './operations.ts';
 import type { CallOptions, ChangeOptions, PetstoreOptions } from './options.ts';
 
+/** A change is given up after this many rounds, each of which another change overtook. */
+const mostRounds = 10;
+
+/**
+ * Decides on a change from the current resource. If somebody else changes the resource meanwhile, it is called again. Return `undefined` to
+ * change nothing.
+ */
+export type Decide<Resource, Change> = (
+  current: Resource,
+) => Change | undefined | PromiseLike<Change | undefined>;
+
 type Order = types.Order & { id: Int64 };
 
-/** A client of the API: its operations, by their operationIds, and what is made of them. */
-export interface Petstore extends Operations {
-  /** One pet, or undefined if there is none with this id. */
+/** A client of the API: its operations, by their operationIds, and methods that combine some of them. */
+export interface Petstore extends Operations, Requests {
+  /** Returns a pet, or undefined if there is none with this id. */
   findPet(petId: Int64, options?: CallOptions): Promise<types.Pet | undefined>;
   /**
-   * Changes fields of a pet by what they are now, and undoes nothing that others change meanwhile:
-   * `changePet(7, ({ name }) => ({ name: name.toUpperCase() }))`. Where others were faster, `decide` is called again. It is so, too, for the
-   * other methods of this kind.
+   * Changes fields of a pet, depending on their current values: `changePet(7, ({ name }) => ({ name: name.toUpperCase() }))`. No change of
+   * others is lost: if the pet changes meanwhile, `decide` is called again. The other `change…` methods do the same.
    */
   changePet(
     petId: Int64,
     decide: Decide<types.Pet, types.PetPatch>,
     options?: CallOptions,
   ): Promise<types.Pet>;
-  /** Replaces a category by what `decide` makes of it. */
+  /** Replaces a category by what `decide` returns. */
   changeCategory(
     categoryId: Int64,
     decide: Decide<types.Category, types.NewCategory>,
     options?: CallOptions,
   ): Promise<types.Category>;
-  /** Changes fields of an order by what they are now. */
+  /** Changes fields of an order, depending on their current values. */
   changeOrder(orderId: Int64, decide: Decide<Order, types.OrderPatch>, options?: CallOptions): Promise<Order>;
-  /** Changes the stock of a pet by what it is now. */
+  /** Changes the stock of a pet, depending on its current value. */
   changeInventory(
     petId: Int64,
     decide: Decide<types.InventoryItem, types.InventoryUpdate>,
     options?: CallOptions,
   ): Promise<types.InventoryItem>;
-  /** Changes fields of a webhook by what they are now. */
+  /** Changes fields of a webhook, depending on their current values. */
   changeWebhook(
     webhookId: Int64,
     decide: Decide<types.Webhook, types.WebhookPatch>,
@@ -45,17 +54,17 @@ export interface Petstore extends Operations {
 }
 
 /**
- * Makes a client. All its requests keep one pace, that of its key, so make one for each key, and share it.
+ * Makes a client. All its requests share the limits of the key, so make one client for each key.
  *
- * @throws TypeError if `baseUrl` is no URL, or there is no key.
+ * @throws TypeError if `baseUrl` is no URL, there is no key, or an option is unknown.
  */
 export function createPetstore(options: PetstoreOptions): Petstore {
   const operations = connect<Operations>(options, baseOf(options), targets);
-  return { ...operations, ...made(operations) };
+  return { ...operations, ...combined(operations) };
 }
 
-/** What is made of several operations. */
-function made(api: Operations): Omit<Petstore, keyof Operations> {
+/** The methods that combine several operations. */
+function combined(api: Operations): Omit<Petstore, keyof Operations | keyof Requests> {
   const findPet = async (petId: Int64, options: CallOptions = {}) => {
     for await (const pet of api.listPets({ id: [idOf(petId)] }, options)) return pet;
     return undefined;
@@ -84,4 +93,24 @@ function made(api: Operations): Omit<Petstore, keyof Operations> {
     changeInventory: changing(api.getInventory, api.updateInventory),
     changeWebhook: changing(api.getWebhook, api.updateWebhook),
   };
+}
+
+/** Reads a resource, asks `decide` for a change, and sends it with `If-Match`. Returns the resource in its last state. */
+async function change<Resource extends object, Change>(
+  read: () => Promise<Resource>,
+  decide: Decide<Resource, Change>,
+  write: (body: Change, options: ChangeOptions) => Promise<Resource>,
+  options: CallOptions,
+): Promise<Resource> {
+  for (let round = 1; ; round++) {
+    const current = await read();
+    const body = await decide(current);
+    if (body === undefined) return current;
+    try {
+      return await write(body, { ...options, ifMatch: current });
+    } catch (error) {
+      const isOutdated = error instanceof PetstoreError && error.code === 'precondition_failed';
+      if (!isOutdated || round === mostRounds) throw error;
+    }
+  }
 }

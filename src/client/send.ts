@@ -1,117 +1,166 @@
 import { type Failure, PetstoreError, unexpected } from './error.ts';
 import { endsEarly, parseExactly } from './exact-json.ts';
-import type { CallOptions, Clock, PetstoreOptions } from './options.ts';
+import type { CallOptions, PetstoreOptions } from './options.ts';
 import type { Pace } from './pace.ts';
-import { randomId } from './random-id.ts';
-import { backoffMs, Limit, toldMs } from './time.ts';
+import type { Clock } from './platform.ts';
+import { Deadline, randomId } from './platform.ts';
+import { askedWaitMs, backoffMs } from './retry-delays.ts';
 
 /** What all calls of a client share. */
 export interface Connection {
   options: {
-    [Name in Exclude<keyof PetstoreOptions, 'baseUrl' | 'clock'>]-?: NonNullable<PetstoreOptions[Name]>;
-  };
+    [Name in Exclude<keyof PetstoreOptions, 'baseUrl' | 'clock' | 'onRetry'>]-?: NonNullable<
+      PetstoreOptions[Name]
+    >;
+  } & Pick<PetstoreOptions, 'onRetry'>;
   clock: Clock;
   pace: Pace;
+  /** Whether the last answer said that the key is invalid, twice in a row. */
+  isKeyRefused: boolean;
 }
 
-/** A request, which is the same in every attempt. */
-export interface Sent {
+/** A request. All its attempts are equal. */
+export interface RequestSpec {
   method: string;
   url: URL;
   headers?: Record<string, string>;
   body?: string | undefined;
-  /** Whether the body of its answer is read later, as a stream. */
+  /** Whether the answer is a stream of events. */
   isStream?: boolean;
-  /** The media type of an answer that is text and no JSON. */
+  /** The media type of an answer that is text, not JSON. */
   textType?: string | undefined;
-  /** Whether the value of its answer is of the kind that the API gives. */
+  /** Whether any answer will do: JSON is read, and all else is text. */
+  isRaw?: boolean;
+  /** Whether the value of the answer has the right kind. */
   isExpected?: ((value: unknown) => boolean) | undefined;
 }
 
-/** An answer to go by. */
+/** An answer of success, or 304. */
 export interface Received {
   status: number;
   headers: Headers;
   /** The value of its body; undefined without one. */
   data: unknown;
-  /** What is read as a stream, and what ends it. */
-  stream: { body: ReadableStream<Uint8Array<ArrayBuffer>>; limit: Limit } | undefined;
+  stream: { body: ReadableStream<Uint8Array<ArrayBuffer>>; deadline: Deadline } | undefined;
+  /** How many attempts were sent. */
+  attempts: number;
 }
 
-/** After these the same request may succeed later, beside a ban. */
+/** An answer of success, or where the resource is instead. */
+type Outcome = Omit<Received, 'attempts'> & { movedTo?: URL | undefined };
+
+/** The most redirects of one attempt. */
+const mostRedirects = 5;
+
+/** After these, as after a ban, the same request may succeed later. */
 const temporary = new Set([408, 429, 500, 502, 503, 504]);
-/** After these nobody knows whether a change was made. */
+/** After these a change may or may not have been made. */
 const unclear = new Set([408, 500, 502, 503, 504]);
 
 /**
- * Sends a request until there is an answer to go by. Every attempt reads its answer to the end, so one that is cut short is noticed.
+ * Sends a request, with further attempts after temporary failures. Every attempt reads its answer to the end, since a truncated answer is a
+ * failure.
  *
- * @throws PetstoreError if attempts, time or patience are used up, or another attempt would not help.
+ * @throws PetstoreError if attempts or time are used up, a wait would be too long, or another attempt would not help.
  */
-export async function send(connection: Connection, sent: Sent, options: CallOptions = {}): Promise<Received> {
+export async function send(
+  connection: Connection,
+  spec: RequestSpec,
+  options: CallOptions = {},
+): Promise<Received> {
   const { clock, pace } = connection;
-  const { attempts, maxWaitMs, apiKey, timeoutMs: usualMs } = connection.options;
+  const { attempts, maxWaitMs, apiKey, timeoutMs: usualMs, onRetry } = connection.options;
   const { timeoutMs = usualMs, requestId = randomId() } = options;
   const headers = new Headers({
-    ...sent.headers,
+    ...spec.headers,
     authorization: `Bearer ${apiKey}`,
     'x-request-id': requestId,
   });
   const endsAtMs = clock.now() + timeoutMs;
-  const changes = sent.method !== 'GET' && sent.method !== 'HEAD';
+  const changes = spec.method !== 'GET' && spec.method !== 'HEAD';
+  const limits = { maxWaitMs, endsAtMs };
   let mayBeDone = false;
-  const call = new Limit(options.signal);
+  let wasUnauthorized = false;
+  let sent = 0;
+  const call = new Deadline(options.signal);
   call.arm(timeoutMs, () => timedOut(timeoutMs));
   let isOpen = false;
   try {
-    for (let tries = 1; ; tries++) {
-      const number = await pace.enter({ maxWaitMs, endsAtMs, signal: call.signal });
+    for (;;) {
+      const number = await pace.enter({ ...limits, signal: call.signal });
+      sent++;
       try {
-        const received = await attempt(connection, sent, headers, call, number);
+        let received: Outcome = await attempt(connection, spec, headers, call, number);
+        for (let redirects = 1; received.movedTo; redirects++) {
+          if (redirects > mostRedirects) throw unexpected(`There are more than ${mostRedirects} redirects.`);
+          const moved = { ...spec, url: received.movedTo };
+          const next = await pace.enter({ ...limits, signal: call.signal });
+          received = await attempt(connection, moved, headers, call, next);
+        }
         isOpen = received.stream !== undefined;
-        return received;
+        connection.isKeyRefused = false;
+        return { ...received, attempts: sent };
       } catch (error) {
         if (!(error instanceof PetstoreError)) throw error;
         mayBeDone ||= changes && error.mayBeDone;
-        if (mayBeDone && sent.method === 'DELETE' && !sent.isExpected && error.status === 404)
-          return { status: 204, headers: new Headers(), data: undefined, stream: undefined };
-        // The attempt before, whose answer did not come, may still be under way.
-        const isTwin = mayBeDone && sent.method === 'POST' && error.code === 'conflict';
+        if (mayBeDone && spec.method === 'DELETE' && !spec.isExpected && error.status === 404)
+          return {
+            ...{ status: 204, headers: new Headers(), data: undefined, stream: undefined },
+            attempts: sent,
+          };
+        // A valid key may be refused once, such as by an instance that does not know it yet.
+        const isFirst401 = error.status === 401 && !wasUnauthorized && !connection.isKeyRefused;
+        if (error.status === 401) {
+          connection.isKeyRefused ||= wasUnauthorized;
+          wasUnauthorized = true;
+        }
         const nowMs = clock.now();
         const askedMs = error.retryAt ? error.retryAt.getTime() - nowMs : 0;
-        const waitMs = askedMs + backoffMs(tries, clock.random());
-        const isLast = tries >= attempts || askedMs > maxWaitMs || nowMs + waitMs > endsAtMs;
-        if (call.signal.aborted || isLast || !(error.isTemporary || isTwin)) throw error;
+        if (askedMs > maxWaitMs) throw tooLong(error, maxWaitMs);
+        const waitMs = askedMs + backoffMs(sent, clock.random());
+        const isLast = sent >= attempts || nowMs + waitMs > endsAtMs;
+        if (call.signal.aborted || isLast || !(error.isTemporary || isFirst401)) throw error;
+        const request = { method: spec.method, url: spec.url.href, requestId };
+        onRetry?.({ request, attempt: sent, waitMs, cause: error });
         await clock.sleep(waitMs, call.signal);
       }
     }
   } catch (error) {
-    if (!(error instanceof PetstoreError) || error.mayBeDone === mayBeDone) throw error;
-    throw new PetstoreError({ ...error, message: error.message, cause: error.cause, mayBeDone });
+    if (!(error instanceof PetstoreError) || error === options.signal?.reason) throw error;
+    throw altered(error, { mayBeDone, attempts: sent });
   } finally {
     if (isOpen) call.disarm();
     else call.end();
   }
 }
 
+/** The same error with other facts. */
+const altered = (error: PetstoreError, facts: Partial<Failure>) =>
+  new PetstoreError({ ...error, message: error.message, cause: error.cause, ...facts });
+
+const tooLong = (error: PetstoreError, maxWaitMs: number) =>
+  altered(error, {
+    message: `${error.message} The service asks to wait until ${error.retryAt?.toISOString()}, longer than maxWaitMs allows (${maxWaitMs} ms).`,
+  });
+
 async function attempt(
   { options, clock, pace }: Connection,
-  sent: Sent,
+  spec: RequestSpec,
   headers: Headers,
-  call: Limit,
+  call: Deadline,
   number: number,
-): Promise<Received> {
+): Promise<Outcome> {
   const { fetch, attemptTimeoutMs, maxAnswerBytes } = options;
-  const { method, url, body, isStream } = sent;
-  const limit = new Limit(call.signal);
-  limit.arm(attemptTimeoutMs, () => timedOut(attemptTimeoutMs));
+  const { method, url, body, isStream } = spec;
+  const deadline = new Deadline(call.signal);
+  deadline.arm(attemptTimeoutMs, () => timedOut(attemptTimeoutMs));
   let response: Response | undefined;
   let isOpen = false;
   try {
     response = await fetch(url, {
       method,
       headers,
-      signal: limit.signal,
+      signal: deadline.signal,
       redirect: 'manual',
       ...(body !== undefined && { body }),
     });
@@ -123,17 +172,22 @@ async function attempt(
         status,
         headers: response.headers,
         data: undefined,
-        stream: { body: response.body, limit: call },
+        stream: { body: response.body, deadline: call },
       };
+    }
+    const movedTo = movedFrom(url, response);
+    if (movedTo) {
+      await response.body?.cancel();
+      return { status, headers: response.headers, data: undefined, stream: undefined, movedTo };
     }
     const text = await textOf(response, maxAnswerBytes);
     const isUnchanged = status === 304 && headers.has('if-none-match');
     if (!response.ok && !isUnchanged) throw refusalOf(response, text, clock.now());
-    const data = isUnchanged ? undefined : dataOf(response, text, sent);
+    const data = isUnchanged ? undefined : dataOf(response, text, spec);
     return { status, headers: response.headers, data, stream: undefined };
   } catch (cause) {
     if (!response) pace.leave(number);
-    if (limit.signal.aborted) throw limit.signal.reason;
+    if (deadline.signal.aborted) throw deadline.signal.reason;
     if (!(cause instanceof PetstoreError)) throw noAnswer(cause, method, url);
     if (cause.retryAt && (cause.status === 429 || cause.code === 'key_banned')) {
       const askedMs = cause.retryAt.getTime() - clock.now();
@@ -141,9 +195,17 @@ async function attempt(
     }
     throw cause;
   } finally {
-    if (isOpen) limit.disarm();
-    else limit.end();
+    if (isOpen) deadline.disarm();
+    else deadline.end();
   }
+}
+
+/** Where a resource is for now, or for good (307, 308). The key goes to no other origin, so those are no redirects. */
+function movedFrom(url: URL, { status, headers }: Response): URL | undefined {
+  const location = headers.get('location');
+  if ((status !== 307 && status !== 308) || !location || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  return target.origin === url.origin ? target : undefined;
 }
 
 const isEventStream = (response: Response): boolean =>
@@ -152,7 +214,7 @@ const isEventStream = (response: Response): boolean =>
 const mediaTypeOf = ({ headers }: Response) =>
   headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
 
-/** The text of an answer. It is read piece by piece: a short one may unpack to one that no memory holds. */
+/** The text of an answer. Its length is checked while it is read: a short body may decompress to a huge one. */
 async function textOf(response: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
@@ -166,20 +228,21 @@ async function textOf(response: Response, maxBytes: number): Promise<string> {
   }
 }
 
-/** The value of an answer that is not one of refusal. */
-function dataOf(response: Response, text: string, sent: Sent): unknown {
-  const { method, isStream, textType, isExpected } = sent;
+/** The value of an answer of success. */
+function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
+  const { method, isStream, isRaw, textType, isExpected } = spec;
   if (isStream) throw strange(response, 'It is no stream of events.');
   if (textType) {
     if (mediaTypeOf(response) === textType) return text;
     throw strange(response, `It is not ${textType}.`);
   }
   const hasBody = method !== 'HEAD' && response.status !== 204;
+  if (isRaw && hasBody && !/[/+]json$/.test(mediaTypeOf(response) ?? '')) return text;
   let value: unknown;
   try {
     value = hasBody ? parseExactly(text) : undefined;
   } catch (cause) {
-    // Then it is not whole, and another attempt may bring all of it.
+    // The body was truncated: another attempt may bring all of it.
     if (endsEarly(text)) throw cause;
     throw strange(response, 'It is not JSON.', { cause });
   }
@@ -187,37 +250,40 @@ function dataOf(response: Response, text: string, sent: Sent): unknown {
   return value;
 }
 
-/** The error for an answer that cannot be one of the API, such as a page of a proxy. What was sent may have been done. */
+/** The error for an answer of another service, such as a page of a proxy. The change may have been made nevertheless. */
 function strange({ status, headers }: Response, why: string, failure: Partial<Failure> = {}): PetstoreError {
   const type = headers.get('content-type') ?? 'no type';
   const requestId = headers.get('x-request-id') ?? undefined;
   const message = `The answer, of status ${status} and ${type}, is not as the API gives it. ${why}`;
-  return unexpected(message, { ...failure, status, requestId, mayBeDone: true });
+  return unexpected(message, { ...failure, status, requestId, headers, mayBeDone: true });
 }
 
-/** What an answer of refusal says. */
+/** The error for an answer of refusal. */
 function refusalOf({ status, headers, url }: Response, text: string, nowMs: number): PetstoreError {
   let details: Record<string, unknown> = {};
   try {
     details = Object(parseExactly(text));
   } catch {
-    // Something else than the API has answered.
+    // The answer is not from the API.
   }
   const { code, message } = details;
-  // Browsers show of a redirect that it is one, and nothing else.
+  // Browsers show only that an answer is a redirect: its status is 0, and it has no header fields.
   const otherwise = /^[03]/.test(`${status}`)
     ? `The answer leads to ${headers.get('location') ?? 'another address'}, which the key is not sent to: check baseUrl.`
     : `The answer has the status ${status}: ${url}`;
-  const askedMs = toldMs(headers, nowMs);
+  const askedMs = askedWaitMs(headers, nowMs);
+  // An earlier request with the same Idempotency-Key is being answered. Its answer can be had afterwards.
+  const isInUse = code === 'idempotency_key_in_use';
   return new PetstoreError({
     code: typeof code === 'string' ? code : 'unexpected_answer',
     message: typeof message === 'string' ? message : otherwise,
     status,
     requestId: headers.get('x-request-id') ?? undefined,
+    headers,
     retryAt: askedMs === undefined ? undefined : new Date(nowMs + askedMs),
-    isTemporary: temporary.has(status) || code === 'key_banned',
-    // The service does nothing while it is unavailable; what stands before it may have passed the request on.
-    mayBeDone: unclear.has(status) && code !== 'unavailable',
+    isTemporary: temporary.has(status) || code === 'key_banned' || isInUse,
+    // The service itself makes no change when it answers `unavailable`. A proxy in front of it may have passed the request on.
+    mayBeDone: (unclear.has(status) && code !== 'unavailable') || isInUse,
     details,
   });
 }

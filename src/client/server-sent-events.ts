@@ -1,20 +1,20 @@
 import { unexpected } from './error.ts';
 
-/** A block of a stream of Server-Sent Events (HTML, section 9.2). Its fields are there if it has them. */
-export interface Block {
+/** A block of a stream of Server-Sent Events (HTML, section 9.2). */
+interface Block {
   id?: string;
   data?: string;
   retryMs?: number;
 }
 
-/** No event of the API is nearly as long. */
+/** In characters. No event of the API is nearly as long. */
 const longestBlock = 1_048_576;
 
 /**
- * Returns a function that takes a piece of a stream, and gives the blocks that have ended with it. Unlike a library it also gives
- * those without data, whose ids tell how far the stream has come.
+ * Returns a function that takes a piece of a stream and returns the blocks that it completes. Blocks without data are returned, too:
+ * their ids say how far the stream has come.
  *
- * @throws PetstoreError if a block is too long to be kept.
+ * @throws PetstoreError if a block is too long.
  */
 export function blockReader(): (piece: string) => Block[] {
   let line = '';
@@ -22,15 +22,15 @@ export function blockReader(): (piece: string) => Block[] {
   let length = 0;
   let endedByReturn = false;
   return (piece) => {
-    // A line feed after a return is the other half of one line break. No piece is looked at again with the next one.
+    // CR and LF of one line break may come in two pieces.
     const lines = (endedByReturn ? piece.replace(/^\n/, '') : piece).split(/\r\n|\n|\r/);
     if (piece) endedByReturn = piece.endsWith('\r');
     lines[0] = line + lines[0];
     line = lines.pop() as string;
     const blocks: Block[] = [];
-    for (const ended of lines) {
-      length += ended.length;
-      if (ended) block.push(ended);
+    for (const complete of lines) {
+      length += complete.length;
+      if (complete) block.push(complete);
       else if (block.length > 0) {
         blocks.push(blockOf(block));
         block = [];

@@ -1,4 +1,4 @@
-import type { Event, Ping } from './description.ts';
+import type { Event, EventsMissed, Ping } from './description.ts';
 import { PetstoreError, unexpected } from './error.ts';
 import { parseExactly } from './exact-json.ts';
 
@@ -7,32 +7,32 @@ type Fields = Headers | Readonly<Record<string, string | readonly string[] | und
 
 /** How a message is verified. */
 export interface VerifyOptions {
-  /** How far its time may be from the present, in seconds: so nobody can send an old one again for long. 300 by default. */
+  /** How far its time may be from the present, in seconds. It bounds how long a copy can be sent again. 300 by default. */
   toleranceSeconds?: number;
   /** The present, in milliseconds since 1970. */
   now?: () => number;
 }
 
-/** More than two secrets never sign at once. */
+/** The service signs with two secrets at most. */
 const mostSignatures = 10;
 const text = new TextEncoder();
 
 /**
- * Verifies a message of a webhook by its signature and time, as Standard Webhooks has it, and returns the event that it holds. It may
- * come more than once: know it again by its header field `webhook-id`.
+ * Verifies the signature and time of a webhook message (Standard Webhooks 1.0), and returns its event. A message may come more than once:
+ * `webhook-id` stays the same.
  *
- * @param body The body exactly as it came, as text or bytes, and not as an object that was made of it.
+ * @param body The body exactly as it came, as text or bytes. Do not pass a parsed object.
  * @param fields The header fields, under names in any case.
- * @param secret The `whsec_…` that `createWebhook` or `rotateWebhookSecret` gave.
- * @throws TypeError if the secret or `toleranceSeconds` cannot be one, so that nothing could be verified.
- * @throws PetstoreError `bad_signature` if it is not genuine, is too old, or lacks a field: answer with 400.
+ * @param secret The `whsec_…` that `createWebhook` or `rotateWebhookSecret` returned.
+ * @throws TypeError if the secret or `toleranceSeconds` is invalid.
+ * @throws PetstoreError `bad_signature` if the message is not genuine, is too old, or lacks a field: answer with 400.
  */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
   fields: Fields,
   secret: string,
   { toleranceSeconds = 300, now = Date.now }: VerifyOptions = {},
-): Promise<Event | Ping> {
+): Promise<Event | EventsMissed | Ping> {
   const secretBytes = decoded(String(secret ?? '').replace(/^whsec_/, ''));
   if (secretBytes.length === 0)
     throw new TypeError('The secret must be the whsec_… that createWebhook or rotateWebhookSecret gave.');
@@ -50,7 +50,7 @@ export async function verifyWebhook(
   const key = await crypto.subtle.importKey('raw', secretBytes, hmac, false, ['verify']);
   for (const signature of signatures.split(' ').slice(0, mostSignatures)) {
     const [version, digest = ''] = signature.split(',');
-    // It compares in constant time.
+    // `verify` compares in constant time.
     if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, decoded(digest), signed)))
       return eventOf(new TextDecoder().decode(bytes));
   }
@@ -67,7 +67,7 @@ function fieldOf(fields: Fields, name: string): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-/** The bytes that Base64 stands for; none if it is none. */
+/** The bytes of a Base64 text. Empty if it is invalid. */
 function decoded(base64: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -76,9 +76,9 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-function eventOf(body: string): Event | Ping {
+function eventOf(body: string): Event | EventsMissed | Ping {
   try {
-    return parseExactly(body) as Event | Ping;
+    return parseExactly(body) as Event | EventsMissed | Ping;
   } catch (cause) {
     throw unexpected('The message is not JSON.', { cause });
   }

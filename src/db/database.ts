@@ -1,50 +1,44 @@
-import type { Sql } from './sql.ts';
+import type { Row, Sql } from './sql.ts';
 
-/** What a transaction records about its occasion. */
-export interface Cause {
+/** When and why a write happens. */
+export interface WriteContext {
   /** Milliseconds since 1970. */
   atMs: number;
-  /** The request that causes it, if one does. */
+  /** The request that causes the write, if one does. */
   requestId?: string;
-  /**
-   * The workspace that it changes, and no other. Such a transaction has the workspace to itself, or shares it with others that
-   * came before it. Undefined: one that it makes.
-   */
+  /** The only workspace that the write changes. Undefined: one that it creates. */
   workspaceId: number | undefined;
 }
 
 /** A transaction that records what it changes. */
 export interface Transaction extends Sql {
-  readonly cause: Cause;
+  readonly context: WriteContext;
   /**
-   * Has `work` called once, right before the commit, with every item that was given for it by this transaction and by others
-   * that share its commit. So the rows that `work` locks are locked last, and for the shortest time.
+   * Calls `work` once, right before the commit, with all items of this transaction and of others that share the commit. So the
+   * rows that `work` locks are locked last, and for the shortest time.
    */
-  atEnd<Item>(work: EndWork<Item>, item: Item): void;
-  /**
-   * Says that the statements whose answers are awaited here are the last ones, so that another write may send its own before
-   * these are answered.
-   */
-  last<Answers>(answers: Promise<Answers>): Promise<Answers>;
+  beforeCommit<Item>(work: BeforeCommitWork<Item>, item: Item): void;
+  /** Marks the last statements of a write. Another write may send its statements before these are answered. */
+  finalStatements<Answers>(answers: Promise<Answers>): Promise<Answers>;
 }
 
 /**
- * Work for the end of a transaction. It must not fail for a reason that lies in one item, and sends its statements at once,
- * without waiting for the answer of one, so that the commit travels with them.
+ * Work right before a commit. No single item may make it fail. It sends all statements at once, without waiting for an answer, so
+ * that the commit travels with them.
  */
-export type EndWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;
+export type BeforeCommitWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;
 
-/** What an engine has done since it was opened. */
+/** Counts of an engine since it was opened. */
 export interface StorageCounts {
   reads: number;
   writes: number;
   commits: number;
   failures: number;
-  /** Statements sent to the engine, also those that begin and end transactions. */
+  /** Statements sent to the engine, including those that begin and end transactions. */
   statements: number;
   /** Transactions that ran again because they lost a race with another. */
   reruns: number;
-  /** Items for the end of transactions that were committed. */
+  /** Items of `beforeCommit` in committed transactions. */
   records: number;
 }
 
@@ -58,24 +52,50 @@ export const newCounts = (): StorageCounts => ({
   records: 0,
 });
 
-/** What the stores need of an engine. Failures of the engine itself are StorageUnavailableError. */
+/** A storage engine. Its own failures are StorageUnavailableError. */
 export interface Database {
   /** Reads committed rows. Each statement sees one snapshot. */
   readonly read: Sql;
 
   /**
    * Runs `work` in one transaction and returns its result once the commit is on disk. If `work` throws, this throws the
-   * same and nothing is kept. `work` may await its statements, nothing slower.
+   * same error and nothing is kept. `work` may await its statements, nothing slower.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** The same for work that records what it changes. */
-  write<T>(work: (sql: Transaction) => Promise<T>, cause: Cause): Promise<T>;
+  write<T>(work: (sql: Transaction) => Promise<T>, context: WriteContext): Promise<T>;
 
-  /** Makes a small write that changes nothing, and returns once its commit is on disk. So it tells whether others could be made. */
+  /** Tests whether writes are possible: commits a small write that changes nothing, and returns once it is on disk. */
   touch(): Promise<void>;
 
   readonly counts: Readonly<StorageCounts>;
 
+  /** Gets messages for the log, for example that the engine has no free connection. */
+  onNotice?: ((notice: string) => void) | undefined;
+
+  /**
+   * Where the data come from: `new` if no service has used them, `moved` if the last service used them elsewhere, as after a
+   * restore into an empty folder. Undefined if the engine does not know.
+   */
+  origin?(): Promise<'own' | 'new' | 'moved'>;
+
+  /** Changes the origin of the data to `own`. */
+  adopt?(): Promise<void>;
+
   /** Lets writes in flight finish and closes the connections. */
   close(): Promise<void>;
+}
+
+/** Small enough that other writes do not wait long. */
+export const batchSize = 1_000;
+
+/** Runs a statement that changes at most `size` rows and returns them, each time in its own transaction, until no rows are left. */
+export async function inBatches(
+  db: Database,
+  change: (sql: Sql) => Promise<Row[]>,
+  size = batchSize,
+): Promise<void> {
+  let rows: Row[];
+  do rows = await db.write(change);
+  while (rows.length === size);
 }

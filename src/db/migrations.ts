@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
+export type Engine = 'sqlite' | 'postgres';
+
 export interface Migration {
   version: number;
   sql: string;
@@ -8,10 +10,10 @@ export interface Migration {
 const folder = new URL('./migrations/', import.meta.url);
 
 /**
- * The migrations of an engine, from files named `0001-what-it-does.sqlite.sql` with numbers from 1 without a gap.
- * Returns a function that lists those a database of a given version still needs; it throws if the database is newer.
+ * Reads the migrations of an engine, from files such as `0001-add-orders.sqlite.sql`, numbered from 1 without gaps. Returns a
+ * function that lists the migrations that a database of a version still needs. It throws if the database is newer.
  */
-export function pendingMigrations(engine: 'sqlite' | 'postgres'): (version: number) => Migration[] {
+export function pendingMigrations(engine: Engine): (version: number) => Migration[] {
   const all = readdirSync(folder)
     .filter((file) => file.endsWith(`.${engine}.sql`))
     .sort()

@@ -1,14 +1,20 @@
 import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig, type Connection } from 'pg';
-import { PostgresMessages } from './postgres-messages.ts';
 
-/** What the library calls with the socket on which the server speaks: under TLS another than the one that it connected. */
+/** The longest message is a row. A row holds a few bodies of at most 64 KiB each, which escapes make several times longer. */
+const maxBytes = 4 * 1024 * 1024;
+/** One byte for the type, and four for the length of the rest. */
+const headBytes = 5;
+/** ErrorResponse and NoticeResponse. The library searches these for their end without a bound. */
+const fielded = [0x45, 0x4e];
+
+/** The library calls `attachListeners` with the socket that carries the protocol. Under TLS that is not the connected socket. */
 type Attaching = Connection & { attachListeners(stream: EventEmitter): void };
 
 /**
- * A connection that ends alone, with an error, when the server says what makes no sense or refuses the login. The library throws
- * within events of the socket, which would end the process, and only ends its own half of a connection that it gives up.
+ * A connection that closes with an error when the server sends a malformed message or refuses the login. The library itself throws
+ * inside socket events, which would end the process, and closes only its own half of a connection.
  */
 export class GuardedClient extends Client {
   constructor(settings?: ClientConfig) {
@@ -19,28 +25,72 @@ export class GuardedClient extends Client {
     let isReady = false;
     connection.once('readyForQuery', () => (isReady = true));
     connection.on('errorMessage', ({ code, message }: { code?: string; message: string }) => {
-      // Every error of a server has a code. This one is the library's own, about a message that it does not know.
+      // Errors of a server have a code. Without one, the library reports a message of unknown type.
       if (code === undefined) throw new Error(message);
       if (!isReady) connection.stream.destroy();
     });
     connection.on('error', () => connection.stream.destroy());
-    // An error of the connection also fails the running statement, which reports it.
+    // The running statement reports the same error.
     this.on('error', () => {});
   }
 }
 
-/** What is heard on a socket, in whole messages. It ends with the first that cannot be read, and as soon as we said all. */
+/** Emits the whole messages from a socket. Closes the socket at the first malformed message, and when our side has ended. */
 function guarded(stream: Duplex): EventEmitter {
-  const heard = new EventEmitter();
+  const emitter = new EventEmitter();
   const messages = new PostgresMessages();
   stream.on('data', (bytes: Buffer) => {
     try {
-      const whole = messages.take(bytes);
-      if (whole) heard.emit('data', whole);
+      const whole = messages.push(bytes);
+      if (whole) emitter.emit('data', whole);
     } catch (error) {
       stream.destroy(error as Error);
     }
   });
   stream.once('finish', () => stream.destroy());
-  return heard;
+  return emitter;
+}
+
+/** Cuts the bytes of a server into whole messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+class PostgresMessages {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  /** How many bytes are needed for the next step. */
+  #wanted = headBytes;
+
+  /** Adds bytes, and returns the messages that are complete. Throws on a malformed message. */
+  push(part: Buffer): Buffer | undefined {
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    if (this.#bytes < this.#wanted) return undefined;
+    const bytes = this.#parts.length === 1 ? part : Buffer.concat(this.#parts);
+    const end = this.#endOfWhole(bytes);
+    this.#parts = end < bytes.length ? [bytes.subarray(end)] : [];
+    this.#bytes = bytes.length - end;
+    return end > 0 ? bytes.subarray(0, end) : undefined;
+  }
+
+  #endOfWhole(bytes: Buffer): number {
+    let start = 0;
+    this.#wanted = headBytes;
+    while (start + headBytes <= bytes.length) {
+      const length = bytes.readUInt32BE(start + 1);
+      if (length < 4 || length > maxBytes)
+        throw new Error('The server sent what is not a PostgreSQL message.');
+      const end = start + 1 + length;
+      if (end > bytes.length) {
+        this.#wanted = end - start;
+        break;
+      }
+      if (fielded.includes(bytes[start] as number)) assertEnds(bytes.subarray(start + headBytes, end));
+      start = end;
+    }
+    return start;
+  }
+}
+
+/** Each field ends with a zero byte, and so does the list of fields. */
+function assertEnds(fields: Buffer): void {
+  const isEnded = fields.at(-1) === 0 && (fields.length === 1 || fields.at(-2) === 0);
+  if (!isEnded) throw new Error('The server sent an error without an end.');
 }

@@ -1,12 +1,12 @@
 import { DatabaseError } from 'pg';
-import { StorageUnavailableError } from '../errors.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
 import { ForeignKeyError } from './sql.ts';
 
 const deadlockDetected = '40P01';
 
 /**
- * Errors of a transaction that lost a race with another. A unique violation is one, too: stores look for the row before
- * they insert it, so another transaction inserted it in between, and the next try will find it.
+ * Errors of a transaction that lost a race with another. A unique violation is also one: stores look for a row before they insert
+ * it, so another transaction inserted it in between, and the next run will find it.
  */
 const races = new Set([
   '40001' /* serialization_failure */,
@@ -15,14 +15,17 @@ const races = new Set([
 ]);
 const foreignKeyViolation = '23503';
 const inFailedTransaction = '25P02';
-/** A connection pooler gave us a connection to the server that has other prepared statements than ours. */
+/** The connection pooler uses a server connection without our prepared statements. */
 const otherStatements = [
   '26000' /* invalid_sql_statement_name */,
   '42P05' /* duplicate_prepared_statement */,
 ];
 const readOnlyTransaction = '25006';
+const tooManyConnections = '53300';
+/** PgBouncer has no code of its own for a connection beyond its limits. Its message names the setting. */
+const poolerLimit = /\((max_client_conn|max_(db|user)_client_connections)\)$/;
 
-/** Error classes and codes that mean a problem of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Error classes and codes for problems of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const connectionClasses = ['08' /* connection */, 'XX' /* internal, as when Citus finds a node gone */];
 const unavailableClasses = new Set([
   ...connectionClasses,
@@ -41,8 +44,8 @@ const unavailableCodes = new Set([
 ]);
 
 /**
- * Whether the transaction may succeed if it runs again at once. This includes a broken foreign key, unless the store has
- * turned it into an error of its own before.
+ * Whether the transaction may succeed if it runs again at once. This includes a broken foreign key, unless the store turned it
+ * into an error of its own.
  */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
@@ -51,14 +54,11 @@ export const isRace = (error: unknown): boolean =>
 export const isDeadlock = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === deadlockDetected;
 
-/** A statement failed only because one before it in its transaction did. */
-export class AbortedError extends Error {}
-
-/** Whether the server says that of a statement. The client may hear it before the failure itself. */
+/** Whether a statement failed only because an earlier one did. The client may see this error before the earlier failure. */
 export const isAborted = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === inFailedTransaction;
 
-/** Whether the server refused one statement, such as when a lock does not come free in time, and others may succeed. */
+/** Whether the server refused one statement, for example because of a lock timeout, while others may succeed. */
 export const isOfStatement = ({ cause }: StorageUnavailableError): boolean =>
   cause instanceof DatabaseError &&
   cause.code !== readOnlyTransaction &&
@@ -70,20 +70,25 @@ export const missesStatement = (error: unknown): boolean =>
   error.cause instanceof DatabaseError &&
   otherStatements.includes(error.cause.code ?? '');
 
+/** Whether the server or a connection pooler has no slot for another connection. */
+export const isOutOfSlots = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && (error.code === tooManyConnections || poolerLimit.test(error.message));
+
 /**
- * Whether a new connection may succeed where this one failed: the server may only be read now, or lost its own connection to
- * another node, as in Citus.
+ * Whether a new connection may succeed where this one failed: the server became read-only, or lost its own connection to another
+ * node, as in Citus.
  */
 export const isOfConnection = (error: unknown): boolean =>
   error instanceof StorageUnavailableError &&
   error.cause instanceof DatabaseError &&
+  !isOutOfSlots(error.cause) &&
   [readOnlyTransaction, ...connectionClasses].some((code) =>
     (error.cause as DatabaseError).code?.startsWith(code),
   );
 
 /**
- * Runs `action` of the client library. Turns failures of the server into StorageUnavailableError, also errors that did not
- * come from the server, such as a lost connection, and a broken foreign key into ForeignKeyError. Races stay as they are.
+ * Runs `action` of the client library. Turns a failure of the server, such as a lost connection, into StorageUnavailableError, and a
+ * broken foreign key into ForeignKeyError. Errors of lost races stay as they are.
  */
 export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {
@@ -95,7 +100,7 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The error to throw after the last try: a race that is a failure of the server becomes StorageUnavailableError. */
+/** The error to throw after the last run: a lost race that counts as a failure of the server becomes StorageUnavailableError. */
 export function toFinalError(error: unknown): unknown {
   return error instanceof DatabaseError && isUnavailable(error) ? unavailable(error) : error;
 }
@@ -103,7 +108,7 @@ export function toFinalError(error: unknown): unknown {
 const isUnavailable = ({ code = '' }: DatabaseError) =>
   unavailableClasses.has(code.slice(0, 2)) || unavailableCodes.has(code);
 
-/** If a name has several addresses and all refuse the connection, the error has a code but no message. */
+/** The error has a code but no message if a host has several addresses and all refuse the connection. */
 function unavailable(cause: unknown): StorageUnavailableError {
   const { message, code } = cause as NodeJS.ErrnoException;
   return new StorageUnavailableError(message || code || 'The storage does not answer.', { cause });

@@ -13,9 +13,8 @@ const maxAttempts = 20;
 type Query = (text: string, values?: number[]) => Promise<Row[]>;
 
 /**
- * Brings the tables up to date. Of several that start at once, one does it while the others wait for the row that holds
- * the version. If there is nothing to do, it only reads that row. Throws a plain Error if the database is newer than this
- * code.
+ * Brings the tables up to date. If several instances start at once, one does it, and the others wait for the row with the version.
+ * Only reads that row if nothing is pending. Throws a plain Error if the database is newer than this code.
  */
 export async function migratePostgres(settings: ClientConfig, limits: Limits): Promise<void> {
   const pending = pendingMigrations('postgres');
@@ -37,7 +36,7 @@ async function withClient<T>(settings: ClientConfig, work: (query: Query) => Pro
   }
 }
 
-/** Applies the pending migrations in one transaction. Engines report in several ways that another process does the same. */
+/** Applies the pending migrations in one transaction. Tries again on each error that a concurrent migration can cause. */
 async function migrate(
   query: Query,
   begin: string,
@@ -76,7 +75,7 @@ async function readVersion(query: Query): Promise<number> {
 }
 
 const undefinedTable = ['42P01'];
-/** A table, or the type of its rows. */
+/** The table, or the type of its rows, exists already. */
 const existsAlready = ['42P07', '42710'];
 
 const hasCode = (error: unknown, codes: string[]) =>

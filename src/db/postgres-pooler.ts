@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
-import { StorageUnavailableError } from '../errors.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
 import { GuardedClient } from './postgres-client.ts';
 import { attempt, missesStatement } from './postgres-errors.ts';
 import type { Row } from './sql.ts';
 
-/** How long one connection has a turn while the other waits, which it must where a pooler has one connection to the server. */
+/** How long the second connection may wait. It must wait if the pooler has only one connection to the server. */
 const turnMs = 200;
 
-/** How PgBouncer refuses what it cannot keep for a connection. */
+/** PgBouncer refuses these settings of a connection. */
 const refusedLimit = /startup parameter: (lock_timeout|idle_in_transaction_session_timeout)/;
-/** What else it may refuse, and what to do about that. */
+/** Other refusals of PgBouncer, and the remedy. */
 const advice = [
   [/statement pooling mode/, 'Set pool_mode = transaction in PgBouncer.'],
   [
@@ -25,7 +25,7 @@ const needsStatements =
 /** How long, in milliseconds, the server lets a statement wait for a lock, and a transaction for its next statement. */
 export type Limits = Required<Pick<ClientConfig, 'lock_timeout' | 'idle_in_transaction_session_timeout'>>;
 
-/** How a transaction begins. It sets its limits itself, because a pooler may not keep those of a connection. */
+/** The SQL that begins a transaction. It sets its limits itself, because a pooler may not keep those of a connection. */
 export const beginWithin = (limits: Limits): string =>
   [
     'begin isolation level read committed',
@@ -41,8 +41,8 @@ export const connect = (settings: ClientConfig): Promise<Client> =>
   });
 
 /**
- * Finds out whether a connection pooler, if there is one, keeps transactions and prepared statements. Returns the settings of
- * connections: with the limits, unless it refuses those. Throws StorageUnavailableError that says what to change.
+ * Checks that a connection pooler, if there is one, keeps transactions and prepared statements. Returns the settings of
+ * connections, with the limits unless the pooler refuses them. Throws StorageUnavailableError that says what to change.
  */
 export async function fitPooler<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
   const limited = { ...settings, ...limits };
@@ -68,8 +68,8 @@ async function check(settings: ClientConfig): Promise<void> {
 }
 
 /**
- * Has two connections in a transaction at once, three times, so that a pooler exchanges their connections to the server, whether it
- * prefers the one used last or the one that rested longest. Each has a statement of its own by the same name.
+ * Opens transactions on two connections at once, three times. So a pooler swaps their connections to the server, whether it
+ * reuses the latest or the oldest one. Each prepares a different statement under the same name.
  */
 async function exchange(settings: ClientConfig): Promise<void> {
   const name = `petstore_${randomUUID()}`;
@@ -93,7 +93,7 @@ async function exchange(settings: ClientConfig): Promise<void> {
   }
 }
 
-/** Begins a transaction and asks for a number by a prepared statement. */
+/** Begins a transaction and reads a number by a prepared statement. */
 async function ask(client: Client, name: string, n: number): Promise<void> {
   const [, { rows }] = await Promise.all([
     client.query('begin'),

@@ -1,61 +1,65 @@
 import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { ConnectionQueue } from './connection-queue.ts';
 import { GuardedClient } from './postgres-client.ts';
 import type { Statement } from './postgres-statements.ts';
 import type { Row } from './sql.ts';
 
 const readers = 4;
 export const writers = 8;
-/** How long a new connection may take to tell where it leads. */
+/** How long a new connection may take to answer whether its server is a standby. */
 const askMs = 2_000;
-/** A database that may only be read refuses every write. It is looked for anew at most once in this time. */
+/** Connections are replaced at most once in this time, because a read-only database refuses every write. */
 const leaveEveryMs = 1_000;
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Use {
-  /** When it was last taken from its pool or heard of. */
+  /** When it was last acquired or received data. */
   lastMs: number;
   isIdle: boolean;
 }
 
 /**
- * Connections to the one server that can be written, wherever its name leads. Writes may wait for rows locked by other writes.
- * Reads have connections of their own, so they do not wait for writes.
+ * Connections to the primary, for reads and for writes. Writes may wait for locks of other writes. Reads have their own connections,
+ * so they do not wait for writes.
  */
 export class Pools {
   readonly #readers: Pool;
   readonly #writers: Pool;
-  /** The connections that are there, without those that were left. */
+  readonly #queue: ConnectionQueue;
+  /** The open connections that may be used. */
   readonly #uses = new Map<PoolClient, Use>();
   #leftAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(settings: PoolConfig) {
+  /** `onRefused` gets a message for the log when the server begins to refuse connections. */
+  constructor(settings: PoolConfig, onRefused: (message: string) => void) {
     this.#readers = this.#open(settings, readers);
     this.#writers = this.#open(settings, writers);
+    this.#queue = new ConnectionQueue([this.#readers, this.#writers], onRefused);
   }
 
   /** Runs one statement on a connection for reads. */
   async query(statement: Statement): Promise<Row[]> {
-    const client = await this.#take(this.#readers);
+    const client = await this.#acquire(this.#readers);
     try {
       const { rows } = await client.query<Row>(statement);
       client.release();
       return rows;
     } catch (error) {
-      // A release ends the connection, and then nobody is told that it is lost.
+      // After the release no event reports that the connection is lost.
       if (client.connection.stream.destroyed) this.#lose(client);
       client.release(true);
       throw error;
     }
   }
 
-  /** A connection for a write, which is to be released. */
+  /** A connection for a write. The caller must release it. */
   connect(): Promise<PoolClient> {
-    return this.#take(this.#writers);
+    return this.#acquire(this.#writers);
   }
 
   /**
-   * Uses no connection again that is there now. Those that follow find the server that can be written by now: a proxy keeps what is
-   * open with the server that it was opened to.
+   * Replaces all open connections. New ones reach the server that is primary now, while a proxy keeps an open connection with its
+   * old server.
    */
   leave(): void {
     const nowMs = performance.now();
@@ -69,8 +73,8 @@ export class Pools {
   }
 
   /**
-   * Where one broke off, the others may lead to the same server. Where one kept silent until its time was up, its statement may just
-   * be slow: those that were heard of since then do not share its fate.
+   * Removes a lost connection. If it broke, the others may lead to the same dead server, so all are replaced. If it timed out, its
+   * statement may just be slow, so connections that have received data since are kept.
    */
   #lose(client: PoolClient): void {
     const use = this.#uses.get(client);
@@ -81,7 +85,7 @@ export class Pools {
     else this.#leaveUsedBefore(use.lastMs);
   }
 
-  /** Idle ones are closed now, the others when they are released. They need no farewell. */
+  /** Closes idle connections now, and the others when they are released. */
   #leaveUsedBefore(ms: number): void {
     for (const [client, { lastMs, isIdle }] of this.#uses) {
       if (lastMs >= ms) continue;
@@ -90,9 +94,9 @@ export class Pools {
     }
   }
 
-  async #take(pool: Pool): Promise<PoolClient> {
+  async #acquire(pool: Pool): Promise<PoolClient> {
     for (;;) {
-      const client = await pool.connect();
+      const client = await this.#queue.acquire(pool);
       const use = this.#uses.get(client);
       if (use) {
         use.lastMs = performance.now();
@@ -104,7 +108,7 @@ export class Pools {
 
   #open(settings: PoolConfig, max: number): Pool {
     const pool = new Pool({ ...settings, max, onConnect: assertPrimary, Client: GuardedClient });
-    // A broken connection fails the statements on it and leaves the pool. Without this listener the error would end the process.
+    // A broken connection fails its statements and leaves the pool. Without a listener the error would end the process.
     pool.on('error', () => {});
     pool.on('connect', (client) => {
       const use = { lastMs: performance.now(), isIdle: false };
@@ -127,7 +131,7 @@ export class Pools {
   }
 }
 
-/** Fails if a connection leads to a standby: what is read there may be old, and nothing can be written. */
+/** Throws if the server is a standby: its rows may be old, and it accepts no writes. */
 export async function assertPrimary(client: ClientBase): Promise<void> {
   const query = { text: 'select pg_is_in_recovery()::int', rowMode: 'array' as const, query_timeout: askMs };
   const { rows } = await client.query<Row>(query);

@@ -1,30 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient, QueryArrayConfig } from 'pg';
-import { Fragment, flatten, type SqlValue } from './sql.ts';
+import { type Fragment, flatten, PreparedByTemplate, type SqlValue } from './sql.ts';
 
-/** Statements with more values hold lists, whose text differs with each length; they are not kept prepared. */
+/** Statements with more values contain lists, so their text varies with the length. They are not prepared. */
 const maxPreparedValues = 16;
 
-/** The published types lack the time that the answer of a statement may take. */
+/** The published types lack `query_timeout`. */
 export type Statement = QueryArrayConfig<SqlValue[]> & { query_timeout?: number };
 
-/** Statements by their template: the text for the server, and the name under which each connection keeps it prepared. */
+/** Statements by template: the text for the server, and the name of the prepared statement. */
 export class Statements {
-  readonly #byTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
+  readonly #byTemplate = new PreparedByTemplate<{ text: string; name: string }>();
   readonly #names = new Map<string, string>();
   readonly #kept = new WeakMap<PoolClient, Set<string>>();
 
   of(template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Statement {
-    const known = this.#byTemplate.get(template);
-    if (known) return { ...known, values: values as SqlValue[], rowMode: 'array' };
+    const known = this.#byTemplate.find(template, values);
+    if (known) return { ...known.prepared, values: known.values, rowMode: 'array' };
     const flat = flatten(template, values, (n) => `$${n}`);
     if (flat.values.length > maxPreparedValues) return { ...flat, rowMode: 'array' };
     const statement = { text: flat.text, name: this.#nameOf(flat.text) };
-    if (!values.some((value) => value instanceof Fragment)) this.#byTemplate.set(template, statement);
+    this.#byTemplate.keep(template, values, statement);
     return { ...statement, values: flat.values, rowMode: 'array' };
   }
 
-  /** Remembers that a connection has a statement prepared. */
+  /** Notes that a connection has prepared a statement. */
   keep(client: PoolClient, { name }: Statement): void {
     if (name === undefined) return;
     const kept = this.#kept.get(client);
@@ -32,12 +32,12 @@ export class Statements {
     else this.#kept.set(client, new Set([name]));
   }
 
-  /** Whether a connection has a statement prepared, or needs not. */
+  /** Whether a connection has prepared a statement, or does not need to. */
   isKept(client: PoolClient, { name }: Statement): boolean {
     return name === undefined || this.#kept.get(client)?.has(name) === true;
   }
 
-  /** A name that always means the same text, since a pooler that does not keep statements apart may run another client's. */
+  /** A name that always means the same text, because some poolers share prepared statements between clients. */
   #nameOf(text: string): string {
     let name = this.#names.get(text);
     if (!name) {

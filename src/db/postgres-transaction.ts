@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
-import { StorageUnavailableError } from '../errors.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
 import type { StorageCounts } from './database.ts';
-import { AbortedError, attempt, isAborted } from './postgres-errors.ts';
+import { attempt, isAborted, isOfStatement, isRace } from './postgres-errors.ts';
 import type { Statement, Statements } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
-import type { SharedTransaction } from './write-group.ts';
+import { AbortedError, type GroupTransaction } from './write-group.ts';
 
 /** How long a connection may take to roll back. */
 const rollBackMs = 3_000;
-/** Sets the locks of workspaces apart from other advisory locks in the same database. */
+/** The class of our advisory locks, which keeps them apart from others in the same database. */
 const workspaceLocks = 0x9e75;
 
 interface Options {
@@ -18,20 +18,20 @@ interface Options {
   counts: StorageCounts;
   /** When it must be done, on the clock of `performance.now()`. */
   endMs: number;
-  /** What begins it. */
+  /** The SQL that begins it. */
   begin: string;
   /** The workspace that it locks. */
   workspaceId: number | undefined;
 }
 
-/** One transaction on a connection. It begins with its first statement, and sends each without waiting for the one before. */
-export class PostgresTransaction implements SharedTransaction {
+/** A transaction on a connection. It begins with its first statement, and sends each statement without waiting for the previous one. */
+export class PostgresTransaction implements GroupTransaction {
   readonly endMs: number;
   failure: unknown;
   readonly #options: Options;
   #hasBegun = false;
   #hasEnded = false;
-  /** Whether a statement was to be prepared but was not. The client and PgBouncer believe that it was. */
+  /** Whether the server did not prepare a statement, while the client and PgBouncer assume that it did. */
   #isUnprepared = false;
 
   constructor(options: Options) {
@@ -42,37 +42,43 @@ export class PostgresTransaction implements SharedTransaction {
   readonly sql: Sql = async (template, ...values) => {
     if (this.#hasEnded) throw new Error('A statement came after the end of its transaction.');
     this.#begin();
-    return (await this.#run(this.#options.statements.of(template, values))).rows;
+    return (await this.#execute(this.#options.statements.of(template, values))).rows;
   };
 
-  mark(): Promise<boolean> {
+  savepoint(): Promise<boolean> {
     this.#begin();
-    return this.#run({ text: 'savepoint one_write', rowMode: 'array' }).then(
+    return this.#execute({ text: 'savepoint one_write', rowMode: 'array' }).then(
       () => true,
       () => false,
     );
   }
 
-  async undo(): Promise<boolean> {
+  async rollBackToSavepoint(): Promise<boolean> {
     this.failure = undefined;
-    await this.#run({ text: 'rollback to one_write', rowMode: 'array' }).catch(() => {});
+    await this.#execute({ text: 'rollback to one_write', rowMode: 'array' }).catch(() => {});
     await allNoted();
     return !this.#isUnprepared;
   }
 
-  /** Fails if a statement did, also one that was sent before: PostgreSQL answers `commit` with a rollback then. */
+  /** True for an error of the connection, and for a lost race, after which the group runs again. */
+  failsAll(error: unknown): boolean {
+    return isRace(error) || (error instanceof StorageUnavailableError && !isOfStatement(error));
+  }
+
+  /** Throws if any statement failed: PostgreSQL then answers `commit` with a rollback. */
   async commit(): Promise<void> {
     this.#hasEnded = true;
-    if (this.#hasBegun && this.failure === undefined) await this.#run({ text: 'commit', rowMode: 'array' });
+    if (this.#hasBegun && this.failure === undefined)
+      await this.#execute({ text: 'commit', rowMode: 'array' });
     if (this.failure !== undefined) throw this.failure;
   }
 
-  /** Returns the connection to the pool, or closes it if a statement is not prepared that is believed to be. */
+  /** Returns the connection to the pool, or closes it if a statement was not prepared. */
   release(): void {
     this.#options.client.release(this.#isUnprepared);
   }
 
-  /** Rolls back and returns the connection to the pool. A connection that does not answer is closed, which rolls back, too. */
+  /** Rolls back and returns the connection to the pool. Closes a connection that does not answer, which also rolls back. */
   async rollBack(): Promise<void> {
     this.#hasEnded = true;
     const { client } = this.#options;
@@ -94,25 +100,25 @@ export class PostgresTransaction implements SharedTransaction {
   }
 
   /**
-   * Locks a workspace until the transaction ends. Whoever changes it has it to itself then, so the order in which a group locks rows
-   * does not matter. Ids with the same remainder only wait for each other.
+   * Locks a workspace until the transaction ends, so that the order in which a group locks rows does not matter. Workspaces whose ids
+   * share a remainder wait for each other.
    */
   #lockWorkspace(id: number): void {
     void this.sql`select pg_advisory_xact_lock(${workspaceLocks}, ${id % 2 ** 31})`.catch(() => {});
   }
 
-  /** Sends a statement whose failure shows in those after it. */
+  /** Sends a statement without waiting. The following statements report its failure. */
   #send(text: string): void {
     this.#begin();
-    void this.#run({ text, rowMode: 'array' }).catch(() => {});
+    void this.#execute({ text, rowMode: 'array' }).catch(() => {});
   }
 
-  async #run(statement: Statement) {
+  async #execute(statement: Statement) {
     if (this.failure !== undefined) return abort();
     const { client, counts, statements } = this.#options;
     try {
       const query_timeout = Math.ceil(this.endMs - performance.now());
-      // A time-out would close the connection.
+      // A timeout of the client would close the connection.
       if (query_timeout <= 0) throw new StorageUnavailableError('The transaction was not done in time.');
       counts.statements++;
       const query: Statement = { ...statement, query_timeout };
@@ -130,10 +136,10 @@ export class PostgresTransaction implements SharedTransaction {
   }
 }
 
-/** Answers that come together are noted in one turn, but not in their order: those of statements that failed take longer. */
+/** Waits until all answers that arrived together are handled. Failed statements are handled after the others. */
 const allNoted = () => nextTurn();
 
-/** Fails in the next turn, so that whoever waits for several statements together learns first what a store made of the failure. */
+/** Rejects in the next turn, so that `Promise.all` over several statements rejects with the first failure. */
 async function abort(): Promise<never> {
   await nextTurn();
   throw new AbortedError();

@@ -1,55 +1,54 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseError, type PoolConfig } from 'pg';
-import { StorageUnavailableError } from '../errors.ts';
-import { sharedFor } from '../shared.ts';
-import { type Cause, type Database, newCounts, type Transaction } from './database.ts';
-import { Ending } from './end-work.ts';
-import { GroupedWrites } from './grouped-writes.ts';
-import {
-  AbortedError,
-  attempt,
-  isDeadlock,
-  isOfConnection,
-  isRace,
-  toFinalError,
-} from './postgres-errors.ts';
-import { beginWithin } from './postgres-pooler.ts';
+import { type ClientConfig, DatabaseError, type PoolConfig } from 'pg';
+import { StorageUnavailableError } from '../foundation/errors.ts';
+import { memoizeFor } from '../foundation/promises.ts';
+import { type Database, newCounts, type Transaction, type WriteContext } from './database.ts';
+import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './postgres-errors.ts';
+import { migratePostgres } from './postgres-migrate.ts';
+import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
-import { startPostgres } from './postgres-start.ts';
 import { Statements } from './postgres-statements.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
-import { OneFailedError, type PendingWrite, type Ran, runCarefully, runTogether } from './write-group.ts';
+import { BeforeCommit } from './transaction.ts';
+import {
+  AbortedError,
+  type GroupResult,
+  OneFailedError,
+  type PendingWrite,
+  runInSavepoints,
+  runPipelined,
+} from './write-group.ts';
+import { WriteQueue } from './write-queue.ts';
 
-/** How long to wait for a connection: for a new one, or for one of the pool to come free. */
+/** How long to wait for a new connection, or for a free one of the pool. */
 const connectMs = 3_000;
 const insufficientPrivilege = '42501';
-/** How long the server lets a transaction hold its locks when the process behind it has gone silent. */
-const silenceMs = 10_000;
-/** How long the smallest write may take, unless the deadline is short. */
+/** The least time before the server ends an idle transaction, which frees its locks. */
+const minSilenceMs = 2_000;
+/** How long `touch` may take, unless the deadline is short. */
 const maxTouchMs = 2_000;
-/** Writes that find commits waiting share what they ask about that for so long. */
+/** Writes share the answer to whether commits wait for this time. */
 const askEveryMs = 250;
-/** At most so many writes share one transaction. */
+/** How many writes may share one transaction. */
 const maxGroupSize = 64;
-/** So many writes of a workspace may wait. */
+/** How many writes of a workspace may wait. */
 const maxWaiting = 10_000;
-/** How often a write that loses races runs. */
+/** How often a write runs that loses races. */
 const maxRuns = 10;
-/** So long writes do not share transactions after some waited for another's in a circle. */
+/** For this time after a deadlock the writes of a workspace do not share transactions. */
 const aloneMs = 10_000;
 
 /**
  * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
- * fails. Throws StorageUnavailableError that names DATABASE_URL, or a plain Error with one clear line where the database
- * is newer than this code.
+ * fails. Throws StorageUnavailableError that names DATABASE_URL, or a plain Error if the database is newer than this code.
  */
 export async function openPostgres(url: string, deadlineMs: number): Promise<Database> {
   const settings: PoolConfig = {
     connectionString: url,
     application_name: 'petstore',
     types: { getTypeParser: parserOf as never },
-    // A statement may be sent before the one before it is answered, as the first of a transaction is.
+    // A statement may be sent before the previous one is answered.
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
@@ -57,28 +56,45 @@ export async function openPostgres(url: string, deadlineMs: number): Promise<Dat
   };
   const limits = {
     lock_timeout: Math.ceil(deadlineMs * 0.6),
-    idle_in_transaction_session_timeout: Math.max(silenceMs, deadlineMs),
+    // Shorter than lock_timeout, so that a write that waits for a lock of a frozen instance still gets it.
+    idle_in_transaction_session_timeout: Math.max(minSilenceMs, Math.ceil(deadlineMs * 0.4)),
   };
-  return new PostgresDatabase(await startPostgres(settings, limits), deadlineMs, beginWithin(limits));
+  return new PostgresDatabase(await prepareServer(settings, limits), deadlineMs, beginWithin(limits));
+}
+
+/**
+ * Checks that a database can be used, and brings its tables up to date. Returns the settings of connections to it. Throws
+ * StorageUnavailableError that names DATABASE_URL, or a plain Error if the database is newer than this code.
+ */
+async function prepareServer<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
+  try {
+    const accepted = await fitPooler(settings, limits);
+    await migratePostgres(accepted, limits);
+    return accepted;
+  } catch (error) {
+    if (!(error instanceof DatabaseError || error instanceof StorageUnavailableError)) throw error;
+    throw new StorageUnavailableError(`DATABASE_URL cannot be used: ${error.message}`, { cause: error });
+  }
 }
 
 class PostgresDatabase implements Database {
   readonly read: Sql;
   readonly counts = newCounts();
+  onNotice: Database['onNotice'];
   readonly #deadlineMs: number;
   readonly #begin: string;
   readonly #statements = new Statements();
   readonly #pools: Pools;
-  readonly #writes: GroupedWrites;
+  readonly #writes: WriteQueue;
   readonly #touchMs: number;
-  readonly #assertNoneWaitsOnce = sharedFor(
+  readonly #assertNoneWaitsOnce = memoizeFor(
     askEveryMs,
     () => this.#assertNoneWaits(),
     () => performance.now(),
   );
-  /** Whether commits were last found to wait for a synchronous standby. */
+  /** Whether commits waited for a synchronous standby at the last check. */
   #commitsWait = false;
-  /** Until when the writes of some workspaces are alone, on the clock of `performance.now()`. */
+  /** Until when the writes of a workspace share no transaction, on the clock of `performance.now()`. */
   readonly #aloneUntilMs = new Map<number, number>();
   #closing: Promise<void> | undefined;
 
@@ -86,11 +102,12 @@ class PostgresDatabase implements Database {
     this.#deadlineMs = deadlineMs;
     this.#touchMs = Math.min(maxTouchMs, deadlineMs / 2);
     this.#begin = begin;
-    this.#pools = new Pools(settings);
-    this.#writes = new GroupedWrites({
+    this.#pools = new Pools(settings, (notice) => this.onNotice?.(notice));
+    this.#writes = new WriteQueue({
       ...{ maxRunning: writers, maxWaiting, deadlineMs },
+      queueOf: (context) => context?.workspaceId,
       groupSize: (workspaceId) => this.#groupSize(workspaceId),
-      run: (group) => this.#commit(group),
+      commitGroup: (group) => this.#commitGroup(group),
     });
     this.read = async (template, ...values) => {
       this.counts.reads++;
@@ -104,12 +121,12 @@ class PostgresDatabase implements Database {
     };
   }
 
-  async write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
+  async write<T>(work: (sql: Transaction) => Promise<T>, context?: WriteContext): Promise<T> {
     this.counts.writes++;
-    // The server keeps a process for each commit that waits, also when nobody here waits for it any more. So no more are begun.
+    // The server keeps a process for each waiting commit, also after its deadline here. So no further write begins.
     if (this.#commitsWait) await this.#assertNoneWaitsOnce();
     try {
-      return await this.#writes.add(work, cause);
+      return await this.#writes.add(work, context);
     } catch (error) {
       if (isUnanswered(error)) void this.#assertNoneWaitsOnce().catch(() => {});
       throw error;
@@ -117,8 +134,8 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * It waits for no other write: who holds the row is about to write, such as a migration. But a commit that waits for a synchronous
-   * standby holds it, too, for as long as there is none, whichever instance began it.
+   * Does not wait for another write: whoever has locked the row, such as a migration, can write. But a commit that waits for a missing
+   * synchronous standby also holds the lock, on any instance.
    */
   async touch(): Promise<void> {
     this.counts.writes++;
@@ -139,7 +156,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Fails if a commit has waited for a synchronous standby for too long. */
+  /** Throws StorageUnavailableError if a commit has waited too long for a synchronous standby. */
   async #assertNoneWaits(): Promise<void> {
     const waiting = await this.#ask(
       `select pid from pg_stat_activity
@@ -160,16 +177,16 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others go on without it:
-   * at once if the server refused it, and otherwise in a run in which each can be undone by itself. A write that lost a race runs again
-   * after a random pause that grows, so that the same transactions do not meet again.
+   * Commits a group, answers its writes, and returns those that did not begin. If one of several fails, the others continue without
+   * it: in the next group if the server refused the write, and otherwise in a second run with savepoints. A write that lost a race
+   * runs again after a growing random pause, so that the same transactions do not collide again.
    */
-  async #commit(group: PendingWrite[]): Promise<PendingWrite[]> {
+  async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {
     const endMs = performance.now() + this.#deadlineMs;
-    for (let runs = 1, isCareful = false; ; runs++) {
+    for (let runs = 1, inSavepoints = false; ; runs++) {
       try {
-        const { settles, rest } = await this.#transaction(group, endMs, isCareful);
-        for (const settle of settles) settle();
+        const { answers, rest } = await this.#transaction(group, endMs, inSavepoints);
+        for (const answer of answers) answer();
         return rest;
       } catch (error) {
         if (
@@ -191,22 +208,22 @@ class PostgresDatabase implements Database {
           return [];
         }
         this.counts.reruns++;
-        isCareful = error instanceof OneFailedError;
-        if (!isCareful) await sleep(Math.random() * Math.min(5 * 2 ** runs, 200));
+        inSavepoints = error instanceof OneFailedError;
+        if (!inSavepoints) await sleep(Math.random() * Math.min(5 * 2 ** runs, 200));
       }
     }
   }
 
   /**
-   * A group locks rows in the order of its writes. Whoever does not lock the workspace first, as instances of older versions, and
-   * locks the same rows in another order can stop it, and would again. Writes that are alone lock rows in one order.
+   * Commits each write of a group alone. A group locks rows in the order of its writes. An instance of an older version does not lock
+   * the workspace first, so the two can deadlock again and again. A single write locks rows in the order of the tables.
    */
   async #commitAlone(group: PendingWrite[], race: unknown): Promise<void> {
-    const workspaceId = group[0]?.cause?.workspaceId;
+    const workspaceId = group[0]?.context?.workspaceId;
     if (isDeadlock(race) && workspaceId !== undefined)
       this.#aloneUntilMs.set(workspaceId, performance.now() + aloneMs);
     for (const write of group) {
-      if (performance.now() < write.endMs) await this.#commit([write]);
+      if (performance.now() < write.endMs) await this.#commitGroup([write]);
       else write.reject(new StorageUnavailableError('The write was not done in time.'));
     }
   }
@@ -218,17 +235,17 @@ class PostgresDatabase implements Database {
     return maxGroupSize;
   }
 
-  /** Runs the writes of a group in one transaction with one ending. What settles them is to be called now that the commit is on disk. */
-  async #transaction(group: PendingWrite[], endMs: number, isCareful: boolean): Promise<Ran> {
+  /** Runs the writes of a group in one transaction, and commits it. */
+  async #transaction(group: PendingWrite[], endMs: number, inSavepoints: boolean): Promise<GroupResult> {
     const client = await attempt(() => this.#pools.connect());
     const shared = new PostgresTransaction({
       ...{ client, endMs, begin: this.#begin, statements: this.#statements, counts: this.counts },
-      workspaceId: group[0]?.cause?.workspaceId,
+      workspaceId: group[0]?.context?.workspaceId,
     });
     try {
-      const ending = new Ending();
-      const ran = await (isCareful ? runCarefully : runTogether)(group, shared, ending);
-      const [records] = await Promise.all([ending.run(shared.sql), shared.commit()]);
+      const beforeCommit = new BeforeCommit();
+      const ran = await (inSavepoints ? runInSavepoints : runPipelined)(group, shared, beforeCommit);
+      const [records] = await Promise.all([beforeCommit.flush(shared.sql), shared.commit()]);
       shared.release();
       this.counts.commits++;
       this.counts.records += records;
@@ -248,12 +265,12 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** The object identifiers of int8, int2 and int4: https://www.postgresql.org/docs/current/datatype-oid.html */
+/** The type ids of int8, int2 and int4: https://www.postgresql.org/docs/current/datatype-oid.html */
 const integerTypes = [20, 21, 23];
 
-/** Integers are read as numbers, which hold every integer that the tables allow; all else is read as text. */
+/** Reads integers as numbers, which are exact for every integer in the tables, and everything else as text. */
 const parserOf = (typeId: number) => (integerTypes.includes(typeId) ? Number : String);
 
-/** Whether a failure is no answer of the server. */
+/** Whether a failure did not come from the server. */
 const isUnanswered = (error: unknown) =>
   error instanceof StorageUnavailableError && !(error.cause instanceof DatabaseError);

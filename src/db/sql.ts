@@ -4,7 +4,7 @@ export type SqlValue = string | number | null;
 /** A row as the values of its columns, in the order of the select list. */
 export type Row = SqlValue[];
 
-/** A piece of SQL with its values, to be put into a larger statement. */
+/** A piece of SQL with its values, for use in a larger statement. */
 export class Fragment {
   readonly strings: readonly string[];
   readonly values: readonly (SqlValue | Fragment)[];
@@ -18,7 +18,7 @@ export class Fragment {
 /** Runs one statement, written as a tagged template, and returns its rows. */
 export type Sql = (strings: TemplateStringsArray, ...values: (SqlValue | Fragment)[]) => Promise<Row[]>;
 
-/** A statement would leave a row that refers to a row that does not exist. */
+/** A foreign key refers to a row that does not exist. */
 export class ForeignKeyError extends Error {}
 
 /** A piece of SQL as a tagged template. */
@@ -26,15 +26,15 @@ export function fragment(strings: TemplateStringsArray, ...values: (SqlValue | F
   return new Fragment(strings, values);
 }
 
-/** The name of a table or column as a piece of SQL, where no value is allowed. It comes from the code, never from a caller. */
+/** The name of a table or column as a piece of SQL. It must come from the code, never from a caller. */
 export const identifier = (name: string): Fragment => new Fragment([name], []);
 
-/** Pieces, or single values, joined by a separator such as `, ` or ` and `. There must be at least one. */
+/** At least one piece or value, joined by a separator such as `, ` or ` and `. */
 export function join(parts: readonly (SqlValue | Fragment)[], separator: string): Fragment {
   return new Fragment(['', ...Array(parts.length - 1).fill(separator), ''], parts);
 }
 
-/** The statement's text, with `placeholder(n)` standing for its n-th value (from 1), and the values. */
+/** The text of a statement, with `placeholder(n)` in place of its n-th value (from 1), and the values. */
 export function flatten(
   strings: readonly string[],
   values: readonly (SqlValue | Fragment)[],
@@ -50,4 +50,33 @@ export function flatten(
     return text;
   };
   return { text: write(strings, values), values: flat };
+}
+
+/**
+ * Remembers what was prepared for each template, so that its text is put together once. Fragments must be the same ones again and
+ * hold no values, as column lists do.
+ */
+export class PreparedByTemplate<Prepared> {
+  readonly #known = new WeakMap<TemplateStringsArray, { prepared: Prepared; fragments: Fragment[] }>();
+
+  /** What was prepared, and the values for it. */
+  find(template: TemplateStringsArray, values: readonly (SqlValue | Fragment)[]) {
+    const known = this.#known.get(template);
+    if (!known) return undefined;
+    const { prepared, fragments } = known;
+    if (fragments.length === 0) return { prepared, values: values as SqlValue[] };
+    const plain: SqlValue[] = [];
+    let found = 0;
+    for (const value of values) {
+      if (!(value instanceof Fragment)) plain.push(value);
+      else if (value !== fragments[found++]) return undefined;
+    }
+    return { prepared, values: plain };
+  }
+
+  keep(template: TemplateStringsArray, values: readonly (SqlValue | Fragment)[], prepared: Prepared): void {
+    const fragments = values.filter((value) => value instanceof Fragment);
+    const isConstant = fragments.every((fragment) => fragment.values.length === 0);
+    if (isConstant && !this.#known.has(template)) this.#known.set(template, { prepared, fragments });
+  }
 }

@@ -1,4 +1,4 @@
-import { StorageUnavailableError } from '../errors.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
 import { ForeignKeyError } from './sql.ts';
 
 interface SqliteError extends Error {
@@ -9,7 +9,7 @@ interface SqliteError extends Error {
 const isSqliteError = (error: unknown): error is SqliteError =>
   (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR';
 
-/** SQLite's primary result codes that mean a problem of the storage, not of the statement: https://sqlite.org/rescode.html */
+/** SQLite's primary result codes for problems of the storage, not of the statement: https://sqlite.org/rescode.html */
 const unavailableResults = new Set([
   5 /* BUSY */, 6 /* LOCKED */, 7 /* NOMEM */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */,
   13 /* FULL */, 14 /* CANTOPEN */, 15 /* PROTOCOL */, 26 /* NOTADB */,
@@ -24,7 +24,7 @@ const primaryResult = (error: SqliteError) => error.errcode & 0xff;
 export const isLocked = (error: unknown) =>
   error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
 
-/** Runs `action` and turns failures of the storage into StorageUnavailableError, a broken foreign key into ForeignKeyError. */
+/** Runs `action`. Turns a failure of the storage into StorageUnavailableError, and a broken foreign key into ForeignKeyError. */
 export function attempt<T>(action: () => T): T {
   try {
     return action();

@@ -3,15 +3,15 @@ import type { Row } from './sql.ts';
 import { attempt } from './sqlite-errors.ts';
 
 interface PendingRead {
-  run: () => Row[];
+  read: () => Row[];
   resolve: (rows: Row[]) => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Runs the reads of requests that are handled together on one snapshot. SQLite locks its file for each transaction, which
- * costs several times as much as reading a row. Also, answers sent together wake their receiver once. Under load this
- * doubles the requests that one process serves.
+ * Runs the reads of one tick in one transaction. SQLite locks its file for each transaction, which costs several times as much
+ * as the read of a row. Answers that are sent together also wake their receiver once. Under load one process serves twice as
+ * many requests so.
  */
 export class GroupedReads {
   readonly #connection: DatabaseSync;
@@ -25,38 +25,38 @@ export class GroupedReads {
     this.#commit = connection.prepare('commit');
   }
 
-  /** Returns what `run` reads, together with the other reads of this tick. */
-  add(run: () => Row[]): Promise<Row[]> {
+  /** Returns what `read` reads, together with the other reads of this tick. */
+  add(read: () => Row[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      if (this.#group.push({ run, resolve, reject }) === 1) process.nextTick(() => this.finish());
+      if (this.#group.push({ read, resolve, reject }) === 1) process.nextTick(() => this.finish());
     });
   }
 
-  /** Runs the reads that are waiting. */
+  /** Runs the waiting reads. */
   finish(): void {
     const group = this.#group;
     if (group.length === 0) return;
     if (this.#connection.isOpen && this.#connection.isTransaction) {
-      // It also writes, and what is not committed must not be read.
+      // The connection also writes, and a read must not see uncommitted rows.
       setImmediate(() => this.finish());
       return;
     }
     this.#group = [];
     try {
       attempt(() => this.#begin.run());
-      for (const read of group) settle(read);
+      for (const pending of group) settle(pending);
     } catch (error) {
       for (const { reject } of group) reject(error);
     } finally {
-      // A failure of the disk ends a transaction by itself.
+      // A failure of the disk has already ended the transaction.
       if (this.#connection.isOpen && this.#connection.isTransaction) this.#commit.run();
     }
   }
 }
 
-function settle({ run, resolve, reject }: PendingRead): void {
+function settle({ read, resolve, reject }: PendingRead): void {
   try {
-    resolve(run());
+    resolve(read());
   } catch (error) {
     reject(error);
   }

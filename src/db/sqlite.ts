@@ -3,50 +3,62 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { closeToOthers, ensureFile, inDataDir } from '../data-dir.ts';
-import { StorageUnavailableError } from '../errors.ts';
-import { type Cause, type Database, newCounts, type StorageCounts, type Transaction } from './database.ts';
-import { Ending, transaction } from './end-work.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
+import { closeToOthers, ensureFile, inDataDir } from '../settings/data-dir.ts';
+import {
+  type Database,
+  newCounts,
+  type StorageCounts,
+  type Transaction,
+  type WriteContext,
+} from './database.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
-import { ServiceLock } from './service-lock.ts';
-import { Fragment, flatten, identifier, type Row, type Sql, type SqlValue } from './sql.ts';
+import {
+  type Fragment,
+  flatten,
+  identifier,
+  PreparedByTemplate,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from './sql.ts';
 import { attempt, isLocked } from './sqlite-errors.ts';
+import { FolderMark, ServiceLock } from './sqlite-folder.ts';
 import { GroupedReads } from './sqlite-reads.ts';
+import { BeforeCommit } from './transaction.ts';
+import { type GroupTransaction, type PendingWrite, runInSavepoints } from './write-group.ts';
+import { WriteQueue } from './write-queue.ts';
 
-/** How long a transaction waits for another process, such as the command line, to finish its own. */
+/** How long a transaction waits for one of another process, such as the command line. */
 const lockWaitMs = 5_000;
 /** How long a read waits. In WAL mode it waits only during the recovery after a crash. */
 const readerLockWaitMs = 1_000;
-/** At most so many writes share one transaction and one fsync. */
+/** How many writes may share one transaction and one fsync. */
 const defaultGroupSize = 256;
-/** Statements with fragments that stay prepared on a connection. */
+/** How many statements with fragments stay prepared on a connection. */
 const maxStatements = 500;
 
-interface PendingWrite {
-  work: (sql: Transaction) => Promise<unknown>;
-  cause: Cause | undefined;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
-}
+/** Executes a statement and returns its rows. */
+type Execute = (...statement: Parameters<Sql>) => Row[];
 
 interface Options {
-  /** Whether this is the service. A folder has at most one. */
+  /** Whether the process is the service. Only one service may use a folder. */
   isService?: boolean;
   maxGroupSize?: number;
 }
 
 /**
- * Opens `petstore.db` in `dataDir`, creating both as needed for their owner alone, and brings its tables up to date. One
- * connection writes and one reads, so that readers see committed rows only (WAL). Throws StorageUnavailableError, also
- * if another service uses the folder, or a plain Error with one clear line where the database is newer than this code.
+ * Opens `petstore.db` in `dataDir` and brings its tables up to date. Creates the folder and the file if needed, readable by
+ * their owner alone. One connection writes and one reads, so that readers see committed rows only (WAL). Throws
+ * StorageUnavailableError, also if another service uses the folder. Throws a plain Error if the database is newer than this code.
  */
 export async function openSqlite(dataDir: string, options: Options = {}): Promise<Database> {
   return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
 }
 
 /**
- * Opens a database in memory, which is gone once it is closed. One connection reads and writes: those of one such database
- * lock it against each other while one of them writes.
+ * Opens a database in memory, which is lost when it is closed. One connection reads and writes, because two connections would
+ * lock each other out while one of them writes.
  */
 export async function openMemory(): Promise<Database> {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
@@ -60,47 +72,47 @@ function open(dataDir: string, { isService = false, maxGroupSize = defaultGroupS
   closeToOthers(dataDir);
   const lock = isService ? new ServiceLock(dataDir) : undefined;
   try {
-    return connect(join(dataDir, 'petstore.db'), maxGroupSize, lock);
+    return connect(dataDir, maxGroupSize, lock);
   } catch (error) {
     lock?.release();
     throw error;
   }
 }
 
-function connect(path: string, maxGroupSize: number, lock: ServiceLock | undefined): Database {
+function connect(dataDir: string, maxGroupSize: number, lock: ServiceLock | undefined): Database {
+  const path = join(dataDir, 'petstore.db');
   ensureFile(path);
   assertWritable(path);
   const writer = new DatabaseSync(path, { timeout: lockWaitMs });
   try {
     writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
-    // Temporary data stays in memory, so that no folder such as /tmp need be writable.
+    // Temporary data stays in memory, so that no other folder, such as /tmp, must be writable.
     writer.exec('pragma temp_store = memory');
     migrate(writer, pendingMigrations('sqlite'));
-    // From here on waiting for a lock must not block the event loop: begin() waits without blocking.
+    // From here on a wait for a lock must not block the event loop. #begin waits without blocking.
     writer.exec('pragma busy_timeout = 0');
     const reader = new DatabaseSync(path, { readOnly: true, timeout: readerLockWaitMs });
-    return new SqliteDatabase(writer, reader, maxGroupSize, lock);
+    const db = new SqliteDatabase(writer, reader, maxGroupSize, lock);
+    const mark = new FolderMark(dataDir);
+    return Object.assign(db, { origin: () => mark.origin(db), adopt: () => mark.renew(db) });
   } catch (error) {
     writer.close();
     throw error;
   }
 }
 
-/** SQLite only says that it cannot open a file. Opening it here gives the reason of the system. */
+/** SQLite only reports that it cannot open a file. This check gives the reason. */
 const assertWritable = (path: string) => accessSync(path, constants.R_OK | constants.W_OK);
 
 class SqliteDatabase implements Database {
   readonly read: Sql;
   readonly counts = newCounts();
-  readonly #maxGroupSize: number;
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #reads: GroupedReads;
   readonly #lock: ServiceLock | undefined;
-  readonly #run: (...statement: Parameters<Sql>) => Row[];
-  readonly #sql: Sql;
-  #queue: PendingWrite[] = [];
-  #draining: Promise<void> | undefined;
+  readonly #execute: Execute;
+  readonly #writes: WriteQueue;
 
   constructor(
     writer: DatabaseSync,
@@ -109,29 +121,30 @@ class SqliteDatabase implements Database {
     lock: ServiceLock | undefined,
   ) {
     this.#lock = lock;
-    this.#maxGroupSize = maxGroupSize;
     this.#writer = writer;
     this.#reader = reader;
-    const write = runner(writer, this.counts);
-    this.#run = (template, ...values) => write(template, values);
-    this.#sql = async (template, ...values) => write(template, values);
+    const write = executor(writer, this.counts);
+    this.#execute = (template, ...values) => write(template, values);
+    this.#writes = new WriteQueue({
+      ...{ maxRunning: 1, maxWaiting: Number.POSITIVE_INFINITY, deadlineMs: Number.POSITIVE_INFINITY },
+      queueOf: () => 0,
+      groupSize: () => maxGroupSize,
+      commitGroup: (group) => this.#commitGroup(group),
+    });
     this.#reads = new GroupedReads(reader);
-    const read = runner(reader, this.counts);
+    const read = executor(reader, this.counts);
     this.read = (template, ...values) => {
       this.counts.reads++;
       return this.#reads.add(() => read(template, values));
     };
   }
 
-  write<T>(work: (sql: Transaction) => Promise<T>, cause?: Cause): Promise<T> {
+  write<T>(work: (sql: Transaction) => Promise<T>, context?: WriteContext): Promise<T> {
     this.counts.writes++;
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ work, cause, resolve: resolve as PendingWrite['resolve'], reject });
-      this.#draining ??= this.#drain();
-    });
+    return this.#writes.add(work, context);
   }
 
-  /** Writes the version of the tables anew. SQLite writes it even if it stays as it was, which it does not for a row. */
+  /** Sets the version of the tables again. SQLite writes an unchanged version to disk, but no unchanged row. */
   touch(): Promise<void> {
     return this.write(async (sql) => {
       const [row] = await sql`pragma user_version`;
@@ -140,7 +153,7 @@ class SqliteDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#draining;
+    await this.#writes.finish();
     if (!this.#writer.isOpen) return;
     this.#reads.finish();
     if (this.#reader !== this.#writer) this.#reader.close();
@@ -148,54 +161,29 @@ class SqliteDatabase implements Database {
     this.#lock?.release();
   }
 
-  /** Commits what is queued, group by group. Writes of requests that arrive together form a group. */
-  async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      // Requests that have arrived by now are read in one turn and handled at its end, so their writes are queued in the next.
-      await nextTurn();
-      if (this.#queue.length < this.#maxGroupSize) await nextTurn();
-      const group = this.#queue.splice(0, this.#maxGroupSize);
-      try {
-        const settle = await this.#commit(group);
-        this.counts.commits++;
-        for (const answer of settle) answer();
-      } catch (error) {
-        this.counts.failures++;
-        for (const write of group) write.reject(error);
-      }
+  /** Commits a group and answers its writes. */
+  async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {
+    try {
+      const answers = await this.#transaction(group);
+      this.counts.commits++;
+      for (const answer of answers) answer();
+    } catch (error) {
+      this.counts.failures++;
+      for (const { reject } of group) reject(error);
     }
-    this.#draining = undefined;
+    return [];
   }
 
-  /**
-   * Runs a group in one transaction, each write in a savepoint of its own, so that a refused write does not affect the
-   * others. The answers wait for the commit, since each may depend on what another write of the group changed. The writes
-   * share one ending.
-   */
-  async #commit(group: PendingWrite[]): Promise<(() => void)[]> {
+  async #transaction(group: PendingWrite[]): Promise<(() => void)[]> {
     await this.#begin();
     try {
-      const settle: (() => void)[] = [];
-      const ending = new Ending();
-      for (const write of group) {
-        const own = new Ending();
-        this.#run`savepoint one_write`;
-        try {
-          const value = await write.work(transaction(this.#sql, write.cause, own));
-          ending.join(own);
-          settle.push(() => write.resolve(value));
-        } catch (error) {
-          // An error such as a full disk ends the whole transaction.
-          if (error instanceof StorageUnavailableError) throw error;
-          this.#run`rollback to one_write`;
-          settle.push(() => write.reject(error));
-        }
-        this.#run`release one_write`;
-      }
-      const records = await ending.run(this.#sql);
-      this.#run`commit`;
+      const beforeCommit = new BeforeCommit();
+      const shared = new SqliteGroup(this.#execute);
+      const { answers } = await runInSavepoints(group, shared, beforeCommit);
+      const records = await beforeCommit.flush(shared.sql);
+      this.#execute`commit`;
       this.counts.records += records;
-      return settle;
+      return answers;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec('rollback');
       throw error;
@@ -206,7 +194,7 @@ class SqliteDatabase implements Database {
     const deadlineMs = Date.now() + lockWaitMs;
     for (;;) {
       try {
-        this.#run`begin immediate`;
+        this.#execute`begin immediate`;
         return;
       } catch (error) {
         if (!isLocked(error) || Date.now() >= deadlineMs) throw error;
@@ -216,42 +204,79 @@ class SqliteDatabase implements Database {
   }
 }
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+/** The savepoints of a transaction. An error of the storage, such as a full disk, ends it. */
+class SqliteGroup implements GroupTransaction {
+  readonly endMs = Number.POSITIVE_INFINITY;
+  readonly sql: Sql;
+  failure: unknown;
+  readonly #execute: Execute;
+  #hasSavepoint = false;
 
-/** Runs statements on one connection, prepared once for each text. */
-function runner(connection: DatabaseSync, counts: StorageCounts) {
-  const byTemplate = new WeakMap<TemplateStringsArray, StatementSync>();
+  constructor(execute: Execute) {
+    this.#execute = execute;
+    this.sql = async (...statement) => execute(...statement);
+  }
+
+  async savepoint(): Promise<boolean> {
+    try {
+      if (this.#hasSavepoint) this.#execute`release one_write`;
+      this.#execute`savepoint one_write`;
+      this.#hasSavepoint = true;
+      return true;
+    } catch (error) {
+      this.failure = error;
+      return false;
+    }
+  }
+
+  async rollBackToSavepoint(): Promise<boolean> {
+    this.#execute`rollback to one_write`;
+    return true;
+  }
+
+  failsAll(error: unknown): boolean {
+    return error instanceof StorageUnavailableError;
+  }
+}
+
+/** Executes statements on one connection, prepared once for each text. */
+function executor(connection: DatabaseSync, counts: StorageCounts) {
+  const byTemplate = new PreparedByTemplate<StatementSync>();
   const byText = new LRUCache<string, StatementSync>({ max: maxStatements });
   const prepare = (text: string) => {
     let statement = byText.get(text);
     if (!statement) {
-      // SQLite plans a statement again for each new value of a plain limit, which takes as long as reading a page.
+      // SQLite plans a statement again for each new value of a plain limit, which takes as long as the read of a page.
       statement = connection.prepare(text.replaceAll('limit ?', 'limit ? + 0'));
-      // Before Node.js 24.4 a connection cannot be told it for all of its statements.
+      // Before Node.js 24.4 a connection has no such option for all its statements.
       statement.setReturnArrays(true);
       byText.set(text, statement);
     }
     return statement;
   };
-  const run = (template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Row[] => {
+  const execute = (template: TemplateStringsArray, values: (SqlValue | Fragment)[]): Row[] => {
     counts.statements++;
-    const known = byTemplate.get(template);
-    if (known) return known.all(...(values as SqlValue[])) as unknown as Row[];
+    const known = byTemplate.find(template, values);
+    if (known) return known.prepared.all(...known.values) as unknown as Row[];
     const flat = flatten(template, values, () => '?');
     const statement = prepare(flat.text);
-    if (!values.some((value) => value instanceof Fragment)) byTemplate.set(template, statement);
+    byTemplate.keep(template, values, statement);
     return statement.all(...flat.values) as unknown as Row[];
   };
   return (template: TemplateStringsArray, values: (SqlValue | Fragment)[]) =>
-    attempt(() => run(template, values));
+    attempt(() => execute(template, values));
 }
 
-/** Applies each pending migration in a transaction that also records its number. */
+/**
+ * Applies each pending migration in a transaction that also records its number. Only reads the number if nothing is pending, so
+ * that a command opens a database to which another process writes all the time.
+ */
 function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): void {
+  const missing = () => pending(Number(connection.prepare('pragma user_version').get()?.user_version));
+  if (missing().length === 0) return;
   connection.exec('begin immediate');
   try {
-    const version = connection.prepare('pragma user_version').get()?.user_version;
-    for (const migration of pending(Number(version))) {
+    for (const migration of missing()) {
       connection.exec(migration.sql);
       connection.exec(`pragma user_version = ${migration.version}`);
     }

@@ -1,40 +1,44 @@
-import { StorageUnavailableError } from '../errors.ts';
-import type { Cause, Transaction } from './database.ts';
-import { Ending, transaction } from './end-work.ts';
-import { AbortedError, isOfStatement, isRace } from './postgres-errors.ts';
+import type { Transaction, WriteContext } from './database.ts';
 import type { Sql } from './sql.ts';
+import { BeforeCommit, transaction } from './transaction.ts';
 
-/** Of the time of a transaction, the share in which writes may begin. The rest is for their end and the commit. */
+/** Writes may begin in this share of a transaction's time. The rest is for their other statements and the commit. */
 const shareToBegin = 1 / 3;
 
-/** A write that waits for its turn. */
+/** A write that waits for its group. */
 export interface PendingWrite {
-  work: (sql: Transaction) => Promise<unknown>;
-  cause: Cause | undefined;
+  callback: (sql: Transaction) => Promise<unknown>;
+  context: WriteContext | undefined;
   /** Until when it may begin, on the clock of `performance.now()`. */
   endMs: number;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
 
-/** The transaction that a group shares. */
-export interface SharedTransaction {
+/** The transaction of a group. */
+export interface GroupTransaction {
   sql: Sql;
   /** When it must be done, on the clock of `performance.now()`. */
   endMs: number;
-  /** Why the first statement failed that did, if any. After it all fail with AbortedError. */
+  /** The error after which all further statements fail with AbortedError, if there is one. */
   failure: unknown;
-  /** Marks where a write begins, which `undo` goes back to. False if something failed before, such as the lock of the workspace. */
-  mark(): Promise<boolean>;
-  /** Undoes a write, once all its statements are answered. False if no other write can follow on this connection. */
-  undo(): Promise<boolean>;
+  /** Sets the savepoint of one write. False if the transaction has failed before. */
+  savepoint(): Promise<boolean>;
+  /** Undoes one write, once all its statements are answered. False if no other write can follow. */
+  rollBackToSavepoint(): Promise<boolean>;
+  /** Whether an error fails the whole group, as a lost connection does. */
+  failsAll(error: unknown): boolean;
 }
 
-/** What became of a group: what settles the writes that ran, after the commit, and the writes that did not begin. */
-export interface Ran {
-  settles: (() => void)[];
+export interface GroupResult {
+  /** Answers each write that ran. To be called after the commit. */
+  answers: (() => void)[];
+  /** The writes that did not begin. */
   rest: PendingWrite[];
 }
+
+/** A statement failed only because an earlier one of its transaction did. */
+export class AbortedError extends Error {}
 
 /** One write of several failed, for a reason of its own. */
 export class OneFailedError extends Error {
@@ -47,72 +51,74 @@ export class OneFailedError extends Error {
 }
 
 /**
- * Runs writes in a transaction that they share. Each begins when the one before has sent its last statements, as long as there is time.
- * If one of several fails for a reason of its own, throws OneFailedError.
+ * Runs writes in one transaction without savepoints. Each begins when the one before has sent its last statements, as long as there
+ * is time. Throws OneFailedError if one of several fails for a reason of its own.
  */
-export async function runTogether(
+export async function runPipelined(
   group: PendingWrite[],
-  shared: SharedTransaction,
-  ending: Ending,
-): Promise<Ran> {
+  shared: GroupTransaction,
+  beforeCommit: BeforeCommit,
+): Promise<GroupResult> {
   const failed: OneFailedError[] = [];
-  const endings: Ending[] = [];
+  const owns: BeforeCommit[] = [];
   const values: Promise<unknown>[] = [];
   const mayBegin = timeToBegin(shared);
   for (const write of group) {
     if (failed.length > 0 || !mayBegin()) break;
-    const own = new Ending();
+    const own = new BeforeCommit();
     const { promise: isSent, resolve: sentLast } = Promise.withResolvers<void>();
-    const value = Promise.try(write.work, transaction(shared.sql, write.cause, own, sentLast));
+    const value = Promise.try(write.callback, transaction(shared.sql, write.context, own, sentLast));
     void value.catch((error) => failed.push(new OneFailedError(write, error))).then(() => sentLast());
-    endings.push(own);
+    owns.push(own);
     values.push(value);
     await isSent;
   }
   await Promise.allSettled(values);
   if (failed.length > 0 || shared.failure !== undefined) throw failureOf(group, shared, failed);
-  for (const own of endings) ending.join(own);
+  for (const own of owns) beforeCommit.addAll(own);
   const results = await Promise.all(values);
-  const settles = results.map((value, i) => () => group[i]?.resolve(value));
-  return { settles, rest: group.slice(results.length) };
+  const answers = results.map((value, i) => () => group[i]?.resolve(value));
+  return { answers, rest: group.slice(results.length) };
 }
 
-/** What ends a transaction in which writes failed: the failure of one of several, or what is the failure of all. */
-function failureOf(group: PendingWrite[], { failure }: SharedTransaction, failed: OneFailedError[]): unknown {
+/** The failure of the whole group, or OneFailedError. */
+function failureOf(group: PendingWrite[], shared: GroupTransaction, failed: OneFailedError[]): unknown {
   const first = failed.find(({ cause }) => !(cause instanceof AbortedError));
-  const cause = first ? first.cause : failure;
-  return group.length === 1 || isOfAll(cause) ? cause : (first ?? new OneFailedError(undefined, cause));
+  const cause = first ? first.cause : shared.failure;
+  return group.length === 1 || shared.failsAll(cause)
+    ? cause
+    : (first ?? new OneFailedError(undefined, cause));
 }
 
-/** Runs writes one after another, each to be undone by itself, so that one that fails does not affect the others. */
-export async function runCarefully(
+/** Runs writes one after another, each in a savepoint, so that one that fails does not affect the others. */
+export async function runInSavepoints(
   group: PendingWrite[],
-  shared: SharedTransaction,
-  ending: Ending,
-): Promise<Ran> {
-  const settles: Ran['settles'] = [];
+  shared: GroupTransaction,
+  beforeCommit: BeforeCommit,
+): Promise<GroupResult> {
+  const answers: GroupResult['answers'] = [];
   const mayBegin = timeToBegin(shared);
-  for (const { work, cause, resolve, reject } of group) {
+  for (const { callback, context, resolve, reject } of group) {
     if (!mayBegin()) break;
-    const own = new Ending();
-    const isMarked = shared.mark();
+    const own = new BeforeCommit();
+    const isSet = shared.savepoint();
     try {
-      const value = await work(transaction(shared.sql, cause, own));
+      const value = await callback(transaction(shared.sql, context, own));
       if (shared.failure !== undefined) throw shared.failure;
-      ending.join(own);
-      settles.push(() => resolve(value));
+      beforeCommit.addAll(own);
+      answers.push(() => resolve(value));
     } catch (error) {
       const failure = error instanceof AbortedError ? shared.failure : error;
-      if (isOfAll(failure) || !(await isMarked)) throw failure;
-      settles.push(() => reject(failure));
-      if (!(await shared.undo())) break;
+      if (shared.failsAll(failure) || !(await isSet)) throw failure;
+      answers.push(() => reject(failure));
+      if (!(await shared.rollBackToSavepoint())) break;
     }
   }
-  return { settles, rest: group.slice(settles.length) };
+  return { answers, rest: group.slice(answers.length) };
 }
 
 /** Says whether another write may begin. The first always may. */
-function timeToBegin({ endMs }: SharedTransaction): () => boolean {
+function timeToBegin({ endMs }: GroupTransaction): () => boolean {
   const nowMs = performance.now();
   const untilMs = nowMs + (endMs - nowMs) * shareToBegin;
   let isFirst = true;
@@ -122,7 +128,3 @@ function timeToBegin({ endMs }: SharedTransaction): () => boolean {
     return may;
   };
 }
-
-/** Whether a failure is not one write's alone: it is the connection's, or a lost race, which runs again. */
-const isOfAll = (error: unknown) =>
-  isRace(error) || (error instanceof StorageUnavailableError && !isOfStatement(error));

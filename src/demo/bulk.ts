@@ -1,64 +1,43 @@
-import { createCategory, listCategories } from '../categories/store.ts';
-import type { Cause, Database, Transaction } from '../db/database.ts';
-import { fragment, join, type Sql } from '../db/sql.ts';
+import type { Database, Transaction, WriteContext } from '../db/database.ts';
 import { record, unrecorded } from '../history/record.ts';
+import { createCategory, listCategories } from '../resources/categories/store.ts';
+import { insertPets, type PetRow } from '../resources/pets/store.ts';
+import { workspaceSeeded } from '../workspaces/events.ts';
 import { allocateIds } from '../workspaces/store.ts';
 
 const petsPerStatement = 500;
 const petsPerTransaction = 10_000;
 
-const firstNames = [
-  'Alfie',
-  'Biscuit',
-  'Coco',
-  'Daisy',
-  'Ella',
-  'Finn',
-  'Gizmo',
-  'Honey',
-  'Ivy',
-  'Jasper',
-  'Koda',
-  'Lola',
-  'Milo',
-  'Nala',
-  'Otis',
-  'Poppy',
-  'Quinn',
-  'Ruby',
-  'Simba',
-  'Teddy',
-];
+const firstNames = (
+  'Alfie Biscuit Coco Daisy Ella Finn Gizmo Honey Ivy Jasper ' +
+  'Koda Lola Milo Nala Otis Poppy Quinn Ruby Simba Teddy'
+).split(' ');
 const epithets = ['', ' the Brave', ' the Small', ' the Swift', ' Junior', ' of the Hill', ' the Gentle'];
 
 /**
- * Adds `count` plausible pets with their inventory to a workspace, in transactions of ten thousand with one event each, and
- * calls `progress` with the count after each. A workspace without categories gets one.
+ * Adds `count` plausible pets with their inventory to a workspace, in transactions of 10,000 with one event each. Calls
+ * `progress` with the count after each. An aborted signal stops it after the current transaction. A workspace without
+ * categories gets one.
  */
 export async function addPets(
   db: Database,
   workspaceId: number,
   count: number,
-  cause: Cause,
+  context: WriteContext,
   progress: (done: number) => void,
+  signal?: AbortSignal,
 ): Promise<void> {
-  for (let done = 0; done < count; ) {
+  for (let done = 0; done < count && !signal?.aborted; ) {
     const batch = Math.min(petsPerTransaction, count - done);
     await db.write(async (transaction) => {
       const sql = unrecorded(transaction);
       const categoryIds = await categoryIdsOf(sql, workspaceId);
       const firstId = await allocateIds(sql, workspaceId, 'pets', batch);
-      for (let offset = 0; offset < batch; offset += petsPerStatement) {
-        await insertPets(
-          sql,
-          workspaceId,
-          firstId + offset,
-          Math.min(petsPerStatement, batch - offset),
-          categoryIds,
-        );
-      }
-      record(transaction, workspaceId, 'workspace.seeded', {});
-    }, cause);
+      const pets = Array.from({ length: batch }, (_, i) => plausiblePet(firstId + i, categoryIds));
+      for (let offset = 0; offset < batch; offset += petsPerStatement)
+        await insertPets(sql, workspaceId, pets.slice(offset, offset + petsPerStatement));
+      record(transaction, workspaceId, workspaceSeeded, {});
+    }, context);
     done += batch;
     progress(done);
   }
@@ -71,22 +50,8 @@ async function categoryIdsOf(sql: Transaction, workspaceId: number): Promise<num
   return [id];
 }
 
-async function insertPets(
-  sql: Sql,
-  workspaceId: number,
-  firstId: number,
-  count: number,
-  categoryIds: number[],
-) {
-  const rows = Array.from({ length: count }, (_, i) => {
-    const { id, name, categoryId, status, stock } = plausiblePet(firstId + i, categoryIds);
-    return fragment`(${workspaceId}, ${id}, ${name}, ${categoryId}, ${status}, ${stock})`;
-  });
-  await sql`insert into pets (workspace_id, id, name, category_id, status, stock) values ${join(rows, ', ')}`;
-}
-
-/** The same pet for the same id, so that a bulk of pets is the same everywhere. About one in ten is out of stock. */
-function plausiblePet(id: number, categoryIds: number[]) {
+/** The same id always gives the same pet. One in ten is out of stock. */
+function plausiblePet(id: number, categoryIds: number[]): PetRow {
   const pick = <T>(from: readonly T[], step: number) => from[Math.floor(id / step) % from.length] as T;
   const stock = id % 10 === 0 ? 0 : 1 + ((id * 7) % 40);
   return {

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import { closeToOthers, inDataDir, readOwnFile, replaceFile } from '../data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { createKey, findCaller } from '../keys/store.ts';
+import { closeToOthers, inDataDir, readOwnFile, replaceFile } from '../settings/data-dir.ts';
 import { createWorkspace, demoWorkspace, lockWorkspace } from '../workspaces/store.ts';
 import { seedWorkspace } from './seed.ts';
 
 /**
- * Makes sure that the demonstration is there: a seeded workspace and a Free key, which is kept in `demo.key` in the data
- * folder, readable by its owner alone. What exists is left as it is, and several instances may start at once. Returns the
- * key.
+ * Creates the demonstration unless it exists: a seeded workspace and a Free key. The key is stored in `demo.key` in the data
+ * folder, readable by its owner alone. Several instances may start at once. Returns the key.
  */
 export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {
   const file = join(dataDir, 'demo.key');

@@ -1,13 +1,15 @@
-import { createCategory } from '../categories/store.ts';
 import type { Transaction } from '../db/database.ts';
+import type { PetStatus } from '../foundation/schema.ts';
 import { record, unrecorded } from '../history/record.ts';
-import { updateInventory } from '../inventory/store.ts';
-import type { Order } from '../orders/schema.ts';
-import { placeOrder } from '../orders/store.ts';
-import { createPet } from '../pets/store.ts';
-import type { PetStatus } from '../schema.ts';
+import { createCategory } from '../resources/categories/store.ts';
+import { updateInventory } from '../resources/inventory/store.ts';
+import type { Order } from '../resources/orders/schema.ts';
+import { placeOrder } from '../resources/orders/store.ts';
+import { createPet } from '../resources/pets/store.ts';
+import { workspaceSeeded } from '../workspaces/events.ts';
+import { assertStillThere, clearWorkspace, type Workspace } from '../workspaces/store.ts';
 
-/** Categories and their pets in the order of their ids; `stock` is what the inventory holds before the orders. */
+/** Categories and their pets in the order of their ids. `stock` is the inventory before the orders. */
 const categories: {
   name: string;
   description: string;
@@ -84,7 +86,7 @@ const orders: Order[] = [
   { quantity: 1 },
 ];
 
-/** Fills an empty workspace with the demonstration data, whose ids are the same everywhere. One event tells of all. */
+/** Fills an empty workspace with the demonstration data, whose ids are the same everywhere. It records one event. */
 export async function seedWorkspace(transaction: Transaction, workspaceId: number): Promise<void> {
   const sql = unrecorded(transaction);
   for (const { name, description, pets } of categories) {
@@ -99,5 +101,15 @@ export async function seedWorkspace(transaction: Transaction, workspaceId: numbe
     }
   }
   for (const order of orders) await placeOrder(sql, workspaceId, order);
-  record(transaction, workspaceId, 'workspace.seeded', {});
+  record(transaction, workspaceId, workspaceSeeded, {});
+}
+
+/** Empties a workspace and fills it with the demonstration data. Throws if it was deleted meanwhile. */
+export async function resetWorkspace(
+  sql: Transaction,
+  workspace: Pick<Workspace, 'id' | 'name'>,
+): Promise<void> {
+  await assertStillThere(sql, workspace);
+  await clearWorkspace(sql, workspace.id);
+  await seedWorkspace(sql, workspace.id);
 }

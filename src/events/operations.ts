@@ -1,13 +1,12 @@
 import Type from 'typebox';
-import { ApiError } from '../errors.ts';
-import { extentOf, findEvent, readEvents } from '../history/store.ts';
-import { type EventType, KnownEventType } from '../history/types.ts';
-import { operation, page, resource, stream } from '../operation.ts';
-import { identifying } from '../schema.ts';
-import { assertPosition } from './position.ts';
+import { ApiError } from '../foundation/errors.ts';
+import { identifying } from '../foundation/schema.ts';
+import { type Extent, extentOf, findEvent, readEvents } from '../history/store.ts';
+import { type AnyInput, operation, page, resource, stream } from '../http/operation.ts';
+import { type EventType, KnownEventType } from '../webhooks/event-types.ts';
 import { Event, Events, eventId } from './schema.ts';
 
-/** How many events one page looks through, so that a filter on rare types costs no more than others. */
+/** How many events one page looks through, so that a filter on rare types stays cheap. */
 const maxLookedAt = 1_000;
 
 const exampleStream = `retry: 2500
@@ -44,15 +43,15 @@ export const eventOperations = [
     },
     success: page<Event>(Events, 'A page of events.', { headers: ['Last-Event-ID'] }),
     errors: ['events_expired'],
-    handle: async (sql, { workspaceId, query, page, baseUrl }) => {
+    handle: async (sql, { workspaceId, query, page, baseUrl, digitsOf }) => {
       const { limit } = page;
       const asked = page.after || query.after;
       const after = asked ?? (await extentOf(sql, workspaceId)).first - 1;
-      // No id is above; a sum that no column of PostgreSQL holds would fail there.
+      // A larger number does not fit into a column of PostgreSQL.
       const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
       const range = { after, upTo, types: query.type, limit: limit + 1 };
       const { events, ...extent } = await readEvents(sql, workspaceId, range);
-      if (asked !== undefined) assertPosition(after, extent, baseUrl);
+      if (asked !== undefined) assertPosition(after, extent, { baseUrl, digitsOf });
       const items = events.slice(0, limit);
       const lookedAt = events.length > limit ? (items.at(-1)?.id ?? after) : Math.min(upTo, extent.last);
       return {
@@ -99,12 +98,37 @@ export const eventOperations = [
     },
     success: stream('Events, until the stream ends.', exampleStream),
     errors: ['events_expired'],
-    handle: async (sql, { workspaceId, query, lastEventId, baseUrl }) => {
+    handle: async (sql, { workspaceId, query, lastEventId, baseUrl, digitsOf }) => {
       const extent = await extentOf(sql, workspaceId);
-      // A client that resumes sends the header together with the address that it began with.
+      // A client that reconnects sends the header with its first URL, so the header wins.
       const asked = lastEventId ?? query.after;
-      if (asked !== undefined) assertPosition(asked, extent, baseUrl);
+      if (asked !== undefined) assertPosition(asked, extent, { baseUrl, digitsOf });
       return { after: asked ?? extent.last, types: query.type };
     },
   }),
 ];
+
+/**
+ * Throws `events_expired`, with a link to the oldest event, if events after `after` have expired. Throws `invalid_request` if `after` is
+ * above the last event.
+ */
+function assertPosition(
+  after: number,
+  { first, last }: Extent,
+  { baseUrl, digitsOf }: Pick<AnyInput, 'baseUrl' | 'digitsOf'>,
+): void {
+  if (after > last) {
+    throw new ApiError(
+      'invalid_request',
+      (shown) => `There is no event ${shown(digitsOf(after))} yet; the last one is ${shown(last)}.`,
+    );
+  }
+  if (after < first - 1) {
+    throw new ApiError(
+      'events_expired',
+      (shown) =>
+        `The events after ${shown(after)} are no longer kept; the oldest is ${shown(first)}. Read the lists again, and then the events after ${shown(first - 1)}.`,
+      { Link: `<${baseUrl}/store/events>; rel="first"` },
+    );
+  }
+}

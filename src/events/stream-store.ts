@@ -1,10 +1,10 @@
 import type { Sql } from '../db/sql.ts';
-import { unauthorized } from '../errors.ts';
+import { isLive, lockKey } from '../keys/store.ts';
 import type { Bannable } from '../limits/limiter.ts';
-import { maxStreams, type Plan } from '../limits/plans.ts';
+import { maxStreams } from '../limits/plans.ts';
 
-/** A stream that is open on some instance. */
-export interface OpenStream {
+/** A stream that an instance has open. */
+interface OpenStream {
   workspaceId: number;
   id: string;
   keyId: string;
@@ -12,20 +12,17 @@ export interface OpenStream {
 }
 
 /**
- * Adds a stream, in a transaction, and removes the oldest of its key beyond those that its plan allows at once. Throws
- * `unauthorized` if the key was revoked meanwhile.
+ * Adds a stream, in a transaction, and deletes the oldest streams of its key beyond the limit of its plan. Throws `unauthorized` if the
+ * key was revoked meanwhile.
  */
 export async function addStream(
   sql: Sql,
   { workspaceId, id, keyId, instance }: OpenStream,
   nowMs: number,
 ): Promise<void> {
-  // Locks the key, so that streams that open at once are counted one by one.
-  const [key] = await sql`
-    update api_keys set plan = plan where workspace_id = ${workspaceId} and id = ${keyId} and revoked_at_ms is null
-    returning plan`;
-  if (!key) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
-  // Later than those before it, whatever the clock of its instance.
+  // Locks the key, so that streams are counted one by one.
+  const plan = await lockKey(sql, { workspaceId, keyId });
+  // Later than the streams before it, even if the clock of this instance is behind.
   await sql`
     insert into streams (workspace_id, id, key_id, instance, opened_at_ms, seen_at_ms)
     select ${workspaceId}, ${id}, ${keyId}, ${instance}, coalesce(max(opened_at_ms) + 1, ${nowMs}), ${nowMs} from streams
@@ -34,10 +31,10 @@ export async function addStream(
     delete from streams where workspace_id = ${workspaceId} and key_id = ${keyId} and opened_at_ms < (
       select min(opened_at_ms) from (
         select opened_at_ms from streams where workspace_id = ${workspaceId} and key_id = ${keyId}
-        order by opened_at_ms desc limit ${maxStreams[key[0] as Plan]}) newest)`;
+        order by opened_at_ms desc limit ${maxStreams[plan]}) newest)`;
 }
 
-/** How many streams a key has open on all instances. */
+/** Counts the open streams of a key on all instances. */
 export async function countStreams(
   sql: Sql,
   { workspaceId, keyId }: Pick<OpenStream, 'workspaceId' | 'keyId'>,
@@ -47,33 +44,33 @@ export async function countStreams(
   return Number(row?.[0]);
 }
 
-export async function removeStream(
+export async function deleteStream(
   sql: Sql,
   { workspaceId, id }: Pick<OpenStream, 'workspaceId' | 'id'>,
 ): Promise<void> {
   await sql`delete from streams where workspace_id = ${workspaceId} and id = ${id}`;
 }
 
-/** The streams of an instance that may go on, by their ids, with their keys. Not those whose key was revoked or which were removed. */
+/** The keys of the streams of an instance, by the ids of the streams. Deleted streams and revoked keys are left out. */
 export async function findStreams(sql: Sql, instance: string): Promise<Map<string, Bannable>> {
   const rows = await sql`
     select s.id, k.workspace_id, k.id, k.pardoned_at_ms from streams s
     join api_keys k on k.workspace_id = s.workspace_id and k.id = s.key_id
-    where s.instance = ${instance} and k.revoked_at_ms is null`;
+    where s.instance = ${instance} and ${isLive}`;
   return new Map(
-    rows.map(([id, workspaceId, keyId, pardonedAtMs]) => [
+    rows.map(([id, workspaceId, keyId, banClearedAtMs]) => [
       String(id),
-      { workspaceId: Number(workspaceId), id: String(keyId), pardonedAtMs: Number(pardonedAtMs) },
+      { workspaceId: Number(workspaceId), id: String(keyId), banClearedAtMs: Number(banClearedAtMs) },
     ]),
   );
 }
 
-export async function removeStreamsOf(sql: Sql, instance: string): Promise<void> {
+export async function deleteStreamsOf(sql: Sql, instance: string): Promise<void> {
   await sql`delete from streams where instance = ${instance}`;
 }
 
-/** Notes that an instance lives, and removes the streams of those that were not seen since `deadSinceMs`. */
-export async function noteAlive(
+/** Updates when an instance was seen, and deletes the streams of instances that were not seen since `deadSinceMs`. */
+export async function touchStreams(
   sql: Sql,
   instance: string,
   nowMs: number,

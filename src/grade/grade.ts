@@ -1,61 +1,112 @@
+import type { CheckResult } from '../lab/checks/report.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
-import type { CheckResult } from '../lab/report/report.ts';
 
-/** What became of a program under one fault. */
-export const verdicts = ['survived', 'changed-the-store', 'failed', 'hung', 'not-reached'] as const;
+/** Verdicts on a program under a fault. */
+export const verdicts = [
+  'survived',
+  'did-it-twice',
+  'left-undone',
+  'did-something-else',
+  'printed-something-else',
+  'failed',
+  'hung',
+  'not-reached',
+] as const;
 export type Verdict = (typeof verdicts)[number];
 
 /** How a program ended. */
 export interface Ending {
   /** Its exit status, or 128 and the number of the signal that ended it. Undefined if it did not end in time. */
   exitStatus: number | undefined;
-  /** What it wrote last, a line each. */
+  /** The last lines of its output. */
   lastLines: string[];
   tookMs: number;
 }
 
-/** A run of the program without a fault. */
-export interface Baseline extends Ending {
-  /** The operations that it used, by their operationId, in the order of their first use. */
-  operations: string[];
-  checks: CheckResult[];
-  /** Why nothing can be graded, in a sentence, if so. Then no fault was tried. */
-  problem?: string;
+/**
+ * Which use of its operations a fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once whatever the
+ * operation.
+ */
+export type Place = 'first' | 'middle' | 'last' | 'whole' | number;
+
+/** A difference of a run from the runs without faults. */
+export interface Deviation {
+  kind: 'twice' | 'undone' | 'other' | 'printed';
+  /** One sentence: "two pets Smaug where there was one". */
+  what: string;
+  /** Ids of the recorded requests behind it, in the order of time. */
+  requests: string[];
+  /** What the service did: "committed request 4, then reset the connection". */
+  service?: string;
+  /** What a good client does, in a sentence. */
+  goodClient?: string;
+  /** What to change in this client, in a sentence. */
+  change?: string;
+  /** It does not fail the run: a printed line of a program that changes the store. */
+  isWarning?: true;
 }
 
-/** A run of the program under one fault. */
-export interface FaultGrade extends Ending {
-  fault: string;
+/** The program without faults. */
+export interface Baseline extends Ending {
+  /** In the order of their first use. */
+  operations: { operation: string; uses: number }[];
+  checks: CheckResult[];
+  requests: RecordedRequest[];
+  /** Requests that were refused with a 4xx in both runs. A right program seldom sends such a request each time. */
+  refused: { id: string; operation?: string; status: number; code?: string }[];
+  /** Why nothing can be graded, in a sentence. Then no fault was tried. */
+  problem?: string;
+  /** Whether only its exit status can be compared: it changes nothing and prints nothing. */
+  nothingToCompare: boolean;
+}
+
+/** A run of the program under a fault. */
+export interface FaultRun extends Ending {
+  place: Place;
+  /** What the fault strikes: an operation, or any, and how many of its uses it lets pass. */
+  strikes: { operation?: string; after: number }[];
   verdict: Verdict;
-  /** Whether a client must survive it, or had better. */
-  required: boolean;
   /** How often the fault was performed. */
   performed: number;
-  /** How the store differs from that of the baseline, a sentence each. */
-  difference: string[];
+  deviations: Deviation[];
+  /** Under a fault that is silent: when the program gave up by itself; null if it never did. */
+  gaveUpAfterMs?: number | null;
   checks: CheckResult[];
-  /** What the program sent, for the picture of attempts. */
   requests: RecordedRequest[];
+}
+
+/** A fault and all runs under it. */
+export interface FaultGrade {
+  fault: string;
+  /** Whether a client must survive it. Otherwise it should. */
+  required: boolean;
+  /** The worst of its runs. */
+  verdict: Verdict;
+  /** None if the fault fits none of the program's operations. */
+  runs: FaultRun[];
 }
 
 /** The grade of a program. */
 export interface Grade {
   command: string[];
   baseline: Baseline;
-  /** What differs from run to run without a fault, and was not compared. */
+  /** What differs between runs without a fault, so it was not compared. */
   notCompared: string[];
   /** In the order of the catalogue. */
   faults: FaultGrade[];
+  /** The number of runs, with those without faults. */
+  runCount: number;
   /**
-   * `failed`: a required fault was not survived, the store was changed under any, a required check failed, or the baseline did.
-   * `incomplete`: no fault was reached.
+   * `failed`: a run changed the store otherwise than without faults, or printed something else and changes nothing; a required fault was
+   * not survived; a required check failed; or the baseline has a problem. `incomplete`: no fault was reached.
    */
   verdict: 'passed' | 'failed' | 'incomplete';
 }
 
-/** What is told while a program is graded. */
+/** A step of the grading. */
 export type Progress =
   | { stage: 'baseline' }
-  | { stage: 'faults'; faults: string[]; baseline: Baseline }
-  | { stage: 'begun'; fault: string }
-  | { stage: 'ended'; grade: FaultGrade };
+  /** The runs without faults are over. More runs may follow than are named here. */
+  | { stage: 'faults'; runs: { fault: string; place: Place }[]; baseline: Baseline }
+  | { stage: 'begun'; fault: string; place: Place }
+  | { stage: 'ended'; fault: string; required: boolean; run: FaultRun };

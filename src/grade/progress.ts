@@ -1,103 +1,113 @@
 import { type InspectColor, styleText } from 'node:util';
-import { columnsOf } from '../columns.ts';
-import type { CheckResult } from '../lab/report/report.ts';
-import { printable } from '../printable.ts';
-import { withoutCutEnd, withoutSecrets } from '../redact.ts';
-import { failuresOf, toEntry } from './card.ts';
-import type { Progress } from './grade.ts';
-import { lineOf } from './text.ts';
+import { columnsOf } from '../foundation/columns.ts';
+import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { withoutCutEnd, withoutSecrets } from '../foundation/redact.ts';
+import { happened, rankOf } from './card/card.ts';
+import { lineOf } from './card/text.ts';
+import { inWords } from './card/words.ts';
+import type { FaultRun, Progress } from './grade.ts';
+import { runName, withoutFaults } from './run-name.ts';
 
-/** What progress is written to, such as standard error. */
+/** Where progress is written, such as standard error. */
 export interface Screen {
   isTTY?: boolean;
   columns?: number;
   write(text: string): unknown;
 }
 
-/** Tells how far the grading is, and what the program prints meanwhile. */
-export interface Teller {
-  tell(progress: Progress): void;
-  /** Shows what the program prints under a fault, if that is wanted. */
-  show(text: string, fault?: string): void;
-  /** Nothing more is told. */
+/** Shows the progress of a grading, and the output of the program. */
+interface ProgressReporter {
+  report(progress: Progress): void;
+  /** Shows output of the program in a run, `lost-answer, middle use` for example, if `isVerbose`. */
+  showOutput(text: string, run?: string): void;
+  /** Ends the report. */
   end(): void;
 }
 
 const barLength = 24;
-/** Of a line that the program prints, so much is shown. */
+/** How many characters of an output line are shown. */
 const maxLineLength = 65_536;
-/** Begins the line anew and removes what stood there. */
+/** Returns to the start of the line and erases it. */
 const eraseLine = '\r\u001b[2K';
 
-/** Tells it at a terminal in one line that changes; elsewhere, and beside what the program prints, in a line for each run that has ended. */
-export function progressOn(screen: Screen, { isVerbose = false } = {}): Teller {
+/** Reports on a terminal in one line that changes; otherwise, and if `isVerbose`, in a line for each run that has ended. */
+export function progressOn(screen: Screen, { isVerbose = false } = {}): ProgressReporter {
   if (screen.isTTY && process.env.TERM !== 'dumb' && !isVerbose) return liveLine(screen);
   return plainLines(screen, isVerbose);
 }
 
-function plainLines(screen: Screen, isVerbose: boolean): Teller {
+function plainLines(screen: Screen, isVerbose: boolean): ProgressReporter {
   let [ended, count, nameWidth] = [0, 0, 0];
-  let known: CheckResult[] = [];
-  /** The beginning of a line of each run. */
+  /** The incomplete last line of each run. */
   const open = new Map<string, string>();
-  const write = (fault: string, line: string) => {
+  const write = (run: string, line: string) => {
     const shown = line.length > maxLineLength ? withoutCutEnd(line.slice(0, maxLineLength)) : line;
-    screen.write(`${fault}: ${printable(withoutSecrets(shown.trimEnd()))}\n`);
+    screen.write(`${run}: ${escapeTerminal(withoutSecrets(shown.trimEnd()))}\n`);
   };
   return {
-    tell(progress) {
-      if (progress.stage === 'baseline') screen.write('Without any fault …\n');
+    report(progress) {
+      if (progress.stage === 'baseline') screen.write(`${capitalized(withoutFaults)} …\n`);
       if (progress.stage === 'faults') {
-        count = progress.faults.length;
-        known = failuresOf(progress.baseline);
-        nameWidth = Math.max(...progress.faults.map(({ length }) => length));
+        count = progress.runs.length;
+        nameWidth = Math.max(...progress.runs.map(({ fault, place }) => runName(fault, place).length));
       }
       if (progress.stage !== 'ended') return;
-      const place = String(++ended).padStart(String(count).length);
-      screen.write(`[${place}/${count}] ${lineOf(toEntry(progress.grade, known), nameWidth)}\n`);
+      const index = String(++ended).padStart(String(count).length);
+      screen.write(`[${index}/${Math.max(count, ended)}] ${lineOf(endedRun(progress), nameWidth)}\n`);
     },
-    show(text, fault = 'without any fault') {
+    showOutput(text, run = withoutFaults) {
       if (!isVerbose) return;
       for (const [index, part] of text.split('\n').entries()) {
         if (index > 0) {
-          write(fault, open.get(fault) as string);
-          open.set(fault, '');
+          write(run, open.get(run) as string);
+          open.set(run, '');
         }
-        const line = open.get(fault) ?? '';
-        if (line.length <= maxLineLength) open.set(fault, line + part);
+        const line = open.get(run) ?? '';
+        if (line.length <= maxLineLength) open.set(run, line + part);
       }
     },
     end() {
-      for (const [fault, line] of open) if (line !== '') write(fault, line);
+      for (const [run, line] of open) if (line !== '') write(run, line);
       open.clear();
     },
   };
 }
 
-function liveLine(screen: Screen): Teller {
-  const running = new Set<string>();
+const endedRun = ({ fault, required, run }: { fault: string; required: boolean; run: FaultRun }) => ({
+  name: runName(fault, run.place),
+  rank: rankOf({ required, verdict: run.verdict }),
+  ...{ word: inWords(run), happened: withoutSecrets(happened(run)) },
+});
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function liveLine(screen: Screen): ProgressReporter {
+  /** The names of the runs under way. Two runs may have the same. */
+  const running: string[] = [];
   let [ended, count] = [0, 0];
   const draw = () => {
-    const filled = count > 0 ? Math.round((ended / count) * barLength) : 0;
-    const what = count > 0 ? `${ended} of ${count}  ${[...running].join(', ')}` : 'without any fault …';
+    const filled = count > 0 ? Math.min(barLength, Math.round((ended / count) * barLength)) : 0;
+    const what =
+      count > 0 ? `${ended} of ${Math.max(count, ended)}  ${running.join(' · ')}` : `${withoutFaults} …`;
     const text = what.slice(0, Math.max(0, columnsOf(screen) - barLength - 3));
     screen.write(
-      `${eraseLine}${dyed('green', '━'.repeat(filled))}${dyed('dim', '━'.repeat(barLength - filled))}  ${text}`,
+      `${eraseLine}${styled('green', '━'.repeat(filled))}${styled('dim', '━'.repeat(barLength - filled))}  ${text}`,
     );
   };
   return {
-    tell(progress) {
-      if (progress.stage === 'faults') count = progress.faults.length;
-      if (progress.stage === 'begun') running.add(progress.fault);
+    report(progress) {
+      if (progress.stage === 'faults') count = progress.runs.length;
+      if (progress.stage === 'begun') running.push(runName(progress.fault, progress.place));
       if (progress.stage === 'ended') {
-        running.delete(progress.grade.fault);
+        const index = running.indexOf(runName(progress.fault, progress.run.place));
+        if (index >= 0) running.splice(index, 1);
         ended++;
       }
       draw();
     },
-    show() {},
+    showOutput() {},
     end: () => screen.write(eraseLine),
   };
 }
 
-const dyed = (colour: InspectColor, text: string) => styleText(colour, text, { stream: process.stderr });
+const styled = (colour: InspectColor, text: string) => styleText(colour, text, { stream: process.stderr });

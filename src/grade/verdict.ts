@@ -1,41 +1,70 @@
-import type { Fault } from '../lab/rehearsals/fault.ts';
-import type { CheckResult } from '../lab/report/report.ts';
-import type { Baseline, FaultGrade, Grade, Verdict } from './grade.ts';
-import type { Run } from './run.ts';
+import type { CheckResult } from '../lab/checks/report.ts';
+import type { Fault } from '../lab/faults/shared/fault.ts';
+import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from './grade.ts';
+import { type Reference, shownRequests } from './reference.ts';
+import type { RunPlan } from './run/plan.ts';
+import type { Run } from './run/run.ts';
 
-/** The grade of a run under a fault. */
-export function gradeOf({ name, level }: Fault, run: Run, difference: string[]): FaultGrade {
-  const { exitStatus, lastLines, tookMs, performed, checks, requests } = run;
+/** The verdict on a run with a deviation of each kind. */
+export const kindVerdicts = {
+  twice: 'did-it-twice',
+  undone: 'left-undone',
+  other: 'did-something-else',
+  printed: 'printed-something-else',
+} as const satisfies Record<Deviation['kind'], Verdict>;
+
+/** The worst first. */
+export const severity = [
+  ...Object.values(kindVerdicts),
+  ...(['hung', 'failed', 'survived', 'not-reached'] as const),
+] satisfies Verdict[];
+
+/** The worst of some verdicts; `not-reached` if there are none. */
+export const worst = (verdicts: readonly Verdict[]): Verdict =>
+  severity.find((verdict) => verdicts.includes(verdict)) ?? 'not-reached';
+
+/** A run under a fault, compared with the runs without faults. */
+export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Reference): FaultRun {
+  const { exitStatus, lastLines, tookMs, performed, requests } = run;
+  const strikes = plan.faults.map(({ operation, after = 0 }) => ({ ...(operation && { operation }), after }));
+  const touched = requests.find((request) => request.fault?.split(' ').includes(fault.name));
   return {
-    ...{ fault: name, verdict: verdictOn(run, difference), required: level === 'required', performed },
-    ...{ difference: performed > 0 ? difference : [], exitStatus, lastLines, tookMs, checks, requests },
+    ...{ place: plan.place, strikes, ...verdictOn(run, reference.deviationsOf(fault, run)), performed },
+    // A program that was ended did not give up by itself.
+    ...(fault.isSilent &&
+      touched && { gaveUpAfterMs: touched.left && exitStatus !== undefined ? touched.durationMs : null }),
+    ...{ exitStatus, lastLines, tookMs, checks: reference.checksOf(run), requests: shownRequests(requests) },
   };
 }
 
-/** A fault that the program cannot meet, so that it was not run. */
-export const unreached = ({ name, level }: Fault): FaultGrade => ({
-  ...{ fault: name, verdict: 'not-reached', required: level === 'required', performed: 0 },
-  ...{ difference: [], exitStatus: undefined, lastLines: [], tookMs: 0, checks: [], requests: [] },
-});
-
-function verdictOn({ performed, exitStatus }: Run, difference: readonly string[]): Verdict {
-  if (performed === 0) return 'not-reached';
-  if (exitStatus === undefined) return 'hung';
-  if (exitStatus !== 0) return 'failed';
-  return difference.length > 0 ? 'changed-the-store' : 'survived';
+/**
+ * The verdict on a run, and the deviations that count. A program that ends with another status than 0 says itself that work is left:
+ * then only what it did twice counts.
+ */
+function verdictOn(
+  { performed, exitStatus }: Pick<FaultRun, 'performed' | 'exitStatus'>,
+  found: readonly Deviation[],
+): Pick<FaultRun, 'verdict' | 'deviations'> {
+  if (performed === 0) return { verdict: 'not-reached', deviations: [] };
+  const deviations = found.filter(({ kind }) => exitStatus === 0 || kind === 'twice');
+  const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
+  const end = exitStatus === undefined ? 'hung' : exitStatus === 0 ? 'survived' : 'failed';
+  return { verdict: worst([...kinds, end]), deviations };
 }
 
 /**
- * Whether a run fails the program: it did not survive what every client must survive, or it says that all went well, with status 0,
- * and left something else in the store, which nobody would notice.
+ * Whether a run fails the program: it did something else than without faults, which nobody would notice, or it did not survive a
+ * required fault.
  */
 export const isFailing = ({ required, verdict }: Pick<FaultGrade, 'required' | 'verdict'>) =>
-  verdict === 'changed-the-store' || (required && (verdict === 'failed' || verdict === 'hung'));
+  Object.values<Verdict>(kindVerdicts).includes(verdict) ||
+  (required && (verdict === 'failed' || verdict === 'hung'));
 
-/** What becomes of all: see `Grade.verdict`. */
-export function verdictOf({ checks }: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
-  if (grades.some(isFailing) || [checks, ...grades.map((grade) => grade.checks)].some(hasFailed))
-    return 'failed';
+/** The verdict on the program, as `Grade.verdict` describes it. */
+export function verdictOf({ checks, problem }: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
+  const runs = grades.flatMap((grade) => grade.runs);
+  const results = [checks, ...runs.map((run) => run.checks)];
+  if (problem !== undefined || grades.some(isFailing) || results.some(hasFailed)) return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }
 

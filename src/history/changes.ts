@@ -1,6 +1,7 @@
-export type ChangeListener = (workspaceId: number) => void;
+/** Called with a workspace, and with whether its webhooks may have changed. */
+type ChangeListener = (workspaceId: number, ofWebhooks: boolean) => void;
 
-/** Tells listeners within this process that a workspace may have changed: that a transaction on it was committed. */
+/** Notifies listeners in this process that a transaction on a workspace was committed. */
 export class Changes {
   readonly #listeners = new Set<ChangeListener>();
 
@@ -11,7 +12,7 @@ export class Changes {
   }
 
   /** Listeners are called at once and must not throw. */
-  tell(workspaceId: number): void {
-    for (const listener of this.#listeners) listener(workspaceId);
+  notify(workspaceId: number, ofWebhooks = false): void {
+    for (const listener of this.#listeners) listener(workspaceId, ofWebhooks);
   }
 }

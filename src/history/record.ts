@@ -1,13 +1,14 @@
+import type { Static, TObject } from 'typebox';
 import type { Transaction } from '../db/database.ts';
-import { partOf } from '../db/end-work.ts';
 import type { Row, Sql } from '../db/sql.ts';
-import { withoutKeys } from '../redact.ts';
-import type { EventType } from './types.ts';
+import { ignoringFinalStatements } from '../db/transaction.ts';
+import { withoutKeys } from '../foundation/redact.ts';
+import type { EventDefinition } from './event.ts';
 
-/** An event before it has its id. `data` and `previous` are JSON. */
-interface Recorded {
+/** An event that waits for its id. `data` and `previous` are JSON. */
+interface PendingEvent {
   workspaceId: number;
-  type: EventType;
+  type: string;
   atMs: number;
   requestId: string | undefined;
   data: string;
@@ -15,18 +16,18 @@ interface Recorded {
 }
 
 /**
- * Adds an event to the history of a workspace, in the transaction of the change that it tells. `data` is the resource as a GET
- * answers it after the change or, if it was removed, before it.
+ * Enqueues an event, which is inserted right before the commit of the change. `data` is the resource as a GET answers
+ * it after the change or, if it was removed, before it.
  */
-export function record(
+export function record<Data extends TObject>(
   sql: Transaction,
   workspaceId: number,
-  type: EventType,
-  data: object,
+  { type }: EventDefinition<string, Data>,
+  data: Static<Data>,
   previous?: object,
 ): void {
-  const { atMs, requestId } = sql.cause;
-  sql.atEnd(write, {
+  const { atMs, requestId } = sql.context;
+  sql.beforeCommit(insertEvents, {
     workspaceId,
     type,
     atMs,
@@ -37,21 +38,21 @@ export function record(
   });
 }
 
-/** Records a change of a resource, if there is one. `previous` has the fields that changed, null for one that was absent. */
-export function recordUpdate(
+/** Records an update of a resource if it changed anything. `previous` has the changed fields, with null for an absent one. */
+export function recordUpdate<Data extends TObject>(
   sql: Transaction,
   workspaceId: number,
-  type: EventType,
-  before: object,
-  after: object,
+  event: EventDefinition<string, Data>,
+  before: Static<Data>,
+  after: Static<Data>,
 ): void {
   const previous = differences(before as Fields, after as Fields);
-  if (previous) record(sql, workspaceId, type, after, previous);
+  if (previous) record(sql, workspaceId, event, after, previous);
 }
 
 type Fields = Record<string, unknown>;
 
-/** The fields of `before` that `after` has no more, or with another value. Resources hold no objects. */
+/** The fields that differ, with their values before. Resources hold no objects. */
 function differences(before: Fields, after: Fields): Fields | undefined {
   let changed: Fields | undefined;
   for (const name in { ...before, ...after }) {
@@ -62,23 +63,25 @@ function differences(before: Fields, after: Fields): Fields | undefined {
   return changed;
 }
 
-/** The same transaction without a history, for changes that one event tells together. */
+/** The same transaction without a history, for many changes that share one event. */
 export function unrecorded(sql: Transaction): Transaction {
-  return Object.assign(partOf(sql), { atEnd: () => {} });
+  return Object.assign(ignoringFinalStatements(sql), { beforeCommit: () => {} });
 }
 
 /**
- * Writes events with the next ids of their workspaces, which a transaction takes last: so ids are dense, and rise in the order
- * of commits. The history of a workspace that is gone gets nothing.
+ * Inserts events with the next ids of their workspaces. A transaction takes these ids last, so they have no gaps and follow the
+ * order of commits. A deleted workspace gets no events.
  */
-async function write(sql: Sql, events: Recorded[]): Promise<void> {
+async function insertEvents(sql: Sql, events: PendingEvent[]): Promise<void> {
   const byWorkspace = [...Map.groupBy(events, ({ workspaceId }) => workspaceId)];
-  // Always in the same order, so that two transactions do not wait for each other.
+  // Every transaction uses the same order, so two never wait for each other.
   byWorkspace.sort(([a], [b]) => a - b);
-  await Promise.all(byWorkspace.flatMap(([workspaceId, own]) => writeTo(sql, workspaceId, own)));
+  await Promise.all(
+    byWorkspace.flatMap(([workspaceId, own]) => insertWorkspaceEvents(sql, workspaceId, own)),
+  );
 }
 
-function writeTo(sql: Sql, workspaceId: number, events: Recorded[]): Promise<Row[]>[] {
+function insertWorkspaceEvents(sql: Sql, workspaceId: number, events: PendingEvent[]): Promise<Row[]>[] {
   const count = events.length;
   return [
     sql`

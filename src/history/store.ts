@@ -1,58 +1,72 @@
-import { batchSize } from '../db/batches.ts';
+import { columns } from '../db/columns.ts';
 import type { Database } from '../db/database.ts';
+import { batchSize } from '../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../db/sql.ts';
-import type { EventType } from './types.ts';
 
-/** An event as it is kept. */
+/** An event as it is stored. */
 export interface StoredEvent {
   id: number;
-  type: EventType;
-  /** The event as a caller sees it, as JSON on one line. */
+  type: string;
+  createdAtMs: number;
+  /** The Event object of the API, as JSON on one line. */
   json: string;
 }
 
-/** Which part of a history is kept: the ids of the oldest event and of the last one ever. `first` is `last + 1` if none is kept. */
+const eventColumns = columns(
+  ['id', 'type', 'created_at_ms', 'request_id', 'data', 'previous'],
+  ({ id, type, createdAtMs, requestId, data, previous }): StoredEvent => {
+    const timestamp = new Date(Number(createdAtMs)).toISOString();
+    const request = requestId === null ? '' : `,"requestId":${JSON.stringify(requestId)}`;
+    const before = previous === null ? '' : `,"previous":${previous}`;
+    const json = `{"id":${id},"type":"${type}","timestamp":"${timestamp}"${request},"data":${data}${before}}`;
+    return { id: Number(id), type: String(type), createdAtMs: Number(createdAtMs), json };
+  },
+);
+
+/** The ids of the oldest kept event and of the latest event. `first` is `last + 1` if no event is kept. */
 export interface Extent {
   first: number;
   last: number;
 }
 
-/** How long events are kept, and how many of a workspace. */
+/** How long events are kept, and how many for each workspace. */
 export interface Retention {
   maxAgeMs: number;
   maxCount: number;
 }
 
-/** Which events to read: those above `after` and up to `upTo`, of these types or of all, and at most `limit`. */
-export interface Range {
+/** The events to read: ids above `after` and up to `upTo`, of the given types or all, at most `limit`. */
+interface Range {
   after: number;
   upTo: number;
-  types?: readonly EventType[] | undefined;
+  types?: readonly string[] | undefined;
   limit: number;
 }
 
-/** Events in the order of ids, and the extent of the history at the moment of reading. */
+/** Events in the order of their ids, with the extent of the history in the same snapshot. */
 export async function readEvents(
   sql: Sql,
   workspaceId: number,
   { after, upTo, types, limit }: Range,
 ): Promise<Extent & { events: StoredEvent[] }> {
   const ofTypes = types ? fragment`and e.type in (${join(types, ', ')})` : fragment``;
-  // One statement sees one snapshot. There is one row at least, since the sequence is always there.
+  // One statement sees one snapshot. It returns at least one row, since the sequence always exists.
   const rows = await sql`
-    select e.id, e.type, e.created_at_ms, e.request_id, e.data, e.previous,
-      s.last_id, (select min(id) from events where workspace_id = ${workspaceId})
+    select ${eventColumns.list}, s.last_id, (select min(id) from events where workspace_id = ${workspaceId})
     from sequences s
     left join events e on e.workspace_id = ${workspaceId} and e.id > ${after} and e.id <= ${upTo} ${ofTypes}
     where s.workspace_id = ${workspaceId} and s.kind = 'events' order by e.id limit ${limit}`;
-  return { ...toExtent(rows[0]?.slice(-2)), events: rows.filter(([id]) => id !== null).map(toEvent) };
+  return {
+    ...toExtent(rows[0]?.slice(-2)),
+    events: rows.filter(([id]) => id !== null).map(eventColumns.read),
+  };
 }
 
 export async function findEvent(sql: Sql, workspaceId: number, id: number): Promise<StoredEvent | undefined> {
   const [row] = await sql`
-    select id, type, created_at_ms, request_id, data, previous from events
+    select ${eventColumns.list} from events
     where workspace_id = ${workspaceId} and id = ${id}`;
-  return row && toEvent(row);
+  return row && eventColumns.read(row);
 }
 
 /** The extent of a history. Events that are committed later have ids above `last`. */
@@ -63,33 +77,41 @@ export async function extentOf(sql: Sql, workspaceId: number): Promise<Extent> {
   return toExtent(row);
 }
 
-/** The extent for the last id and the oldest, neither of which need be there. */
+/** The extent from the last id and the oldest, each of which may be missing. */
 function toExtent([last = 0, first = null]: Row = []): Extent {
   return { first: Number(first ?? Number(last) + 1), last: Number(last) };
 }
 
-/** Removes the events that are no longer kept, in short transactions. What remains of a history has no gaps. */
+/**
+ * Removes expired events in short transactions and leaves no gaps. `oldestNeeded` returns the oldest event of a workspace that a
+ * webhook still needs. From it on, up to `maxCount` more events are kept, but none longer than `maxAgeMs`.
+ */
 export async function forgetOldEvents(
   db: Database,
   { maxAgeMs, maxCount }: Retention,
   nowMs: number,
+  oldestNeeded: (workspaceId: number) => Promise<number | undefined> = async () => undefined,
 ): Promise<void> {
   const agedAtMs = nowMs - maxAgeMs;
-  let rows: Row[];
+  let rows: Row[] = [];
   do {
     rows = await db.read`
       select s.workspace_id, s.last_id from sequences s
       join events e on e.workspace_id = s.workspace_id
         and e.id = (select min(id) from events where workspace_id = s.workspace_id)
-      where s.kind = 'events' and (e.id <= s.last_id - ${maxCount} or e.created_at_ms <= ${agedAtMs})
+      where s.kind = 'events' and s.workspace_id > ${rows.at(-1)?.[0] ?? 0}
+        and (e.id <= s.last_id - ${maxCount} or e.created_at_ms <= ${agedAtMs})
       order by s.workspace_id limit ${batchSize}`;
     for (const [workspaceId, last] of rows) {
-      await forgetUntil(db, Number(workspaceId), Number(last) - maxCount, agedAtMs);
+      const tooFarBack = Number(last) - maxCount;
+      const needed = (await oldestNeeded(Number(workspaceId))) ?? Infinity;
+      const notNeeded = Math.max(needed - 1, tooFarBack - maxCount);
+      await forgetUntil(db, Number(workspaceId), Math.min(tooFarBack, notNeeded), agedAtMs);
     }
   } while (rows.length === batchSize);
 }
 
-/** Removes the oldest events of a workspace, up to the first that is neither too far back nor too old. */
+/** Removes the oldest events of a workspace, up to the first that is recent enough by id and by age. */
 async function forgetUntil(
   db: Database,
   workspaceId: number,
@@ -105,12 +127,4 @@ async function forgetUntil(
     await db.write((sql) => sql`delete from events where workspace_id = ${workspaceId} and id <= ${upTo}`);
     if (kept !== -1) return;
   }
-}
-
-function toEvent([id, type, createdAtMs, requestId, data, previous]: Row): StoredEvent {
-  const timestamp = new Date(Number(createdAtMs)).toISOString();
-  const request = requestId === null ? '' : `,"requestId":${JSON.stringify(requestId)}`;
-  const before = previous === null ? '' : `,"previous":${previous}`;
-  const json = `{"id":${id},"type":"${type}","timestamp":"${timestamp}"${request},"data":${data}${before}}`;
-  return { id: Number(id), type: type as EventType, json };
 }

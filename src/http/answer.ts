@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiError, ErrorCode } from '../errors.ts';
-import type { FieldName, Fields } from '../field-names.ts';
+import type { ApiError, ErrorCode } from '../foundation/errors.ts';
+import type { FieldName, Fields } from '../foundation/field-names.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
-import { jsonText } from './json-text.ts';
+import { jsonText } from './json.ts';
+import type { Answer } from './operation.ts';
 import './rehearsed.ts';
 import { isForApi } from './target.ts';
 
@@ -22,20 +23,10 @@ declare module 'fastify' {
 /** Returns the headers of every answer of a route, for the path parameters of the request. */
 export type RouteHeaders = (params: Record<string, string>) => Fields;
 
-/** An answer before it is written to the wire. */
-export interface Answer {
-  status: number;
-  headers: Fields;
-  /** JSON text, unless `type` says otherwise. */
-  body?: string;
-  /** The media type of the body, if it is not JSON. */
-  type?: string;
-}
-
-export const jsonType = 'application/json; charset=utf-8';
+const jsonType = 'application/json; charset=utf-8';
 
 /** What describes a JSON text that is sent. */
-export const bodyFields = (body: string, mediaType = jsonType): Fields => ({
+export const bodyFields = (body: string | Uint8Array, mediaType = jsonType): Fields => ({
   'Content-Type': mediaType,
   'Content-Length': String(Buffer.byteLength(body)),
 });
@@ -66,14 +57,19 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
  */
 export function answerWriter(lifecycle: RouteHeaders | undefined) {
   const fieldsOf = fieldsWriter(lifecycle, commonHeaders);
-  return (request: FastifyRequest, reply: FastifyReply, { status, headers, body, type }: Answer): void => {
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { status, headers, body, bytes, type }: Answer,
+  ): void => {
     const fields = addFields(fieldsOf(request), headers);
-    if (body !== undefined) {
-      addFields(fields, bodyFields(body, type));
+    const sent = bytes ?? body;
+    if (sent !== undefined) {
+      addFields(fields, bodyFields(sent, type));
     }
     reply.hijack();
     reply.raw.writeHead(status, fields);
-    reply.raw.end(body);
+    reply.raw.end(sent);
   };
 }
 

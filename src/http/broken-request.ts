@@ -1,14 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ApiError, toApiError } from '../errors.ts';
-import type { Fields } from '../field-names.ts';
+import { ApiError, toApiError } from '../foundation/errors.ts';
+import type { Fields } from '../foundation/field-names.ts';
 import { bodyFields } from './answer.ts';
 import { endConnection, isAnsweredEarly, isEnding } from './connections.ts';
-import { commonHeaders } from './headers.ts';
-import { jsonText } from './json-text.ts';
-import { reasonPhrase } from './reason-phrase.ts';
-import { requestIdOf } from './request-id.ts';
+import { commonHeaders, requestIdOf } from './headers.ts';
+import { jsonText } from './json.ts';
+import { pendingResponse } from './node-internals.ts';
+import { reasonPhrase } from './server-response.ts';
 
 type ParseError = Error & { code?: string };
 
@@ -47,7 +47,7 @@ export async function answerBrokenRequest(
 ): Promise<void> {
   const { admit, clock, answered } = answering;
   if (isEnding(socket)) return;
-  const pending = pendingAnswer(socket);
+  const pending = pendingResponse(socket);
   if (pending?.req.complete) {
     pending.once('close', () => answerBrokenRequest(error, socket, answering));
     return;
@@ -98,9 +98,4 @@ function refusalOf(error: ParseError, requestId: string): ApiError {
   const isParseError = error.code?.startsWith('HPE_') && error.code !== 'HPE_HEADER_OVERFLOW';
   if (isParseError) return new ApiError('invalid_request', 'This is not a valid HTTP/1.1 request.');
   return toApiError(error, requestId);
-}
-
-/** The answer that Node.js sends next on a socket, if any. Nothing may be written into the middle of it. */
-function pendingAnswer(socket: Socket): ServerResponse<IncomingMessage> | undefined {
-  return (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
 }

@@ -1,6 +1,33 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { TimeLimits } from './time-limits.ts';
+import { isMisframed } from './headers.ts';
+import { closeResponses, detachParser, keepUnwrittenResponses, replaceEnd } from './node-internals.ts';
+
+/** How long a client may take, in milliseconds. */
+export interface TimeLimits {
+  /** For the header fields of a request. */
+  headersMs: number;
+  /** For a whole request. */
+  requestMs: number;
+  /** How often Node.js checks these two limits. */
+  checkEveryMs: number;
+  /** How long it may stop reading an answer. Node.js notices after one to two times this. */
+  unreadMs: number;
+  /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
+  idleMs: number;
+  /** How long it may go on sending after the service ended the connection; what it sends is dropped. */
+  lingerMs: number;
+}
+
+/** `deploy/nginx.conf` and the pages on operations and security name them, too. */
+export const defaultTimeLimits: TimeLimits = {
+  headersMs: 10_000,
+  requestMs: 20_000,
+  checkEveryMs: 1_000,
+  unreadMs: 10_000,
+  idleMs: 72_000,
+  lingerMs: 1_000,
+};
 
 /** Requests that a client may send on one connection before it has read the answer to the first of them. */
 const maxUnread = 32;
@@ -15,8 +42,12 @@ type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 interface Connection {
   /** Requests that it has carried. */
   carried: number;
-  /** Requests whose answers are not yet with the operating system. */
+  /** How many answers are not yet with the operating system. */
   unread: number;
+  /** Those of them that began behind others. Most connections have none, so that they cost nothing. */
+  behind: Set<ServerResponse> | undefined;
+  /** Whether it takes no further requests. */
+  isLast: boolean;
   /** The last request and its answer. */
   latest: IncomingMessage;
   answer: ServerResponse;
@@ -40,8 +71,8 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     limitsOf.set(socket, limits);
     // Node.js removes its listeners from a socket that it hands over, and an error without a listener ends the process.
     socket.on('error', ignore);
-    // Node.js calls this after the last answer on a connection.
-    socket.destroySoon = () => endConnection(socket);
+    replaceEnd(socket, endConnection);
+    socket.once('close', () => closeResponses(connections.get(socket)?.behind ?? []));
   });
 
   server.on('request', (request, response) => {
@@ -49,11 +80,13 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     const connection = connections.get(socket) ?? {
       carried: 0,
       unread: 0,
+      behind: undefined,
+      isLast: false,
       latest: request,
       answer: response,
     };
     connections.set(socket, connection);
-    if (connection.unread === maxUnread) {
+    if (connection.isLast) {
       socket.pause();
       return;
     }
@@ -61,12 +94,23 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     connection.answer = response;
     connection.carried++;
     connection.unread++;
-    if (connection.unread === maxUnread) response.shouldKeepAlive = false;
-    else response.once('close', () => connection.unread--);
+    if (connection.unread > 1) {
+      connection.behind ??= new Set();
+      connection.behind.add(response);
+    }
+    // What follows a request whose end is unclear may be a part of it.
+    connection.isLast = connection.unread === maxUnread || isMisframed(request);
+    if (connection.isLast) response.shouldKeepAlive = false;
+    else {
+      response.once('close', () => {
+        connection.unread--;
+        connection.behind?.delete(response);
+      });
+    }
     handle(request, response);
   });
 
-  keepAnswersUnderWay(server);
+  keepUnwrittenResponses(server);
 
   // The same timer ends idle connections. Connections that are still sending a request have other limits.
   server.setTimeout(limits.unreadMs, (socket: Socket) => {
@@ -74,24 +118,6 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     if (!connection?.latest.complete) return;
     if (connection.unread === 0 || socket.writableLength > 0) socket.destroy();
   });
-}
-
-/** Node.js treats a connection as idle while its answer waits to be written, and would cut it off at a stop. */
-function keepAnswersUnderWay(server: Server): void {
-  const open = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-  const closeIdleConnections = server.closeIdleConnections.bind(server);
-  server.closeIdleConnections = () => {
-    // Node.js 24 would wait for the first request of a connection.
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-    const busy = [...open].filter((socket) => socket.writableLength > 0);
-    for (const socket of busy) socket.destroy = () => socket;
-    closeIdleConnections();
-    for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
-  };
 }
 
 /** Whether the request that is arriving on a connection was answered already, so that it must not get another answer. */
@@ -140,11 +166,6 @@ export function endConnection(socket: Socket, last = ''): void {
   setTimeout(close, unreadMs).unref();
 }
 
-/** Makes an answer the last on its connection, whatever its header fields say. */
-export function endAfter(answer: ServerResponse): void {
-  Object.assign(answer, { _last: true });
-}
-
 /** Resets a connection, with all that is under way on it. */
 export function resetConnection(socket: Socket): void {
   // Node.js would leave a connection open that it cannot reset because its end is being sent.
@@ -155,8 +176,7 @@ export function resetConnection(socket: Socket): void {
 /** Reads and drops what a client still sends. Too much of it ends the connection. */
 function dropInput(socket: Socket): void {
   let dropped = 0;
-  // The parser of Node.js must not read on.
-  socket.removeAllListeners('data');
+  detachParser(socket);
   socket.on('data', (chunk) => {
     dropped += chunk.length;
     if (dropped > lingerBytes) socket.destroy();

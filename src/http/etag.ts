@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../foundation/errors.ts';
 
 /**
  * A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, whatever happened to the
@@ -46,7 +46,7 @@ export function preconditionsOf(headers: IncomingHttpHeaders, isChange: boolean)
 
 /** If-None-Match (RFC 9110, section 13.1.2): whether it matches this representation (weak comparison). */
 export function isKnown(ifNoneMatch: '*' | string[], etag: string): boolean {
-  return ifNoneMatch === '*' || ifNoneMatch.some((tag) => tag.replace(/^W\//, '') === etag);
+  return ifNoneMatch === '*' || ifNoneMatch.some((tag) => tag === etag || tag === `W/${etag}`);
 }
 
 /**

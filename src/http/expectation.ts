@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { instantProblem } from '../instant.ts';
-import { maxInt32, minInt32, patternWords } from '../schema.ts';
+import { maxInt32, minInt32, patternWords } from '../foundation/schema.ts';
+import { instantProblem } from '../foundation/time.ts';
 
 /** The keywords that have words. */
 interface Keywords {
@@ -23,23 +23,23 @@ interface Keywords {
 
 /** The words for a kind of schema, and the keywords that they cover. */
 interface Kind {
-  tells: readonly (keyof Keywords)[];
+  covers: readonly (keyof Keywords)[];
   words(keywords: Keywords): string;
 }
 
 /** Keywords that never refuse a value. */
 const annotations = ['title', 'description', 'examples', 'default', 'readOnly'];
 
-/** The kinds, by the keyword that tells them, or by the type. */
+/** The kinds, by the keyword that marks them, or by the type. */
 const kinds: Readonly<Record<string, Kind>> = {
-  anyOf: { tells: ['anyOf'], words: ({ anyOf }) => nullable(anyOf) },
-  const: { tells: ['const', 'type'], words: (keywords) => String(keywords.const) },
-  enum: { tells: ['enum', 'type'], words: oneOf },
-  boolean: { tells: ['type'], words: () => 'true or false' },
-  integer: { tells: ['type', 'format', 'minimum', 'maximum'], words: integer },
-  number: { tells: ['type', 'format', 'minimum', 'maximum'], words: number },
-  string: { tells: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
-  array: { tells: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
+  anyOf: { covers: ['anyOf'], words: ({ anyOf }) => nullable(anyOf) },
+  const: { covers: ['const', 'type'], words: (keywords) => String(keywords.const) },
+  enum: { covers: ['enum', 'type'], words: oneOf },
+  boolean: { covers: ['type'], words: () => 'true or false' },
+  integer: { covers: ['type', 'format', 'minimum', 'maximum'], words: integer },
+  number: { covers: ['type', 'format', 'minimum', 'maximum'], words: number },
+  string: { covers: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
+  array: { covers: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
 };
 
 /** Formats of text that are checked, each in words with an example. */
@@ -72,23 +72,23 @@ export function expectation(schema: TSchema): string {
   const name = ['anyOf', 'const', 'enum'].find((keyword) => keyword in keywords) ?? String(keywords.type);
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (!kind) throw noWords(`the type ${name}`);
-  assertTold(schema, kind.tells, name);
+  assertCovered(schema, kind.covers, name);
   return kind.words(keywords);
 }
 
 /** What a list of objects must be, in the same way. What is wrong with one of its objects has messages of its own. */
 export function expectationOfObjects(schema: TSchema): string {
   const { items, minItems, maxItems } = schema as unknown as Keywords;
-  assertTold(schema, ['type', 'items', 'minItems', 'maxItems'], 'a list of objects');
-  assertTold(items, ['type', 'properties', 'required', 'additionalProperties'], 'an object');
+  assertCovered(schema, ['type', 'items', 'minItems', 'maxItems'], 'a list of objects');
+  assertCovered(items, ['type', 'properties', 'required', 'additionalProperties'], 'an object');
   if ((items as Partial<Keywords>).additionalProperties !== false)
     throw new Error('objects of a list take declared properties only; say so by additionalProperties');
   return amount(minItems, maxItems, 'object') || 'a list of objects';
 }
 
-/** Throws for the first keyword that would refuse values without being among those that messages tell. */
-function assertTold(schema: TSchema, told: readonly string[], what: string): void {
-  const other = Object.keys(schema).find((keyword) => ![...annotations, ...told].includes(keyword));
+/** Throws for the first keyword that refuses values and that messages do not cover. */
+function assertCovered(schema: TSchema, covered: readonly string[], what: string): void {
+  const other = Object.keys(schema).find((keyword) => ![...annotations, ...covered].includes(keyword));
   if (other !== undefined) throw noWords(`${other} of ${what}`);
 }
 
@@ -125,7 +125,7 @@ function string({ format, minLength, maxLength, pattern }: Keywords): string {
   const length = amount(minLength, maxLength, 'character');
   const condition = pattern === undefined ? undefined : patternWords[pattern];
   if (pattern !== undefined && !condition)
-    throw noWords(`the pattern ${pattern}`, 'patternWords in src/schema.ts');
+    throw noWords(`the pattern ${pattern}`, 'patternWords in src/foundation/schema.ts');
   return `${form}${length && ` of ${length}`}${condition ? `, ${condition}` : ''}`;
 }
 

@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { exposedNames, type Fields } from '../field-names.ts';
+import { exposedNames, type Fields } from '../foundation/field-names.ts';
 
 /**
  * Any web page may read an answer of the API: callers are identified by a key that they send, never by a cookie.
  */
-export const corsHeaders = {
+const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposedNames.join(', '),
 } satisfies Fields;
@@ -60,3 +61,21 @@ export const isPassedOn = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
 /** Whether a request has content, or may have some (RFC 9112, section 6.3). */
 export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/**
+ * Whether other software may see the end of a request elsewhere (RFC 9112, sections 6.1 and 6.3): it has a Transfer-Encoding other
+ * than `chunked` alone, such as `identity`, which is obsolete, or is one of HTTP/1.0.
+ */
+export const isMisframed = ({ headers, httpVersion }: IncomingMessage) => {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0');
+};
+
+/** What an X-Request-Id must be to be kept. */
+const requestIdForm = /^[!-~]{1,128}$/;
+
+/** The caller's X-Request-Id if it is 1 to 128 visible ASCII characters, else a new one. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const own = headers['x-request-id'];
+  return typeof own === 'string' && requestIdForm.test(own) ? own : randomUUID();
+}

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { batchSize, inBatches } from '../db/batches.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import { Fragment, type Sql } from '../db/sql.ts';
-import { ApiError } from '../errors.ts';
-import { withDocumentedNames } from '../field-names.ts';
-import type { Answer } from './answer.ts';
+import { batchSize, type Database, inBatches, type Transaction } from '../db/database.ts';
+import { Fragment, fragment, type Sql } from '../db/sql.ts';
+import { grouped } from '../foundation/bounds.ts';
+import { ApiError } from '../foundation/errors.ts';
+import { withDocumentedNames } from '../foundation/field-names.ts';
+import { hourMs, toTime } from '../foundation/time.ts';
 import { fieldLines } from './headers.ts';
+import type { Answer } from './operation.ts';
 
 export const maxKeyLength = 255;
 /** The form of the field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */
@@ -13,76 +14,117 @@ export const keyPattern = `^(?:[!#-~][!-~]{0,${maxKeyLength - 1}}|"(?:[ !#-\\[\\
 const keyForm = new RegExp(keyPattern);
 /** How long an Idempotency-Key is remembered. */
 export const rememberHours = 24;
-const rememberMs = rememberHours * 60 * 60 * 1000;
+const rememberMs = rememberHours * hourMs;
 /** As a piece of SQL, where Citus takes no value. */
 const remembered = new Fragment([String(rememberMs)], []);
 
-/** One attempt at a request under an Idempotency-Key, `text`, which belongs to an API key. */
-export interface Attempt {
+/** Deletes of rows of 14 kB, such as the longest answers are, take 80 µs each. */
+export const keysPerBatch = 200;
+
+/** How many Idempotency-Keys of an API key are kept, and about how many bytes of them. */
+export interface KeptBounds {
+  keys: number;
+  bytes: number;
+}
+
+/** A request with an Idempotency-Key, `text`, which belongs to an API key. */
+interface KeyedRequest {
   workspaceId: number;
   keyId: string;
   text: string;
+  /** The API in which the keys count, and how many it keeps. */
+  api: string;
+  bounds: KeptBounds;
   fingerprint: string;
+  /** Whether a reset of the workspace keeps what the request makes, so that it must not happen twice after one either. */
+  outlivesResets: boolean;
   nowMs: number;
-  /** How the answer is kept, if not as it is. */
-  cover: Cover | undefined;
+  /** Encrypts the stored answer, if it has a secret. */
+  cipher: AnswerCipher | undefined;
 }
 
-/** Hides what is kept, and shows it again at the same place: undefined if that is no longer possible. */
-export interface Cover {
-  hide(text: string, place: string): string;
-  show(hidden: string, place: string): string | undefined;
+/** Encrypts a stored answer, and decrypts it at the same place. `open` returns undefined if the text cannot be decrypted. */
+export interface AnswerCipher {
+  seal(text: string, place: string): string;
+  open(sealed: string, place: string): string | undefined;
 }
 
 /** The name under which an Idempotency-Key is stored. Header fields hold no line break, so the two parts cannot be confused. */
-export const ownKey = ({ keyId, text }: Pick<Attempt, 'keyId' | 'text'>) => `${keyId}\n${text}`;
+export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
  * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within `rememberHours` gets the
- * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`.
+ * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`. A new
+ * key beyond the bounds is refused with `conflict`, since to forget another one early would let its request happen twice.
  * All of it happens in the transaction behind `sql`, so a refused request leaves the key unused.
  */
-export async function once(sql: Transaction, attempt: Attempt, run: () => Promise<Answer>): Promise<Answer> {
-  const { workspaceId, text, fingerprint, nowMs } = attempt;
-  const key = ownKey(attempt);
+export async function once(
+  sql: Transaction,
+  request: KeyedRequest,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  const { workspaceId, bounds, text, fingerprint, nowMs } = request;
+  const key = ownKey(request);
   const forgottenMs = nowMs - rememberMs;
   // Older versions stored the text alone. If the fingerprint is equal, the request has been answered.
   const [claimed] = await sql`
-    insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
-    select ${workspaceId}, ${key}, ${fingerprint}, ${nowMs}
+    insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms, resets)
+    select ${workspaceId}, ${key}, ${fingerprint}, ${nowMs}, (select resets from workspaces where id = ${workspaceId})
     where not exists (
       select 1 from idempotency_keys
       where workspace_id = ${workspaceId} and key = ${text} and fingerprint = ${fingerprint}
         and created_at_ms > ${forgottenMs})
+      and not exists (
+        select 1 from idempotency_hours where ${countedOf(request)}
+        group by account having sum(kept) >= ${bounds.keys} or sum(bytes) >= ${bounds.bytes})
     on conflict (workspace_id, key) do update
-      set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms
+      set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms, resets = excluded.resets
       where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${remembered}
+        or idempotency_keys.resets < excluded.resets
     returning key`;
-  if (!claimed) return replay(sql, attempt);
+  if (!claimed) return replay(sql, request);
   const answer = await run();
   const body =
-    answer.body === undefined ? null : (attempt.cover?.hide(answer.body, placeOf(attempt)) ?? answer.body);
-  await sql.last(sql`
-    update idempotency_keys
-    set status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${body}
-    where workspace_id = ${workspaceId} and key = ${key}`);
+    answer.body === undefined ? null : (request.cipher?.seal(answer.body, placeOf(request)) ?? answer.body);
+  const headers = JSON.stringify(answer.headers);
+  const bytes = [key, fingerprint, headers, body ?? ''].reduce(
+    (sum, part) => sum + Buffer.byteLength(part),
+    0,
+  );
+  const resets = request.outlivesResets ? fragment`null` : fragment`resets`;
+  await sql.finalStatements(
+    Promise.all([
+      sql`
+        update idempotency_keys set status = ${answer.status}, headers = ${headers}, body = ${body}, resets = ${resets}
+        where workspace_id = ${workspaceId} and key = ${key}`,
+      sql`
+        insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+        values (${workspaceId}, ${accountOf(request)}, ${hourOf(nowMs)}, 1, ${bytes})
+        on conflict (workspace_id, account, hour) do update
+          set kept = idempotency_hours.kept + 1, bytes = idempotency_hours.bytes + excluded.bytes`,
+    ]),
+  );
   return answer;
 }
 
-async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
-  const { workspaceId, text, fingerprint, nowMs } = attempt;
-  const [first] = await sql`
-    select status, headers, body from idempotency_keys
-    where workspace_id = ${workspaceId} and key in (${ownKey(attempt)}, ${text}) and fingerprint = ${fingerprint}
-      and created_at_ms > ${nowMs - rememberMs}`;
+/** The answer that is kept, or the refusal of a key that cannot be used. */
+async function replay(sql: Sql, request: KeyedRequest): Promise<Answer> {
+  const { workspaceId, text, fingerprint, nowMs } = request;
+  const own = ownKey(request);
+  const known = await sql`
+    select key, fingerprint, status, headers, body from idempotency_keys
+    where workspace_id = ${workspaceId} and key in (${own}, ${text}) and created_at_ms > ${nowMs - rememberMs}
+      and (resets is null or resets >= (select resets from workspaces where id = ${workspaceId}))`;
+  const first = known.find(([, knownFingerprint]) => knownFingerprint === fingerprint);
   if (!first) {
+    if (!known.some(([key]) => key === own)) throw await tooManyKept(sql, request);
     throw new ApiError(
       'idempotency_key_reused',
       `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
     );
   }
-  const [status, headers, kept] = first;
-  const body = attempt.cover ? attempt.cover.show(String(kept), placeOf(attempt)) : String(kept);
+  const [, , status, headers, kept] = first;
+  const body = request.cipher ? request.cipher.open(String(kept), placeOf(request)) : String(kept);
   if (body === undefined) {
     throw new ApiError('conflict', 'The first answer to this Idempotency-Key can no longer be read.');
   }
@@ -94,16 +136,60 @@ async function replay(sql: Sql, attempt: Attempt): Promise<Answer> {
   };
 }
 
-const placeOf = (attempt: Attempt) => `${attempt.workspaceId} ${ownKey(attempt)}`;
+const hourOf = (ms: number) => Math.floor(ms / hourMs);
 
-/** Runs `work` unless a request under the same key is being answered by this instance: then `conflict`. */
-export async function withoutTwin<T>(inFlight: Set<string>, key: string, work: () => Promise<T>): Promise<T> {
-  if (inFlight.has(key)) {
-    throw new ApiError(
-      'conflict',
-      'A request with this Idempotency-Key is being answered. Send it again in a moment.',
-    );
-  }
+/** Where the keys of an API key count. */
+const accountOf = ({ api, keyId }: Pick<KeyedRequest, 'api' | 'keyId'>) => `${api} ${keyId}`;
+
+/**
+ * The hours whose keys count. The oldest hour counts as a whole. So a key counts for up to an hour longer than it is remembered, about
+ * as long as it is stored. A clock that was ahead holds nobody back: hours of the future do not count, but the next, since clocks differ.
+ */
+function countedOf(request: KeyedRequest): Fragment {
+  const hour = hourOf(request.nowMs);
+  return fragment`workspace_id = ${request.workspaceId} and account = ${accountOf(request)}
+    and hour between ${hour - rememberHours} and ${hour + 1}`;
+}
+
+/** The refusal of a new key beyond the bounds, until so many are forgotten that there is room. */
+async function tooManyKept(sql: Sql, request: KeyedRequest): Promise<ApiError> {
+  const { api, bounds, nowMs } = request;
+  const rows = await sql`
+    select hour, kept, bytes from idempotency_hours where ${countedOf(request)} order by hour desc`;
+  // From the newest on: the first hour that is too much must go.
+  const sum = { keys: 0, bytes: 0 };
+  const [hour = hourOf(nowMs)] =
+    rows.find(([, kept, bytes]) => {
+      sum.keys += Number(kept);
+      sum.bytes += Number(bytes);
+      return sum.keys >= bounds.keys || sum.bytes >= bounds.bytes;
+    }) ?? [];
+  const roomAt = toTime((Number(hour) + rememberHours + 1) * hourMs);
+  return new ApiError(
+    'conflict',
+    `This API key has used its Idempotency-Keys below /${api}: at most ${grouped(bounds.keys)} in ${rememberHours} hours are kept, and ${grouped(bounds.bytes)} bytes with their answers. Wait until ${roomAt}, or send the request without Idempotency-Key; then do not repeat it.`,
+  );
+}
+
+const placeOf = (request: KeyedRequest) => `${request.workspaceId} ${ownKey(request)}`;
+
+const retryInUseAfterSeconds = 1;
+
+/** The refusal of a request whose Idempotency-Key belongs to one that is being answered. */
+export const idempotencyKeyInUse = () =>
+  new ApiError(
+    'idempotency_key_in_use',
+    `A request with this Idempotency-Key is being answered. Send it again after ${retryInUseAfterSeconds} s to get the same answer.`,
+    { 'Retry-After': String(retryInUseAfterSeconds) },
+  );
+
+/** Runs `work` unless a request under the same key is being answered by this instance: then `idempotency_key_in_use`. */
+export async function rejectConcurrent<T>(
+  inFlight: Set<string>,
+  key: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (inFlight.has(key)) throw idempotencyKeyInUse();
   inFlight.add(key);
   try {
     return await work();
@@ -113,14 +199,23 @@ export async function withoutTwin<T>(inFlight: Set<string>, key: string, work: (
 }
 
 /** Forgets keys that are no longer remembered, in all workspaces. */
-export function forgetOldKeys(db: Database, nowMs: number): Promise<void> {
-  return inBatches(
+export async function forgetOldKeys(db: Database, nowMs: number): Promise<void> {
+  await inBatches(
     db,
     (sql) => sql`
       delete from idempotency_keys where (workspace_id, key) in (
         select workspace_id, key from idempotency_keys
-        where created_at_ms <= ${nowMs - rememberMs} limit ${batchSize})
+        where created_at_ms <= ${nowMs - rememberMs} limit ${keysPerBatch})
       returning key`,
+    keysPerBatch,
+  );
+  await inBatches(
+    db,
+    (sql) => sql`
+      delete from idempotency_hours where (workspace_id, account, hour) in (
+        select workspace_id, account, hour from idempotency_hours
+        where hour < ${hourOf(nowMs) - rememberHours} limit ${batchSize})
+      returning hour`,
   );
 }
 

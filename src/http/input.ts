@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { ApiError } from '../errors.ts';
-import { defaultLimit, type PageRequest, readCursor } from '../page.ts';
-import { toInt64 } from '../schema.ts';
+import { ApiError } from '../foundation/errors.ts';
+import { quote } from '../foundation/redact.ts';
+import { toInt64 } from '../foundation/schema.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
-import { quote } from './quote.ts';
+import { defaultLimit, type PageRequest, readCursor } from './pagination.ts';
 import { objectReader, type Values } from './values.ts';
 
 /** How many parameters a query may have. A list of ids takes 100. */
@@ -16,14 +16,14 @@ export const maxParameters = 200;
 const maxNamed = 10;
 
 /** The parts of a request that schemas describe, as valid values. */
-export interface RequestValues {
+interface RequestValues {
   params: Values;
   query: Values;
   body: Values;
   page: PageRequest;
 }
 
-export interface InputSpec {
+interface InputSpec {
   params: TProperties;
   query: TProperties;
   body: TProperties | undefined;
@@ -161,15 +161,8 @@ function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]):
   }
 }
 
-function assertNotEncoded(headers: IncomingHttpHeaders): void {
-  const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = headers;
-  if (content.toLowerCase() !== 'identity') {
+function assertNotEncoded({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): void {
+  if (encoding.toLowerCase() !== 'identity') {
     throw new ApiError('unsupported_media_type', 'The body must be sent without Content-Encoding.');
-  }
-  if (transfer.toLowerCase() !== 'chunked') {
-    throw new ApiError(
-      'unsupported_media_type',
-      'The body must be sent without a Transfer-Encoding other than chunked.',
-    );
   }
 }

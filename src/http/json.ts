@@ -1,7 +1,7 @@
-import { grouped, maxDepth, maxValues } from '../bounds.ts';
-import { ApiError } from '../errors.ts';
-import { toInt64 } from '../schema.ts';
-import { quote } from './quote.ts';
+import { grouped, maxDepth, maxValues } from '../foundation/bounds.ts';
+import { ApiError } from '../foundation/errors.ts';
+import { quote } from '../foundation/redact.ts';
+import { toInt64 } from '../foundation/schema.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -168,3 +168,9 @@ function duplicateProperty(json: string): string {
   }
   throw new Error('No property occurs twice.');
 }
+
+/**
+ * The JSON text of a representation, as it is sent and as its ETag names it. It ends with a newline, so that the prompt of a
+ * terminal stands on a line of its own.
+ */
+export const jsonText = (value: unknown): string => `${JSON.stringify(value)}\n`;

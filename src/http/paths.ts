@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
-import type { Operation } from '../operation.ts';
+import { ApiError } from '../foundation/errors.ts';
 import { headersOf } from './answer.ts';
-import { fieldLines, preflightHeaders } from './headers.ts';
+import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
+import { nothingThere } from './moved.ts';
+import type { Operation } from './operation.ts';
 import { decoded, encodedPathOf, isForApi, pathOf, prefix } from './target.ts';
 
 const maxHintLength = 500;
@@ -11,13 +12,17 @@ const maxHintLength = 500;
 /** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
   readonly #starts: string[];
-  readonly #documents: Set<string>;
+  /** The form of each path of a document, by the path as the router takes it. */
+  readonly #documents: ReadonlyMap<string, RegExp>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
-  /** The operations of each API by the beginning of its paths. `documents` are read-only paths from the root. */
+  /**
+   * The operations of each API by the beginning of its paths. `documents` are read-only paths from the root, as the router
+   * takes them: a part may be a parameter with the pattern of its values.
+   */
   constructor(apis: Readonly<Record<string, readonly Operation[]>>, documents: readonly string[]) {
     this.#starts = Object.keys(apis);
-    this.#documents = new Set(documents);
+    this.#documents = new Map(documents.map((path) => [path, formOf(path)]));
     const all = Object.entries(apis).flatMap(([start, operations]) =>
       operations.map(({ method, path }) => ({ method, path: start + path })),
     );
@@ -29,20 +34,28 @@ export class Paths {
 
   /** Whether a request asks for a document. */
   isDocument(request: FastifyRequest): boolean {
-    return this.#documents.has(pathOf(request));
+    return this.#isDocument(pathOf(request));
   }
 
-  /** Throws `not_found` if the path is another spelling of the path of a document, which the router accepts. */
+  #isDocument(path: string): boolean {
+    return this.#documents.has(path) || this.#documents.values().some((form) => form.test(path));
+  }
+
+  /**
+   * Throws `not_found` if the path is another spelling of the path of a document, which the router accepts, and `invalid_request` if
+   * other software may see the end of a request elsewhere that no API admits.
+   */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
-    const { url } = request.routeOptions;
-    if (url !== undefined && this.#documents.has(url) && pathOf(request) !== url)
-      throw this.#notFound(request);
+    if (request.raw.movedTo !== undefined && !request.is404) throw nothingThere();
+    const form = this.#documents.get(request.routeOptions.url ?? '');
+    if (form || !isForApi(request)) assertFraming(request.raw);
+    if (form?.test(pathOf(request)) === false) throw this.#notFound(request);
   }
 
   /** The methods of a path, undefined where it does not exist. */
   #methods(path: string): string[] | undefined {
-    if (this.#documents.has(path)) return ['GET', 'HEAD', 'OPTIONS'];
+    if (this.#isDocument(path)) return ['GET', 'HEAD', 'OPTIONS'];
     return this.#methodsByPattern.find(([pattern]) => pattern.test(path))?.[1];
   }
 
@@ -52,6 +65,7 @@ export class Paths {
    */
   assertTarget(request: FastifyRequest): void {
     assertHost(request.raw);
+    assertFraming(request.raw);
     if (!/^(?:\/|https?:)[^#]*$/i.test(request.url)) {
       throw new ApiError(
         'invalid_request',
@@ -85,7 +99,7 @@ export class Paths {
     // A longer path is not a typing mistake, so it gets no hint.
     if (given.length > maxHintLength) return new ApiError('not_found', 'There is nothing at this path.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
-    const document = [path, `${path}.md`].map(decoded).find((candidate) => this.#documents.has(candidate));
+    const document = [path, `${path}.md`].map(decoded).find((candidate) => this.#isDocument(candidate));
     const candidates = [path, ...this.#starts.map((start) => start + path)];
     const meant = document ?? candidates.find((candidate) => this.#methods(decoded(candidate)));
     const start = this.#starts.find((start) => path.startsWith(`${start}/`)) ?? prefix;
@@ -95,6 +109,12 @@ export class Paths {
     return new ApiError('not_found', `There is nothing at this path. ${hint}`);
   }
 }
+
+/** The form of a path of the router. */
+const formOf = (path: string) => {
+  const parts = path.split(/:\w+\(\^(.*?)\$\)/).map((part, i) => (i % 2 === 0 ? RegExp.escape(part) : part));
+  return new RegExp(`^${parts.join('')}$`);
+};
 
 /**
  * Throws `invalid_request` unless the request has one valid Host (RFC 9112, section 3.2). Checked here, since Node.js would
@@ -108,6 +128,15 @@ function assertHost(request: IncomingMessage): void {
   if (host && !authority.test(host)) {
     throw new ApiError('invalid_request', 'The header field Host must be a host, with or without a port.');
   }
+}
+
+/** Throws `invalid_request` for a request that other software may read differently. Its connection ends after the answer. */
+function assertFraming(request: IncomingMessage): void {
+  if (isMisframed(request))
+    throw new ApiError(
+      'invalid_request',
+      'Transfer-Encoding must be chunked and nothing else, in a request of HTTP/1.1.',
+    );
 }
 
 /** Host and port (RFC 3986, sections 3.2.2 and 3.2.3). */

@@ -1,11 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import type { ApiError } from '../errors.ts';
-import type { Fields } from '../field-names.ts';
-import type { Handled } from '../operation.ts';
-import type { Answer } from './answer.ts';
+import type { ApiError } from '../foundation/errors.ts';
+import type { Fields } from '../foundation/field-names.ts';
+import type { Answer, AnyInput, Handled } from './operation.ts';
 
 type Handle = Handled['handle'];
-type AnyInput = Parameters<Handle>[1];
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,7 +26,7 @@ export interface Rehearsed {
   handle?(handle: Handle): Handle;
   /** A refusal as the client gets it. */
   refusal?(error: ApiError): ApiError;
-  /** A success, or the head of a stream, as the client sees the resource: If-None-Match is held against its ETag. */
+  /** Changes a success or the head of a stream. Runs before If-None-Match is compared. */
   represent?(answer: Answer): Answer;
   /** How pieces of a stream are shown, each of them whole messages. Undefined: as they are. */
   readonly streamed?: ((text: string) => string) | undefined;

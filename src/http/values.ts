@@ -1,8 +1,8 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
-import { isInt32, isInt64 } from '../schema.ts';
+import { quote } from '../foundation/redact.ts';
+import { isInt32, isInt64 } from '../foundation/schema.ts';
 import { brokenRule, expectation, expectationOfObjects } from './expectation.ts';
-import { quote } from './quote.ts';
 
 export type Values = Record<string, unknown>;
 
@@ -47,7 +47,7 @@ export function objectReader(properties: TProperties, start: string): ObjectRead
 function readingOf(schema: TSchema, subject: string): Reading {
   const { items } = schema as { items?: TSchema };
   if (items && Type.IsObject(items)) return readingOfObjects(schema, items, subject);
-  const mustBe = told(subject, () => expectation(schema));
+  const mustBe = prefixError(subject, () => expectation(schema));
   const problem = (value: unknown, at: string) => {
     const rule = brokenRule(schema, value);
     return `${at} must be ${mustBe}${rule === undefined ? '' : `; ${rule}`}`;
@@ -55,9 +55,9 @@ function readingOf(schema: TSchema, subject: string): Reading {
   return { mustBe, fits: checker(schema), problem };
 }
 
-/** Of a list of objects, which take declared properties only. A message tells of the first that does not fit, since a list may be long. */
+/** Reads a list of objects, which take declared properties only. The message names the first wrong object, since a list may be long. */
 function readingOfObjects(schema: TSchema, { properties }: TObject, subject: string): Reading {
-  const mustBe = told(subject, () => expectationOfObjects(schema));
+  const mustBe = prefixError(subject, () => expectationOfObjects(schema));
   const isList = checker({ ...schema, items: {} } as TSchema);
   const readObject = objectReader(properties, `${subject}[].`);
   const names = Object.keys(properties);
@@ -84,8 +84,8 @@ function readingOfObjects(schema: TSchema, { properties }: TObject, subject: str
   return { mustBe, fits, problem };
 }
 
-/** Words for a message, or an error that names what there are no words for. */
-function told(subject: string, words: () => string): string {
+/** Returns the result of `words`, and puts `subject` before the message of an error. */
+function prefixError(subject: string, words: () => string): string {
   try {
     return words();
   } catch (cause) {

@@ -1,49 +1,48 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
-import { unauthorized } from '../errors.ts';
+import { unauthorized } from '../foundation/errors.ts';
 import { fieldLines } from '../http/headers.ts';
 import { addressOf, byAddress } from '../limits/address.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { isWellFormedKey } from './key.ts';
-import { LookUps } from './look-ups.ts';
+import { LookupThrottle } from './lookup-throttle.ts';
 import { type Caller, findCaller, unknownKey } from './store.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sends the request; set for every operation. */
+    /** The sender of the request. Set for every operation. */
     caller: Caller | undefined;
   }
 }
 
 /**
- * How long a look-up counts, from its beginning, however late the storage answers: for those who wait for its result as for those
- * who find it. Changes take effect within a second, and while the storage is slow a key has two more look-ups under way each second.
+ * How long the result of a look-up is valid, from the start of the look-up. So changes take effect within a second. While the
+ * storage is slow, a key causes two look-ups a second.
  */
-export const trustMs = 500;
+export const keyCacheMs = 500;
 const maxTrustedKeys = 100_000;
 const maxUnknownKeys = 1_000;
 
 export interface Identify {
   (request: FastifyRequest): Caller | Promise<Caller>;
-  /** Looks a key up anew at its next request, or all of them. A look-up under way does not count. */
+  /** Removes one key, or all keys, from the cache. The result of a look-up in flight is not cached. */
   forget(keyId?: string): void;
 }
 
 /**
- * Finds the caller of a request by its key. The answer is immediate for a key seen in the last half second and a
- * promise otherwise. Both fail with `unauthorized` if there is no valid key (RFC 6750, section 3), and the promise
- * with `rate_limited` if too many requests wait for a look-up.
+ * Finds the caller of a request by its key: at once if the key is cached, else as a promise. Fails with `unauthorized` without a
+ * valid key (RFC 6750, section 3), and with `rate_limited` if too many requests wait for a look-up.
  */
-export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identify {
+export function identifier(db: Database, limiter: Pick<Limiter, 'peek'>): Identify {
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
-  const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: trustMs });
+  const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: keyCacheMs });
   const asked = new Map<string, { asking: Promise<Caller | false>; untilMs: number }>();
-  const lookUps = new LookUps();
-  /** A look-up that began before tells of what was. */
+  const throttle = new LookupThrottle();
+  /** Results of look-ups that began before are outdated. */
   let forgottenAtMs = 0;
 
-  /** The caller; false if the key is known to be invalid; undefined if it has to be looked up. */
+  /** The cached caller. False: the key is known to be invalid. Undefined: look it up. */
   const recall = (key: string): Caller | false | undefined => {
     const known = trusted.get(key);
     if (known && performance.now() < known.untilMs) return known.caller;
@@ -58,17 +57,17 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
       return false;
     }
     if (trusted.size >= maxTrustedKeys) trusted.clear();
-    if (startMs > forgottenAtMs) trusted.set(key, { caller, untilMs: startMs + trustMs });
+    if (startMs > forgottenAtMs) trusted.set(key, { caller, untilMs: startMs + keyCacheMs });
     return caller;
   };
 
-  /** The look-up under way that a request may share: one that began lately, so that it tells of changes. */
+  /** A look-up in flight that is recent enough to share. */
   const shared = (key: string): Promise<Caller | false> | undefined => {
     const last = asked.get(key);
     return last && performance.now() < last.untilMs ? last.asking : undefined;
   };
 
-  /** Asks the storage once for all requests that come about the same time with the same key. */
+  /** Looks a key up once for all requests that arrive with it meanwhile. */
   const ask = (key: string): Promise<Caller | false> => {
     const other = shared(key);
     if (other) return other;
@@ -76,19 +75,19 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
     const asking = read(key, startMs).finally(() => {
       if (asked.get(key)?.asking === asking) asked.delete(key);
     });
-    asked.set(key, { asking, untilMs: startMs + trustMs });
+    asked.set(key, { asking, untilMs: startMs + keyCacheMs });
     return asking;
   };
 
   const lookUp = async (request: FastifyRequest, key: string): Promise<Caller> => {
     const address = addressOf(request);
-    const { minute, day } = limiter.look(address, byAddress);
+    const { minute, day } = limiter.peek(address, byAddress);
     const room = Math.min(minute.remaining, day.remaining);
-    // Whoever sends a key that was valid is not guessing, and one more with a key that is being looked up asks for nothing.
+    // A key that was valid before is no guess, and a shared look-up costs nothing.
     const isFree = trusted.has(key) || shared(key) !== undefined;
     const caller = isFree
       ? await ask(key)
-      : await lookUps.run(
+      : await throttle.run(
           address.id,
           room,
           async () => recall(key) ?? (request.raw.destroyed ? false : ask(key)),
@@ -99,7 +98,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
 
   const identify = (request: FastifyRequest) => {
     const { headers, raw } = request;
-    // Node.js uses the first. A proxy in front of this service may use the last.
+    // Node.js uses the first value. A proxy in front of the service may use the last.
     if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
       throw unauthorized('Authorization must be sent once.', 'invalid_token');
     }
@@ -124,8 +123,8 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'look'>): Identi
   return Object.assign(identify, { forget });
 }
 
-/** The key that a request carries in `Authorization: Bearer` or `X-API-Key`. */
-function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {
+/** The key in `Authorization: Bearer` or `X-API-Key`. */
+export function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {
   const key = authorization === undefined ? apiKey : (bearerToken(authorization) ?? apiKey);
   if (key === undefined) {
     throw unauthorized('Send an API key, as "Authorization: Bearer KEY" or "X-API-Key: KEY".');

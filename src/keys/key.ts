@@ -1,10 +1,9 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { wholeKey } from './key-pattern.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
-
-const wholeKey = /^pet_[0-9A-Za-z]{36}$/;
 
 /** `length` random base62 digits from a cryptographic source. */
 export const randomDigits = (length: number) =>
@@ -27,10 +26,10 @@ export function generateKey(): string {
   return body + checksum(body);
 }
 
-/** Whether a text has the form of a key, so that a mistyped one costs no look-up. */
+/** Whether a text has the form of a key. A mistyped key costs no look-up. */
 export function isWellFormedKey(text: string): boolean {
   return wholeKey.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }
 
-/** What is stored in place of a key: its SHA-256 in hexadecimal digits. */
+/** The stored form of a key: its SHA-256 in hexadecimal digits. */
 export const hashKey = (key: string): string => hash('sha256', key);

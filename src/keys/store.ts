@@ -1,9 +1,12 @@
-import type { Row, Sql } from '../db/sql.ts';
-import { unauthorized } from '../errors.ts';
+import { fragment, type Row, type Sql } from '../db/sql.ts';
+import { unauthorized } from '../foundation/errors.ts';
 import { type Plan, plans, type Quota } from '../limits/plans.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';
 
-/** A key as the operator sees it. The key itself is not kept. Times are milliseconds since 1970. */
+/** The condition of a key that is not revoked. */
+export const isLive = fragment`revoked_at_ms is null`;
+
+/** A key as the operator sees it. The key itself is not stored. Times are milliseconds since 1970. */
 export interface StoredKey {
   id: string;
   workspaceId: number;
@@ -14,31 +17,31 @@ export interface StoredKey {
   label?: string;
   createdAtMs: number;
   revokedAtMs?: number;
-  /** Bans that began until this time are void. */
-  pardonedAtMs: number;
+  /** Bans that began until this time are void. The column is `pardoned_at_ms`. */
+  banClearedAtMs: number;
 }
 
-export interface NewKey {
+interface NewKey {
   workspaceId: number;
   plan: Plan;
   quota?: Quota;
   label?: string;
 }
 
-/** What a key says about its sender. */
+/** The sender of a request, by its key. */
 export interface Caller {
   keyId: string;
   workspaceId: number;
   plan: Plan;
   quota: Quota;
   /** Bans that began until this time are void. */
-  pardonedAtMs: number;
+  banClearedAtMs: number;
   /** The last rehearsal and the last recording of the key, which may be over. */
   rehearsalId?: string;
   recordingId?: string;
 }
 
-/** Creates a key, of a text that is new unless it is given. Returns its id and the key itself, which cannot be shown again. */
+/** Creates a key, by default a random one. Returns its id and the key itself, which cannot be shown again. */
 export async function createKey(
   sql: Sql,
   key: NewKey,
@@ -53,53 +56,63 @@ export async function createKey(
   return { id, key: secret };
 }
 
-/** The caller behind a key that is known and not revoked. */
+/** The caller of a live key. */
 export async function findCaller(sql: Sql, key: string): Promise<Caller | undefined> {
   const [row] = await sql`
     select id, workspace_id, plan, per_minute, per_day, pardoned_at_ms, rehearsal_id, recording_id
-    from api_keys where hash = ${hashKey(key)} and revoked_at_ms is null`;
+    from api_keys where hash = ${hashKey(key)} and ${isLive}`;
   if (!row) return undefined;
-  const [id, workspaceId, plan, perMinute, perDay, pardonedAtMs, rehearsalId, recordingId] = row;
+  const [id, workspaceId, plan, perMinute, perDay, banClearedAtMs, rehearsalId, recordingId] = row;
   return {
     keyId: String(id),
     workspaceId: Number(workspaceId),
     plan: plan as Plan,
     quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
-    pardonedAtMs: Number(pardonedAtMs),
+    banClearedAtMs: Number(banClearedAtMs),
     ...(rehearsalId !== null && { rehearsalId: String(rehearsalId) }),
     ...(recordingId !== null && { recordingId: String(recordingId) }),
   };
 }
 
-/** The refusal of a key that nobody has. */
+/** The error for a key that does not exist or is revoked. */
 export const unknownKey = () => unauthorized('The API key is unknown or revoked.', 'invalid_token');
 
+type KeyOfCaller = Pick<Caller, 'workspaceId' | 'keyId'>;
+
 /** Throws `unauthorized` if the key of a caller was revoked meanwhile. */
-export async function assertNotRevoked(
-  sql: Sql,
-  { workspaceId, keyId }: Pick<Caller, 'workspaceId' | 'keyId'>,
-): Promise<void> {
+export async function assertNotRevoked(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Promise<void> {
   const [row] = await sql`
-    select 1 from api_keys where workspace_id = ${workspaceId} and id = ${keyId} and revoked_at_ms is null`;
+    select 1 from api_keys where workspace_id = ${workspaceId} and id = ${keyId} and ${isLive}`;
   if (!row) throw unknownKey();
 }
 
-/** Every key, revoked ones too, in the order of creation. */
+/** Locks the key of a caller until the transaction ends, and returns its plan. Throws `unauthorized` if the key was revoked. */
+export async function lockKey(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Promise<Plan> {
+  const [row] = await sql`
+    update api_keys set plan = plan where workspace_id = ${workspaceId} and id = ${keyId} and ${isLive}
+    returning plan`;
+  if (!row) throw unknownKey();
+  return row[0] as Plan;
+}
+
+/** Revokes all live keys of a workspace. */
+export async function revokeKeysOf(sql: Sql, workspaceId: number, nowMs: number): Promise<void> {
+  await sql`update api_keys set revoked_at_ms = ${nowMs} where workspace_id = ${workspaceId} and ${isLive}`;
+}
+
+const storedKeys = fragment`
+  select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
+    k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
+  from api_keys k join workspaces w on w.id = k.workspace_id`;
+
+/** Every key, including revoked ones, in the order of creation. */
 export async function listKeys(sql: Sql): Promise<StoredKey[]> {
-  const rows = await sql`
-    select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
-      k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
-    from api_keys k join workspaces w on w.id = k.workspace_id
-    order by k.created_at_ms, k.id`;
+  const rows = await sql`${storedKeys} order by k.created_at_ms, k.id`;
   return rows.map(toStoredKey);
 }
 
 export async function findKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
-  const [row] = await sql`
-    select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
-      k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
-    from api_keys k join workspaces w on w.id = k.workspace_id
-    where k.id = ${id}`;
+  const [row] = await sql`${storedKeys} where k.id = ${id}`;
   return row && toStoredKey(row);
 }
 
@@ -119,15 +132,25 @@ export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | u
   return rows.length > 0;
 }
 
-/** Makes every ban of a key until now void. Returns whether there is such a key. */
-export async function pardonKey(sql: Sql, id: string, nowMs: number): Promise<boolean> {
+/** Ends the bans of a key that began until now. Returns whether there is such a key. */
+export async function clearBan(sql: Sql, id: string, nowMs: number): Promise<boolean> {
   const rows = await sql`update api_keys set pardoned_at_ms = ${nowMs} where id = ${id} returning id`;
   return rows.length > 0;
 }
 
 function toStoredKey(row: Row): StoredKey {
-  const [id, workspaceId, workspace, plan, perMinute, perDay, label, createdAtMs, revokedAtMs, pardonedAtMs] =
-    row;
+  const [
+    id,
+    workspaceId,
+    workspace,
+    plan,
+    perMinute,
+    perDay,
+    label,
+    createdAtMs,
+    revokedAtMs,
+    banClearedAtMs,
+  ] = row;
   return {
     id: String(id),
     workspaceId: Number(workspaceId),
@@ -137,6 +160,6 @@ function toStoredKey(row: Row): StoredKey {
     ...(label !== null && { label: String(label) }),
     createdAtMs: Number(createdAtMs),
     ...(revokedAtMs !== null && { revokedAtMs: Number(revokedAtMs) }),
-    pardonedAtMs: Number(pardonedAtMs),
+    banClearedAtMs: Number(banClearedAtMs),
   };
 }

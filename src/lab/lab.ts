@@ -1,81 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission } from '../admission.ts';
-import type { Answered } from '../answered.ts';
+import type { Admission } from '../api/admission.ts';
 import { isPassedOn } from '../http/headers.ts';
+import { nothingThere } from '../http/moved.ts';
 import { isForLab } from '../http/target.ts';
 import type { Decision } from '../limits/decision.ts';
+import type { RequestOutcome } from '../observe/request-outcome.ts';
+import type { AccountState } from './account/account.ts';
 import { BanStarts } from './account/ban-starts.ts';
-import { Resets } from './account/resets.ts';
-import { labQuota } from './bounds.ts';
-import { Links } from './recordings/links.ts';
-import { Readings } from './recordings/readings.ts';
+import { ResetLimiter } from './account/reset-workspace.ts';
+import { DelayQueue } from './faults/shared/delay-queue.ts';
+import type { FaultServices } from './faults/shared/fault.ts';
+import { OpenLinks } from './faults/shared/open-links.ts';
+import { labQuota, othersWriteMs } from './lab-bounds.ts';
+import type { LabServices } from './operations.ts';
+import { Readings } from './readings/readings.ts';
+import type { WorkerOfReadings } from './readings/worker.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
-import type { Tools } from './rehearsals/fault.ts';
-import { HeldBack } from './rehearsals/held-back.ts';
-import { Rehearsals } from './rehearsals/rehearsals.ts';
-import type { LabServices } from './services.ts';
+import { type CutOff, RehearsalPerformer } from './rehearsals/rehearsal-performer.ts';
 
-type CutOff = ConstructorParameters<typeof Rehearsals>[1];
-
-/** What the lab does to requests of the API: rehearsals act on them, recordings keep them. */
+/** What the lab does to requests of the API: rehearsals change them, recordings keep them. */
 export class Lab {
-  readonly #rehearsals: Rehearsals;
-  readonly #heldBack = new HeldBack();
+  readonly #rehearsals: RehearsalPerformer;
+  readonly #delayQueue = new DelayQueue();
+  readonly #openLinks = new OpenLinks();
   readonly #recorder: Recorder;
   readonly #banStarts: BanStarts;
+  readonly #readings: Readings;
 
-  constructor(tools: Omit<Tools, 'heldBack' | 'isPassedOn' | 'log'>, parts: RecorderParts, cutOff: CutOff) {
-    const its: Pick<Tools, 'heldBack' | 'isPassedOn' | 'log'> = {
-      log: parts.log,
-      heldBack: this.#heldBack,
-      isPassedOn: (request) => parts.isBehindProxy || isPassedOn(request),
-    };
-    this.#rehearsals = new Rehearsals({ ...tools, ...its }, cutOff);
+  constructor(
+    services: Omit<FaultServices, 'delayQueue' | 'openLinks' | 'isPassedOn' | 'log'>,
+    parts: RecorderParts,
+    cutOff: CutOff,
+    readingWorker?: WorkerOfReadings,
+  ) {
+    this.#rehearsals = new RehearsalPerformer(
+      {
+        ...services,
+        log: parts.log,
+        delayQueue: this.#delayQueue,
+        openLinks: this.#openLinks,
+        isPassedOn: (request) => parts.isBehindProxy || isPassedOn(request),
+      },
+      cutOff,
+    );
     this.#recorder = new Recorder(parts);
     this.#banStarts = new BanStarts(parts);
+    this.#readings = new Readings(parts.db, readingWorker);
   }
 
   /**
-   * Takes an admitted request of the API: performs what the rehearsal of its caller has for it; undefined if the caller has none.
-   * Resolves to whether the request goes on, and rejects with what is answered instead of the operation.
+   * Performs the rehearsal of the caller on an admitted request. Returns undefined if there is none. Otherwise resolves to whether the
+   * request goes on, or rejects with the error to answer.
    */
-  admitted(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
+  performFaults(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
     this.#recorder.watch(request, reply);
-    if (request.caller?.rehearsalId === undefined || !request.operation) return undefined;
+    if (!request.operation) return undefined;
+    if (request.caller?.rehearsalId === undefined) {
+      if (request.raw.movedTo !== undefined) throw nothingThere();
+      return undefined;
+    }
     return this.#rehearsals.perform(request, reply);
   }
 
-  /** Keeps an answered request of a key that is recorded. */
-  observe(facts: Answered): void {
+  /** The request as its caller is identified by: one that was redirected to another origin needs no key. */
+  asIdentified(request: FastifyRequest): FastifyRequest {
+    return this.#openLinks.withKey(request);
+  }
+
+  /** Keeps an answered request if its key has a recording. */
+  observe(facts: RequestOutcome): void {
     if (facts.sender?.recordingId === undefined) return;
     if (!isForLab(facts.exchange?.request ?? facts.unread ?? {})) this.#recorder.observe(facts);
   }
 
-  /** Keeps which request began a ban of its key. */
+  /** Keeps the request that began a ban of its key. */
   banBegan(request: FastifyRequest, decision: Decision): void {
     this.#banStarts.note(request, decision);
   }
 
-  /** What its operations need of it, and of the instance. */
-  services(limits: Pick<LabServices, 'limiter' | 'banRules'>, stopwatch: () => number): LabServices {
-    const recorded = (keyId: string) => this.#recorder.settled(keyId);
-    const banStartKnown = (keyId: string) => this.#banStarts.settled(keyId);
-    const resets = new Resets(stopwatch);
-    return { ...limits, recorded, banStartKnown, resets, readings: new Readings(), links: new Links() };
+  /** What operations of the lab need. `hasOthers`: other instances may record the same keys. */
+  services(state: AccountState, stopwatch: () => number, hasOthers: boolean): LabServices {
+    const waitUntilRecorded = (keyId: string) => this.#recorder.settled(keyId);
+    return {
+      ...state,
+      waitUntilRecorded,
+      waitUntilRecordedByAll: async (keyId) => {
+        await Promise.all([waitUntilRecorded(keyId), hasOthers && sleep(othersWriteMs)]);
+      },
+      waitUntilBanStartKnown: (keyId) => this.#banStarts.settled(keyId),
+      resets: new ResetLimiter(stopwatch),
+      readings: this.#readings,
+    };
   }
 
-  /** Lets all that is held back go on, and holds nothing back any more. */
+  /** Releases all delayed answers, and delays none from now on. */
   release(): void {
-    this.#heldBack.stop();
+    this.#delayQueue.stop();
   }
 
-  /** Writes what is still to be kept. */
+  /** Writes what waits to be written. */
   async close(): Promise<void> {
-    await Promise.all([this.#recorder.close(), this.#banStarts.close()]);
+    await Promise.all([this.#recorder.close(), this.#banStarts.close(), this.#readings.close()]);
   }
 }
 
-/** Requests to the lab have an account of their own, from which nobody is banned. */
+/** Requests to the lab have limits of their own, and are never banned. */
 export const labAccount: Admission['accountOf'] = ({ workspaceId, keyId }) => ({
   subject: { workspaceId, id: `lab ${keyId}` },
   terms: { quota: labQuota },

@@ -1,19 +1,22 @@
-import type { Handled } from '../operation.ts';
-import { accountOperations } from './account/operations.ts';
+import type { Handled } from '../http/operation.ts';
+import { type AccountServices, accountOperations } from './account/operations.ts';
+import { type ReportServices, reportOperations } from './checks/report-operations.ts';
 import { recordingOperations } from './recordings/operations.ts';
+import type { RecordingServices } from './recordings/services.ts';
 import { rehearsalOperations } from './rehearsals/operations.ts';
-import { reportOperations } from './report/operations.ts';
-import type { LabServices } from './services.ts';
+
+/** What operations of the lab need of the instance that runs them. */
+export type LabServices = AccountServices & RecordingServices & ReportServices;
 
 /** All operations of the lab, in the order of its description. */
 export const labOperations: readonly Handled<[LabServices]>[] = [
   ...rehearsalOperations,
   ...reportOperations,
-  // Its last one removes what the examples of the others read.
+  // Its last operation removes the recording that examples before it read.
   ...recordingOperations,
   ...accountOperations,
 ].map((operation) => ({
   ...operation,
-  // The account of the lab has no bans.
+  // The lab's own limits ban nobody.
   errors: operation.errors.filter((code) => code !== 'key_banned'),
 }));

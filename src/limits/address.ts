@@ -7,15 +7,15 @@ import { plans } from './plans.ts';
 /** Addresses are limited by the Free numbers and never banned. */
 export const byAddress: Terms = { quota: plans.free };
 
-/** Who is charged for a request that has no valid key. */
+/** The account that pays for a request without a valid key. */
 export const addressOf = ({ ip, socket }: FastifyRequest) =>
   subjectOf(addressGroup(ip) ?? addressGroup(socket.remoteAddress));
 
 export const subjectOf = (address = 'unknown'): Subject => ({ workspaceId: 0, id: address });
 
 /**
- * What counts as one caller among those without a key: an IPv4 address, or the /64 of an IPv6 address, since a single
- * customer usually has a whole one. A port, which some proxies add, is ignored. Undefined for text that is not an address.
+ * The unit that counts as one caller without a key: an IPv4 address, or the /64 network of an IPv6 address, because one customer
+ * usually has a whole one. Ignores a port, which some proxies add. Undefined if the text is no address.
  */
 export function addressGroup(address: string | undefined): string | undefined {
   const [, bracketed, bare = address] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address ?? '') ?? [];

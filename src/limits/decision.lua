@@ -1,15 +1,15 @@
 -- `decide` of decision.ts, whose comments explain it, on an account that instances share. A test holds both equal.
 --
 -- KEYS: the account.
--- ARGV: perMinute, perDay, pardonedAtMs, the time or nothing for the clock of this server, and where there are ban
+-- ARGV: perMinute, perDay, banClearedAtMs, the time or nothing for the clock of this server, and where there are ban
 --       rules: strikesFactor, firstMs, longestMs, growth, memoryMs.
--- Returns the outcome, whether a ban began (1), the time, and the eight numbers of the account.
+-- Returns the outcome, whether a ban began (1), the time, and the ten numbers of the account.
 
-local minute_ms, day_ms, min_strikes = 60000, 86400000, 10
+local minute_ms, day_ms, hold_ms, min_strikes = 60000, 86400000, 120000, 10
 -- How much longer an account is kept than it is needed, in case a clock is set back.
 local keep_ms = 3600000
 
-local per_minute, per_day, pardoned_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local per_minute, per_day, ban_cleared_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local clock = tonumber(ARGV[4])
 local strikes_factor, first_ms, longest_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local growth, memory_ms = tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -20,20 +20,33 @@ if not clock then
 end
 
 local minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until = 0, 0, 0, 0, 0, 0, 0, 0
+local earlier_day, earlier_day_count
 local stored = redis.call('GET', KEYS[1])
 if stored then
   local numbers = {}
   for digits in string.gmatch(stored, '%d+') do numbers[#numbers + 1] = tonumber(digits) end
-  if numbers[1] * minute_ms <= clock + day_ms then
-    minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until = unpack(numbers)
-  end
+  minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until, earlier_day, earlier_day_count = unpack(numbers)
 end
+-- An account that an older version wrote has eight numbers.
+earlier_day, earlier_day_count = earlier_day or 0, earlier_day_count or 0
 
-local now = math.max(clock, minute * minute_ms)
+local cleared_at = ban_cleared_at <= clock + hold_ms and ban_cleared_at or 0
+local is_forgotten = banned_at ~= 0 and banned_at <= cleared_at
+local start = minute * minute_ms
+local now = math.max(clock, start)
+local is_released = start > clock and cleared_at >= clock - hold_ms
+if is_released or start + minute_ms > clock + hold_ms then
+  now = clock
+  if banned_at > clock + hold_ms then banned_at, banned_until = clock, clock end
+end
+if is_forgotten or is_released then bans, banned_at, banned_until = 0, 0, 0 end
 local this_minute, this_day = math.floor(now / minute_ms), math.floor(now / day_ms)
 if minute ~= this_minute then minute, minute_count, strikes = this_minute, 0, 0 end
-if day ~= this_day then day, day_count = this_day, 0 end
-if banned_at ~= 0 and banned_at <= pardoned_at then bans, banned_at, banned_until = 0, 0, 0 end
+if this_day > day then
+  day, day_count, earlier_day, earlier_day_count = this_day, 0, day, day_count
+elseif this_day < day then
+  day, day_count = this_day, this_day == earlier_day and earlier_day_count or 0
+end
 
 local outcome, is_new_ban = 'banned', 0
 if now >= banned_until then
@@ -54,8 +67,8 @@ if now >= banned_until then
   end
 end
 
-local account = { minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until }
-local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', unpack(account))
+local account = { minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until, earlier_day, earlier_day_count }
+local text = string.format('%.0f' .. string.rep(' %.0f', 9), unpack(account))
 if text ~= stored then
   local tells_until = math.max((day + 1) * day_ms, banned_until, banned_at + (memory_ms or 0))
   redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', math.ceil(tells_until - now) + keep_ms))

@@ -1,29 +1,48 @@
 /**
  * How many requests are admitted, and when a caller is banned.
  *
- * Every caller has an account: a key, or the address of those who come without a valid one. It counts in two fixed
- * windows at once, the calendar minute and the calendar day in UTC. A request is admitted if both windows have room, and
- * then counts once in each; if either is full it is refused and counts in neither, so that a client that waits until the
- * full window is over is admitted, whatever it tried meanwhile. The answer describes the binding window, the one with
- * the least room left; if both are equal the longer one, because waiting for the shorter would not help.
+ * Every caller has an account. A caller is a key, or an address for requests without a valid key. The account counts in two fixed
+ * windows: the calendar minute and the calendar day, both in UTC. A request is admitted if both windows have room, and then
+ * counts once in each. If either window is full, the request is refused and counts in neither. So a client that waits for the
+ * end of the full window is admitted, however often it tried before. The answer describes the binding window: the one with
+ * fewer requests left. If both have the same number left, it is the day, because waiting for the next minute would not help.
  *
- * Refused requests are strikes. When the strikes of one minute exceed what the plan admits in a minute (though never
- * fewer than ten), the client is not backing off, and its key is banned, from that very request on. The first ban is
- * short; a ban that begins within the memory of the one before grows by a factor, up to a longest. A request during a ban
- * changes nothing: it neither counts nor prolongs. When a ban begins the strikes start again from zero. When its
- * time has come it is over, and nothing else has to happen. A pardon makes every ban that began until then void.
+ * Each refused request is a strike. A client that collects more strikes in a minute than its plan admits in a minute (and more than
+ * ten) is not backing off. Its key is banned, beginning with that request. The first ban is short. A ban that begins within the
+ * memory of the previous one is longer by a factor, up to a maximum. A request during a ban changes nothing: it does not count
+ * and does not prolong the ban. When a ban begins, the strikes return to zero. A ban ends by itself. An operator can clear the
+ * bans of a key: all bans that began until then are void.
  *
- * All of this is `decide`, a pure function of the account, the terms and the time. It needs no timer: windows and bans
- * pass by comparing numbers. Time never goes back for an account: if the clock does, by less than a day, the account stays
- * in its latest minute, so that no calendar window is ever used twice.
+ * `decide` is a pure function of the account, the terms and the time. It needs no timer: windows and bans end by comparison of
+ * numbers.
+ *
+ * A clock can be set forward or back. These rules then hold:
+ *
+ * - The clock goes back a little: the account stays in its latest minute, if that minute ends within two minutes. So no calendar
+ *   window is used twice. A request is held back by two minutes at most. A day that was used up stays used up.
+ * - The clock goes back further: the account was used while the clock was ahead. It returns to the minute of the clock, with a
+ *   count of zero. A ban that began more than two minutes ahead ends, but the next ban is longer. A ban from before the clock
+ *   went ahead continues, unless another ban has replaced it.
+ * - The account remembers the day before its latest one. So a day continues where it was when the clock went ahead. It starts at
+ *   zero if the clock showed two other days meanwhile. A day that was used while the clock was ahead also starts at zero when
+ *   it really comes. Otherwise one wrong moment could cost a caller that day.
+ * - However often the clock jumps, the account gets no more than this: what is left of the new windows each time the clock goes
+ *   ahead, and one more minute within the same day each time it goes back far.
+ * - Clearing bans at a time more than two minutes ahead of the clock does nothing. At a time less than two minutes from the clock, it
+ *   also voids everything that the account counted ahead of the clock.
+ * - A clock that is behind looks the same as a clock that was ahead and is now right.
+ *
+ * No answer promises a window that ends later than its own length from now.
  */
 
+import { dayMs, minuteMs } from '../foundation/time.ts';
+import { type BanRules, minStrikes } from '../settings/ban-rules.ts';
 import type { Quota } from './plans.ts';
 
-export const minuteMs = 60_000;
-export const dayMs = 86_400_000;
+/** How much longer the latest minute of an account may last after the clock went back. */
+export const holdMs = 2 * minuteMs;
 
-/** What is remembered about a caller. Times are milliseconds since 1970; windows are numbered from there. */
+/** The account of a caller. Times are milliseconds since 1970. Windows are numbered from there. */
 export interface Account {
   readonly minute: number;
   readonly minuteCount: number;
@@ -31,10 +50,13 @@ export interface Account {
   readonly dayCount: number;
   /** Refused requests in the minute. */
   readonly strikes: number;
-  /** Bans in a row, each within the memory of the one before. */
+  /** Bans in a row, each within the memory of the previous one. */
   readonly bans: number;
   readonly bannedAtMs: number;
   readonly bannedUntilMs: number;
+  /** The day used before `day`. The clock may return to it. */
+  readonly earlierDay: number;
+  readonly earlierDayCount: number;
 }
 
 export const newAccount: Account = {
@@ -46,40 +68,19 @@ export const newAccount: Account = {
   bans: 0,
   bannedAtMs: 0,
   bannedUntilMs: 0,
+  earlierDay: 0,
+  earlierDayCount: 0,
 };
 
-export interface BanRules {
-  /** Strikes allowed per minute, as a multiple of what the plan admits in one. */
-  strikesFactor: number;
-  /** Length of the first ban. */
-  firstMs: number;
-  longestMs: number;
-  /** The factor by which a ban is longer than the one before. */
-  growth: number;
-  /** How long after the start of a ban the next one is longer. */
-  memoryMs: number;
-}
-
-export const defaultBanRules: BanRules = {
-  strikesFactor: 1,
-  firstMs: 60_000,
-  longestMs: 3_600_000,
-  growth: 2,
-  memoryMs: dayMs,
-};
-
-/** Strikes allowed per minute at least, however small the plan. */
-export const minStrikes = 10;
-
-/** The limits of a caller. Without ban rules it is never banned. */
+/** The limits of a caller. A caller without ban rules is never banned. */
 export interface Terms {
   quota: Quota;
   banRules?: BanRules;
   /** Bans that began until this time are void. */
-  pardonedAtMs?: number;
+  banClearedAtMs?: number;
 }
 
-/** A window as the answer describes it: what is left of its quota, and when it ends. */
+/** A window in an answer. Its end is at most its length from now. */
 export interface WindowState {
   quota: number;
   remaining: number;
@@ -90,7 +91,7 @@ export interface Decision {
   outcome: 'admitted' | 'limited' | 'banned';
   /** Whether this request began the ban. */
   isNewBan: boolean;
-  /** The time of the clock, from which a client counts the seconds. */
+  /** The time of the clock. Clients count seconds from it. */
   nowMs: number;
   minute: WindowState;
   day: WindowState;
@@ -108,7 +109,7 @@ export function decide(
   clockMs: number,
 ): { decision: Decision; account: Account } {
   const { quota, banRules } = terms;
-  const { current, nowMs } = turn(account, terms, clockMs);
+  const { current, nowMs } = advanceWindows(account, terms, clockMs);
 
   if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, clockMs);
 
@@ -135,68 +136,79 @@ const hasRoom = ({ minuteCount, dayCount }: Account, { perMinute, perDay }: Quot
 export const allowedStrikes = ({ perMinute }: Quota, { strikesFactor }: BanRules) =>
   Math.max(perMinute * strikesFactor, minStrikes);
 
-/** How long a ban would be that began at the given time. */
+/** The length of a ban that would begin at the given time. */
 export const nextBanMs = (account: Account, rules: BanRules, nowMs: number) =>
   banLengthMs(nextBan(account, rules, nowMs), rules);
 
-/** Which in its row a ban would be. */
+/** The number of bans in a row, if one began at the given time. */
 const nextBan = ({ bans, bannedAtMs }: Account, { memoryMs }: BanRules, nowMs: number) =>
   bans > 0 && nowMs < bannedAtMs + memoryMs ? bans + 1 : 1;
 
-/** Multiplies step by step, so that it is the same number in every language; powers are rounded differently. */
+/** Multiplies step by step, because languages round powers differently. */
 function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): number {
   let lengthMs = firstMs;
   for (let ban = 2; ban <= bans && lengthMs < longestMs; ban++) lengthMs *= growth;
   return Math.ceil(Math.min(lengthMs, longestMs));
 }
 
-/** The state of an account, as a decision that charges nothing. */
-export function look(account: Account, terms: Terms, clockMs: number): Decision {
-  return describe('admitted', turn(account, terms, clockMs).current, terms.quota, clockMs, false);
+/** The windows of an account, without charging it. The outcome is always `admitted`. */
+export function peekWindows(account: Account, terms: Terms, clockMs: number): Decision {
+  return toDecision('admitted', advanceWindows(account, terms, clockMs).current, terms.quota, clockMs, false);
 }
 
-/** What a request would meet at the given time, as a decision that charges nothing. */
-export function foresee(account: Account, terms: Terms, clockMs: number): Decision {
+/** The decision on a request at the given time, without charging the account. */
+export function peek(account: Account, terms: Terms, clockMs: number): Decision {
   const { quota } = terms;
-  const { current, nowMs } = turn(account, terms, clockMs);
+  const { current, nowMs } = advanceWindows(account, terms, clockMs);
   const isBanned = nowMs < current.bannedUntilMs;
   const outcome = isBanned ? 'banned' : hasRoom(current, quota) ? 'admitted' : 'limited';
-  return describe(outcome, current, quota, clockMs, false);
+  return toDecision(outcome, current, quota, clockMs, false);
 }
 
 /** Whether an account is banned at the given time. */
-export function isBanned(account: Account, terms: Pick<Terms, 'pardonedAtMs'>, clockMs: number): boolean {
-  const { current, nowMs } = turn(account, terms, clockMs);
+export function isBanned(account: Account, terms: Pick<Terms, 'banClearedAtMs'>, clockMs: number): boolean {
+  const { current, nowMs } = advanceWindows(account, terms, clockMs);
   return nowMs < current.bannedUntilMs;
 }
 
 /**
- * The account at the given time, and its own time, which never goes back. Windows that are over are empty, and pardoned
- * bans are forgotten.
+ * The account at the given time, and its own time, which may be up to two minutes ahead. Its past windows are empty, and its
+ * cleared bans are gone.
  */
-export function turn(
+export function advanceWindows(
   account: Account,
-  { pardonedAtMs = 0 }: Pick<Terms, 'pardonedAtMs'>,
+  { banClearedAtMs = 0 }: Pick<Terms, 'banClearedAtMs'>,
   clockMs: number,
 ): { current: Account; nowMs: number } {
-  // An account from far in the future was used while the clock was wrong.
-  const known = account.minute * minuteMs > clockMs + dayMs ? newAccount : account;
-  const nowMs = Math.max(clockMs, known.minute * minuteMs);
+  const clearedAtMs = banClearedAtMs <= clockMs + holdMs ? banClearedAtMs : 0;
+  const isCleared = account.bannedAtMs !== 0 && account.bannedAtMs <= clearedAtMs;
+  const startMs = account.minute * minuteMs;
+  const isReleased = startMs > clockMs && clearedAtMs >= clockMs - holdMs;
+  const goesBack = isReleased || startMs + minuteMs > clockMs + holdMs;
+  const nowMs = goesBack ? clockMs : Math.max(clockMs, startMs);
   const minute = Math.floor(nowMs / minuteMs);
-  const isPardoned = known.bannedAtMs !== 0 && known.bannedAtMs <= pardonedAtMs;
-  if (minute === known.minute && !isPardoned) return { current: known, nowMs };
-  const day = Math.floor(nowMs / dayMs);
+  if (minute === account.minute && !isCleared) return { current: account, nowMs };
+  const isSameMinute = minute === account.minute;
+  const isForgotten = isCleared || isReleased;
+  const isOver = goesBack && account.bannedAtMs > clockMs + holdMs;
   const current = {
     minute,
-    minuteCount: minute === known.minute ? known.minuteCount : 0,
-    day,
-    dayCount: day === known.day ? known.dayCount : 0,
-    strikes: minute === known.minute ? known.strikes : 0,
-    bans: isPardoned ? 0 : known.bans,
-    bannedAtMs: isPardoned ? 0 : known.bannedAtMs,
-    bannedUntilMs: isPardoned ? 0 : known.bannedUntilMs,
+    minuteCount: isSameMinute ? account.minuteCount : 0,
+    ...dayAt(account, Math.floor(nowMs / dayMs)),
+    strikes: isSameMinute ? account.strikes : 0,
+    bans: isForgotten ? 0 : account.bans,
+    bannedAtMs: isForgotten ? 0 : isOver ? clockMs : account.bannedAtMs,
+    bannedUntilMs: isForgotten ? 0 : isOver ? clockMs : account.bannedUntilMs,
   };
   return { current, nowMs };
+}
+
+/** The count of a day, and the earlier day that the account remembers. */
+function dayAt(account: Account, day: number) {
+  const { dayCount, earlierDay, earlierDayCount } = account;
+  if (day === account.day) return { day, dayCount, earlierDay, earlierDayCount };
+  if (day > account.day) return { day, dayCount: 0, earlierDay: account.day, earlierDayCount: dayCount };
+  return { day, dayCount: day === earlierDay ? earlierDayCount : 0, earlierDay, earlierDayCount };
 }
 
 function answer(
@@ -206,11 +218,11 @@ function answer(
   nowMs: number,
   isNewBan = false,
 ) {
-  return { decision: describe(outcome, account, quota, nowMs, isNewBan), account };
+  return { decision: toDecision(outcome, account, quota, nowMs, isNewBan), account };
 }
 
-/** The decision with this outcome, for the account after it. */
-export function describe(
+/** The decision with an outcome and the account after it. */
+export function toDecision(
   outcome: Decision['outcome'],
   account: Account,
   quota: Quota,
@@ -221,12 +233,15 @@ export function describe(
   const dayLeft = Math.max(0, quota.perDay - account.dayCount);
   const minuteEndsAtMs = (account.minute + 1) * minuteMs;
   const dayEndsAtMs = (account.day + 1) * dayMs;
+  // After the clock went back, the windows of the account end later than the answer may say.
+  const minuteShownMs = Math.min(minuteEndsAtMs, nowMs + minuteMs);
+  const dayShownMs = Math.min(dayEndsAtMs, nowMs + dayMs);
   return {
     outcome,
     isNewBan,
     nowMs,
-    minute: { quota: quota.perMinute, remaining: minuteLeft, endsAtMs: minuteEndsAtMs },
-    day: { quota: quota.perDay, remaining: dayLeft, endsAtMs: dayEndsAtMs },
+    minute: { quota: quota.perMinute, remaining: minuteLeft, endsAtMs: minuteShownMs },
+    day: { quota: quota.perDay, remaining: dayLeft, endsAtMs: dayShownMs },
     bannedAtMs: outcome === 'banned' ? account.bannedAtMs : 0,
     bannedUntilMs: outcome === 'banned' ? account.bannedUntilMs : 0,
     retryAtMs:
@@ -234,7 +249,7 @@ export function describe(
   };
 }
 
-/** The end of the ban, or of a window that is still full then. */
+/** The end of the ban, or of the full window if it ends later. */
 function retryAt(
   account: Account,
   minuteLeft: number,

@@ -1,39 +1,40 @@
-import { ApiError } from '../errors.ts';
-import type { Fields } from '../field-names.ts';
+import { ApiError } from '../foundation/errors.ts';
+import type { Fields } from '../foundation/field-names.ts';
+import { dayMs, minuteMs } from '../foundation/time.ts';
 import type { Decision, WindowState } from './decision.ts';
 
-/** The window of which `X-RateLimit-*` and refusals speak. */
+/** The window that `X-RateLimit-*` and refusals describe: the one with fewer requests left. */
 export const bindingWindow = ({ minute, day }: Pick<Decision, 'minute' | 'day'>) =>
   day.remaining <= minute.remaining ? 'day' : 'minute';
 
 /**
  * The header fields about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
- * of draft-ietf-httpapi-ratelimit-headers. During a ban zero requests remain until it ends.
+ * of draft-ietf-httpapi-ratelimit-headers. During a ban no requests remain until its end. No `t` is above the `w` of its window.
  */
 export function limitHeaders(decision: Decision): Fields {
   const { outcome, nowMs, minute, day, bannedUntilMs } = decision;
   const isBanned = outcome === 'banned';
   const binding = decision[bindingWindow(decision)];
-  const state = (window: WindowState) =>
+  const state = (window: WindowState, lengthMs: number) =>
     isBanned
-      ? `r=0;t=${secondsUntil(bannedUntilMs, nowMs)}`
+      ? `r=0;t=${secondsUntil(Math.min(bannedUntilMs, nowMs + lengthMs), nowMs)}`
       : `r=${window.remaining};t=${secondsUntil(window.endsAtMs, nowMs)}`;
   return {
     'X-RateLimit-Limit': String(binding.quota),
     'X-RateLimit-Remaining': isBanned ? '0' : String(binding.remaining),
     'X-RateLimit-Reset': String(Math.ceil((isBanned ? bannedUntilMs : binding.endsAtMs) / 1000)),
     'RateLimit-Policy': `"minute";q=${minute.quota};w=60,"day";q=${day.quota};w=86400`,
-    RateLimit: `"minute";${state(minute)},"day";${state(day)}`,
+    RateLimit: `"minute";${state(minute, minuteMs)},"day";${state(day, dayMs)}`,
   };
 }
 
-/** All header fields about limits of an answer: with the time to try again if the request was not admitted. */
+/** The limit headers of an answer, with `Retry-After` if the request was not admitted. */
 export const allLimitHeaders = (decision: Decision): Fields => ({
   ...limitHeaders(decision),
   ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),
 });
 
-/** The refusal of a request that was not admitted: 429, or 403 during a ban, with the time to try again. */
+/** The error for a request that was not admitted: 429, or 403 during a ban, with `Retry-After`. */
 export function limitRefusal(decision: Decision): ApiError {
   const seconds = secondsToRetry(decision);
   const headers = { 'Retry-After': String(seconds) };

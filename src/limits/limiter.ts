@@ -1,6 +1,6 @@
 import type { Account, Decision, Terms } from './decision.ts';
 
-/** Whose account is charged. */
+/** The key or address whose account is charged. */
 export interface Subject {
   /** The key's workspace; 0 for an address. */
   workspaceId: number;
@@ -8,34 +8,34 @@ export interface Subject {
   id: string;
 }
 
-/** A key whose ban is asked for. Bans that began until `pardonedAtMs` are void. */
-export type Bannable = Subject & Pick<Terms, 'pardonedAtMs'>;
+/** A key that may be banned. Bans that began until `banClearedAtMs` are void. */
+export type Bannable = Subject & Pick<Terms, 'banClearedAtMs'>;
 
-/** Keeps the accounts of all callers, and decides on their requests with `decide` of decision.ts. */
+/** Keeps the accounts of all callers, and decides on their requests. */
 export interface Limiter {
-  /** Decides on one request of `subject`, at once if nothing has to be waited for. */
+  /** Decides on one request of `subject` and charges it. Returns a promise only if it must wait. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
-  /** The state of the account of `subject` as far as this process knows, without charging it. */
-  look(subject: Subject, terms: Terms): Decision;
-  /** The account of `subject` after the last decision on it, as far as those know who share accounts. */
+  /** The windows of `subject` as this process knows them, without charging it. */
+  peek(subject: Subject, terms: Terms): Decision;
+  /** The account of `subject` after the last decision on it, shared or local. */
   find(subject: Subject): Promise<Account>;
-  /** The ids of those keys that are banned now, as far as those know who share accounts. */
+  /** The ids of the keys that are banned now. */
   findBanned(keys: readonly Bannable[]): Promise<Set<string>>;
-  /** Forgets accounts that no longer matter, given how long a ban is remembered. */
+  /** Deletes stored accounts that no longer matter. `memoryMs`: how long a ban is remembered. */
   forgetOld(memoryMs: number): Promise<void>;
-  /** Forgets all that this process keeps of accounts, since the storage was emptied. */
+  /** Clears the accounts in memory, because the storage was emptied. */
   forgetAll(): void;
-  /** Saves what has to be saved and stops. */
+  /** Saves all changes and stops. */
   close(): Promise<void>;
-  /** The state of sharing with other instances, if it is configured. */
+  /** The state of sharing with other instances, if configured. */
   readonly sharing?: Readonly<Sharing>;
 }
 
 export interface Sharing {
   /** Whether accounts are shared now. */
   isShared: boolean;
-  /** Decisions made by this instance alone while the shared store was away. */
+  /** Decisions of this instance alone while Valkey was unavailable. */
   fallbacks: number;
-  /** Round trips to the shared store. */
+  /** Round trips to Valkey. */
   roundTrips: number;
 }

@@ -1,39 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
+import { withTimeout } from '../foundation/promises.ts';
 import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
-import { type Account, type Decision, decide, isBanned, look, newAccount, type Terms } from './decision.ts';
+import {
+  type Account,
+  type Decision,
+  decide,
+  isBanned,
+  newAccount,
+  peekWindows,
+  type Terms,
+} from './decision.ts';
 import type { Bannable, Limiter, Subject } from './limiter.ts';
 
-/** How many accounts are kept in memory. The others are read from storage when they are used. */
+/** How many accounts stay in memory. The others are read from storage when used. */
 const maxAccounts = 100_000;
-const saveEveryMs = 500;
-/** With so many changed accounts, saving does not wait for its timer: saving more at once would delay requests. */
+/** With the time that a save takes, half a second. */
+const saveEveryMs = 400;
+/** How long an urgent save waits for more accounts, so that many callers share one save. */
+const gatherMs = 10;
+/** How long answers wait for their account to be saved. */
+const maxWaitMs = 500;
+/** With so many changed accounts a save begins before its timer, because a larger save would delay requests. */
 const maxUnsaved = 4_000;
 /**
- * How many changed accounts are kept in memory while they cannot be saved. Once there are so many, further accounts of
- * addresses are no longer kept for saving, but those of keys are: anyone can send from many addresses.
+ * How many changed accounts stay in memory while saving fails. Beyond that only accounts of keys are added, because anyone can send
+ * from many addresses.
  */
 const maxUnsavable = 100_000;
 
 interface Entry extends Subject {
   account: Account;
+  /** The save of a ban or a used-up window, while answers wait for it. */
+  saving?: Promise<void> | undefined;
 }
 
 /**
- * Counts in this process and saves what changed twice a second, so that a restart forgets nothing and a crash at most
- * the last second. One timer serves all accounts. An account that is not in memory is read from storage once.
+ * Counts in this process and saves changed accounts every 400 ms, so that a restart loses nothing. A new ban or a used-up window is
+ * saved before the request is answered, so a crash loses neither. Of other counts a crash loses the last half second. While the
+ * storage is unavailable, no answer waits for it. An account that is not in memory is read from storage once.
  */
 export class LocalLimiter implements Limiter {
   readonly #db: Database;
   readonly #clock: () => number;
-  readonly #entries = new LRUCache<string, Entry>({ max: maxAccounts });
-  /** Entries whose account differs from the stored one, also those that have left `#entries`. */
+  /** Bounded by size, because `max` would allocate room for all accounts at each start. */
+  readonly #entries = new LRUCache<string, Entry>({ maxSize: maxAccounts, sizeCalculation: () => 1 });
+  /** Entries whose account differs from the stored one, including those evicted from `#entries`. */
   readonly #unsaved = new Map<string, Entry>();
   readonly #loading = new Map<string, Promise<Entry>>();
   readonly #timer: NodeJS.Timeout;
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #saving: Promise<void> | undefined;
+  /** The entries to save at once, and their save. */
+  #urgent = new Set<Entry>();
+  #savingUrgent: Promise<void> | undefined;
+  /** The last save. Saves run one after another, so that no older account overwrites a newer one. */
+  #last = Promise.resolve();
   #isFailing = false;
 
   constructor(db: Database, clock: () => number, log: Pick<FastifyBaseLogger, 'warn' | 'info'>) {
@@ -49,18 +73,41 @@ export class LocalLimiter implements Limiter {
     if (entry) return this.#charge(entry, terms);
     return this.#load(subject).then(
       (entry) => this.#charge(entry, terms),
-      // Without storage there is no account to count in, and the request will fail.
-      () => this.look(subject, terms),
+      // Without storage there is no account to charge, and the request will fail.
+      () => this.peek(subject, terms),
     );
   }
 
-  #charge(entry: Entry, terms: Terms): Decision {
+  #charge(entry: Entry, terms: Terms): Decision | Promise<Decision> {
     const { decision, account } = decide(entry.account, terms, this.#clock());
     if (account !== entry.account) {
       entry.account = account;
       this.#remember(entry);
     }
-    return decision;
+    const { outcome, isNewBan, minute, day } = decision;
+    const isFull = minute.remaining === 0 || day.remaining === 0;
+    if (this.#isFailing || (outcome === 'admitted' && !isFull)) return decision;
+    if (outcome === 'admitted' || isNewBan) this.#saveAtOnce(entry);
+    return entry.saving ? entry.saving.then(() => decision) : decision;
+  }
+
+  /** Saves an account at once, together with others. */
+  #saveAtOnce(entry: Entry): void {
+    this.#urgent.add(entry);
+    this.#savingUrgent ??= sleep(gatherMs).then(() =>
+      this.#inTurn(() => {
+        const urgent = this.#urgent;
+        this.#urgent = new Set();
+        this.#savingUrgent = undefined;
+        return urgent;
+      }),
+    );
+    const late = () => new Error('The save takes too long.');
+    const saved = withTimeout(maxWaitMs, this.#savingUrgent, late).catch(() => {});
+    const saving = saved.then(() => {
+      if (entry.saving === saving) entry.saving = undefined;
+    });
+    entry.saving = saving;
   }
 
   #remember(entry: Entry): void {
@@ -69,9 +116,9 @@ export class LocalLimiter implements Limiter {
     this.#unsaved.set(entry.id, entry);
   }
 
-  /** Does not ask the storage. */
-  look(subject: Subject, terms: Terms): Decision {
-    return look(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
+  /** Does not read the storage. */
+  peek(subject: Subject, terms: Terms): Decision {
+    return peekWindows(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
   }
 
   async find(subject: Subject): Promise<Account> {
@@ -85,7 +132,7 @@ export class LocalLimiter implements Limiter {
     return new Set(banned.map(({ id }) => id));
   }
 
-  /** Takes over an account that Valkey decided on. It is saved once it is charged here. */
+  /** Takes over an account from Valkey. It is saved once it is charged here. */
   adopt({ workspaceId, id }: Subject, account: Account): void {
     const entry = this.#atHand({ id });
     if (entry) entry.account = account;
@@ -112,16 +159,22 @@ export class LocalLimiter implements Limiter {
     return entry;
   }
 
-  /** Saves what has changed. What cannot be saved now is tried again at the next turn. */
+  /** Saves all changed accounts. The next save tries again what fails. */
   save(): Promise<void> {
-    this.#saving ??= this.#saveAll().finally(() => {
+    this.#saving ??= this.#inTurn(() => this.#unsaved.values()).finally(() => {
       this.#saving = undefined;
     });
     return this.#saving;
   }
 
-  async #saveAll(): Promise<void> {
-    const batch = [...this.#unsaved.values()].map((entry) => ({ entry, saved: entry.account }));
+  /** Waits for the previous save, then saves the accounts that `pick` returns. */
+  #inTurn(pick: () => Iterable<Entry>): Promise<void> {
+    this.#last = this.#last.then(() => this.#store(pick()));
+    return this.#last;
+  }
+
+  async #store(entries: Iterable<Entry>): Promise<void> {
+    const batch = Array.from(entries, (entry) => ({ entry, saved: entry.account }));
     if (batch.length === 0) return;
     const rows = batch.map(({ entry: { workspaceId, id }, saved }) => ({ workspaceId, id, account: saved }));
     try {
@@ -130,7 +183,7 @@ export class LocalLimiter implements Limiter {
       this.#isFailing = false;
     } catch (err) {
       if (!this.#isFailing)
-        this.#log.warn({ err }, 'limit accounts cannot be saved; trying again twice a second');
+        this.#log.warn({ err }, `limit accounts cannot be saved; trying again every ${saveEveryMs} ms`);
       this.#isFailing = true;
       return;
     }
@@ -144,11 +197,12 @@ export class LocalLimiter implements Limiter {
   forgetAll(): void {
     this.#entries.clear();
     this.#unsaved.clear();
+    this.#urgent.clear();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#saving;
+    await Promise.all([this.#saving, this.#savingUrgent]);
     await this.save();
   }
 }

@@ -1,26 +1,25 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { toAccount } from './accounts.ts';
-import { type Account, type Decision, describe, type Terms } from './decision.ts';
+import { type Account, type Decision, newAccount, type Terms, toDecision } from './decision.ts';
 import type { Subject } from './limiter.ts';
 import type { Valkey } from './valkey.ts';
-import { oneOf, wholeNumbers } from './valkey-answers.ts';
 
 const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
 const scriptSha1 = hash('sha1', script);
-const outcomes = ['admitted', 'limited', 'banned'] as const satisfies Decision['outcome'][];
 
-/** The name of an account in Valkey. All its data is under one name, so that a cluster keeps it in one slot. */
+/** The name of an account in Valkey. An account has one name, so that a cluster keeps it in one slot. */
 export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
   `${prefix}account:${workspaceId}:${id}`;
 
-/** The name of an account that no caller has, in the slot of another. */
+const accountLength = Object.keys(newAccount).length;
+
+/** The name of an unused account in the same slot as another. */
 export const probeName = (name: string) => `petstore:probe:{${name}}`;
 
 /**
- * Decides on one request in Valkey, at once for all instances, and returns the decision and the account after it. The
- * time is that of the server's clock unless one is given. `onSend` is called at each round trip: one, or two where the server
- * does not know the script yet.
+ * Decides on one request in Valkey, for all instances, and returns the decision and the account after it. The time is the server's,
+ * unless `clockMs` is given. Calls `onSend` at each round trip: one, or two if the server does not have the script yet.
  */
 export async function decideShared(
   valkey: Valkey,
@@ -29,8 +28,8 @@ export async function decideShared(
   onSend: () => void,
   clockMs?: number,
 ): Promise<{ decision: Decision; account: Account }> {
-  const { quota, banRules: rules, pardonedAtMs = 0 } = terms;
-  const args = [quota.perMinute, quota.perDay, pardonedAtMs, clockMs ?? ''];
+  const { quota, banRules: rules, banClearedAtMs = 0 } = terms;
+  const args = [quota.perMinute, quota.perDay, banClearedAtMs, clockMs ?? ''];
   if (rules) args.push(rules.strikesFactor, rules.firstMs, rules.longestMs, rules.growth, rules.memoryMs);
   onSend();
   const answer = await valkey.evalsha(scriptSha1, 1, name, ...args).catch((error: Error) => {
@@ -38,26 +37,29 @@ export async function decideShared(
     onSend();
     return valkey.eval(script, 1, name, ...args);
   });
-  const [first, ...rest] = Array.isArray(answer) ? answer : [];
-  const outcome = oneOf(outcomes, first, 'a decision');
-  const [isNewBan, nowMs, ...numbers] = wholeNumbers(rest, 10, 'a decision') as [number, number, ...number[]];
+  const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], ...number[]];
+  // A proxy may answer something else. The instance then limits on its own.
+  if (numbers.length !== accountLength || ![nowMs, ...numbers].every(Number.isSafeInteger))
+    throw new Error('the answer is not a decision');
   const account = toAccount(numbers);
-  return { decision: describe(outcome, account, quota, nowMs, isNewBan === 1), account };
+  return { decision: toDecision(outcome, account, quota, Number(nowMs), isNewBan === 1), account };
 }
 
-/** The account as it was after the last decision on it. */
+/** The account after the last decision on it. */
 export async function findSharedAccount(
   valkey: Valkey,
   subject: Subject,
   prefix?: string,
 ): Promise<Account | undefined> {
-  const text: unknown = await valkey.get(accountName(subject, prefix));
-  return text === null ? undefined : toAccount(wholeNumbers(String(text).split(' '), 8, 'an account'));
+  const text = await valkey.get(accountName(subject, prefix));
+  if (text === null) return undefined;
+  const numbers = text.split(' ');
+  // Older versions wrote accounts of eight numbers.
+  return toAccount(numbers.length === 8 ? [...numbers, 0, 0] : numbers);
 }
 
 /** The clock of the server, rounded up. */
 export async function sharedClockMs(valkey: Valkey): Promise<number> {
-  const time: unknown = await valkey.time();
-  const [seconds, microseconds] = wholeNumbers(time, 2, 'a time') as [number, number];
-  return seconds * 1000 + Math.ceil(microseconds / 1000);
+  const [seconds, microseconds] = await valkey.time();
+  return Number(seconds) * 1000 + Math.ceil(Number(microseconds) / 1000);
 }

@@ -1,33 +1,33 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { WrongValkeyUrl, withoutLogins } from '../settings/valkey-url.ts';
 import { type Account, type Decision, isBanned, newAccount, type Terms } from './decision.ts';
 import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
 import { accountName, decideShared, findSharedAccount, probeName } from './shared-accounts.ts';
-import { connectValkey, type Valkey, within } from './valkey.ts';
-import { reasonOf } from './valkey-reason.ts';
-import { WrongValkeyUrl } from './valkey-url.ts';
+import { connectValkey, inTime, type Valkey } from './valkey.ts';
 
-const connectWithinMs = 1_000;
+const usualConnectMs = 1_000;
 const probeEveryMs = 500;
-/** How many reasons are told while Valkey is away. */
+/** How many different reasons are logged while Valkey is unavailable. */
 const maxReasons = 10;
 
 export interface ShareOptions {
   urls: readonly string[];
   /** How long a request waits for Valkey before this instance counts alone. */
   timeoutMs: number;
+  /** How long each step of connecting may take. Default: one second. */
+  connectWithinMs?: number;
   /** The prefix of the names of accounts. */
   prefix?: string;
-  /** Milliseconds since 1970. Without it the clock of Valkey counts, so that all instances share one. */
+  /** Milliseconds since 1970. Default: the clock of Valkey, which all instances share. */
   clock?: () => number;
 }
 
 /**
- * Counts in Valkey, so that all instances share every account. At the first question that fails or is not answered in
- * time, the connection is given up and this instance counts alone, from the accounts as it saw them last, without further
- * waiting. It tries new connections in the background, and shares again over the first on which a decision succeeds in
- * the slot that failed.
+ * Counts in Valkey, so that all instances share every account. After the first command that fails or times out, it closes the
+ * connection and counts alone, from the last known accounts, without further waits. It reconnects in the background, and shares
+ * again when a decision succeeds in the slot that failed.
  */
 export class SharedLimiter implements Limiter {
   readonly sharing: Sharing = { isShared: false, fallbacks: 0, roundTrips: 0 };
@@ -36,7 +36,7 @@ export class SharedLimiter implements Limiter {
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #valkey: Valkey | undefined;
   #probeName = probeName('start');
-  /** Why Valkey is away, as far as the log has told it. */
+  /** The reasons that the log has named since Valkey became unavailable. */
   readonly #reasons = new Set<string>();
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -47,7 +47,7 @@ export class SharedLimiter implements Limiter {
     this.#log = log;
   }
 
-  /** Starts with shared limits, or alone if Valkey does not answer. Rejects by WrongValkeyUrl if it never can. */
+  /** Starts with shared limits, or alone if Valkey does not answer. Rejects with WrongValkeyUrl if it can never be used. */
   async start(): Promise<void> {
     await this.#share().catch((error: Error) => {
       if (error instanceof WrongValkeyUrl) throw error;
@@ -82,34 +82,34 @@ export class SharedLimiter implements Limiter {
     const onSend = () => {
       this.sharing.roundTrips++;
     };
-    return within(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.()));
+    return inTime(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.()));
   }
 
-  look(subject: Subject, terms: Terms): Decision {
-    return this.#local.look(subject, terms);
+  peek(subject: Subject, terms: Terms): Decision {
+    return this.#local.peek(subject, terms);
   }
 
-  /** Asks Valkey, and goes by what this instance knows if that fails. */
+  /** Asks Valkey, or uses the account of this instance if that fails. */
   async find(subject: Subject): Promise<Account> {
     const valkey = this.#valkey;
     if (!valkey) return this.#local.find(subject);
     const { timeoutMs, prefix } = this.#options;
     this.sharing.roundTrips++;
     try {
-      return (await within(timeoutMs, findSharedAccount(valkey, subject, prefix))) ?? newAccount;
+      return (await inTime(timeoutMs, findSharedAccount(valkey, subject, prefix))) ?? newAccount;
     } catch {
       return this.#local.find(subject);
     }
   }
 
-  /** Asks Valkey for all keys at once, and goes by what this instance knows if that fails. */
+  /** Asks Valkey for all keys at once, or uses the accounts of this instance if that fails. */
   async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
     const valkey = this.#valkey;
     if (!valkey) return this.#local.findBanned(keys);
     const { timeoutMs, prefix, clock = Date.now } = this.#options;
     this.sharing.roundTrips++;
     try {
-      const accounts = await within(
+      const accounts = await inTime(
         timeoutMs,
         Promise.all(keys.map((key) => findSharedAccount(valkey, key, prefix))),
       );
@@ -141,8 +141,9 @@ export class SharedLimiter implements Limiter {
 
   /** Connects, and shares if a decision succeeds. */
   async #share(): Promise<void> {
-    const valkey = await connectValkey(this.#options.urls, connectWithinMs);
-    // Of a server alone; of a cluster, what was asked of a node that fails does.
+    const { urls, connectWithinMs = usualConnectMs } = this.#options;
+    const valkey = await connectValkey(urls, connectWithinMs);
+    // Only a single server emits it. In a cluster the command to the failed node rejects.
     valkey.once('error', (error: Error) => this.#giveUp(valkey, error));
     valkey.once('end', () => this.#giveUp(valkey, new Error('the connection ended')));
     try {
@@ -167,13 +168,13 @@ export class SharedLimiter implements Limiter {
 
   #goAlone(reason: Error): void {
     this.sharing.isShared = false;
-    this.#tell(reason);
+    this.#logReason(reason);
     this.#retryLater();
   }
 
-  /** Tells each reason once. */
-  #tell(error: Error): void {
-    const reason = reasonOf(error, this.#options.urls);
+  /** Logs each reason once. */
+  #logReason(error: Error): void {
+    const reason = withoutLogins(error.message, this.#options.urls);
     if (this.#reasons.has(reason) || this.#reasons.size === maxReasons) return;
     const isFirst = this.#reasons.size === 0;
     this.#reasons.add(reason);
@@ -189,7 +190,7 @@ export class SharedLimiter implements Limiter {
     if (this.#isClosed) return;
     const retry = () =>
       this.#share().catch((error: Error) => {
-        if (!this.#isClosed) this.#tell(error);
+        if (!this.#isClosed) this.#logReason(error);
         this.#retryLater();
       });
     this.#retry = setTimeout(retry, probeEveryMs).unref();

@@ -1,22 +1,18 @@
-import { Cluster, Command, Redis, type RedisOptions } from 'iovalkey';
-import { placeIn, slotsIn } from './valkey-answers.ts';
-import { GuardedConnector } from './valkey-connector.ts';
-import { type Login, parseValkeyUrl, type ValkeyUrl, WrongValkeyUrl } from './valkey-url.ts';
+import { Cluster, Redis, type RedisOptions } from 'iovalkey';
+import { withTimeout } from '../foundation/promises.ts';
+import { type Login, parseValkeyUrl, type ValkeyUrl, WrongValkeyUrl } from '../settings/valkey-url.ts';
 
-/** A server or a cluster. Commands on a connection that breaks fail; it is not opened again. */
+/** A server or a cluster. A broken connection fails its commands and is not opened again. */
 export type Valkey = Redis | Cluster;
 
 type Place = Pick<ValkeyUrl, 'host' | 'port' | 'isTls'>;
 
 const destroyAfterMs = 100;
 
-// iovalkey itself looks at no form here, and what it throws then is caught by nobody. CLUSTER SLOTS is all that it asks so.
-Command.setReplyTransformer('cluster', slotsIn);
-
 /**
- * Connects to the server at an address that `parseValkeyUrl` reads, to the cluster that it belongs to, or to the master
- * that Sentinels name. Several addresses are nodes of one cluster, or Sentinels, of which one that knows is enough. Rejects
- * if a step takes longer than `withinMs`, and by WrongValkeyUrl if what is there can never be used.
+ * Connects to a server, to the cluster that it belongs to, or to the master that Sentinels name. Several addresses are nodes of one
+ * cluster, or Sentinels of one master. Rejects if a step takes longer than `withinMs`. Rejects with WrongValkeyUrl if the address
+ * can never be used.
  */
 export async function connectValkey(urls: readonly string[], withinMs: number): Promise<Valkey> {
   const addresses = urls.map(parseValkeyUrl);
@@ -24,12 +20,12 @@ export async function connectValkey(urls: readonly string[], withinMs: number): 
   if (!isNode) return server;
   server.disconnect();
   const cluster = clusterOf(addresses, withinMs);
-  // Otherwise a node would be connected when it is first used, and that request might wait too long.
+  // Connects to all nodes now, because the first request to a node might wait too long otherwise.
   await open(cluster, () => Promise.all(cluster.nodes('master').map((node) => node.ping())), withinMs);
   return cluster;
 }
 
-/** The first that can be used. All are asked at once: one that is silent, or knows an old master, holds up no other. */
+/** The first usable server. Tries all at once, so that a silent one, or a Sentinel with an old master, delays no other. */
 async function firstServer(addresses: readonly ValkeyUrl[], withinMs: number) {
   const opened = addresses.map(async (address) => {
     if (address.sentinel)
@@ -42,7 +38,7 @@ async function firstServer(addresses: readonly ValkeyUrl[], withinMs: number) {
   return first;
 }
 
-/** Where the master is, as a Sentinel knows it. */
+/** Asks a Sentinel for the address of the master. */
 async function findMaster(
   address: ValkeyUrl,
   { master, login }: NonNullable<ValkeyUrl['sentinel']>,
@@ -50,16 +46,16 @@ async function findMaster(
 ): Promise<ValkeyUrl> {
   const sentinel = new Redis(optionsOf(address, login));
   const ask = () => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master);
-  const answer = await open(sentinel, ask, withinMs);
+  const answer = (await open(sentinel, ask, withinMs)) as [host: string, port: string] | null;
   sentinel.disconnect();
   if (answer === null) throw new Error(`the Sentinel at ${placeOf(address)} knows no master ${master}`);
-  return { ...address, ...placeIn(answer) };
+  return { ...address, host: answer[0], port: Number(answer[1]) };
 }
 
-/** A connection to a server that can keep what is shared, or is a node of a cluster. */
+/** Connects to a master or to a node of a cluster. */
 async function openServer(address: ValkeyUrl, mustBeNode: boolean, withinMs: number) {
   const server = new Redis({ ...optionsOf(address, address.login), db: address.database });
-  const look = async () => {
+  const inspect = async () => {
     const info = await server.info();
     const mode = /^(?:redis|server)_mode:(\w+)/m.exec(info)?.[1];
     const isNode = mode === 'cluster' && !address.sentinel;
@@ -67,10 +63,10 @@ async function openServer(address: ValkeyUrl, mustBeNode: boolean, withinMs: num
     if (problem) throw problem;
     return { server, isNode };
   };
-  return open(server, look, withinMs);
+  return open(server, inspect, withinMs);
 }
 
-/** Why a server that is no node of a cluster cannot be used. */
+/** The reason why a server outside a cluster cannot be used, if there is one. */
 function problemOf(
   address: ValkeyUrl,
   mode: string | undefined,
@@ -91,15 +87,15 @@ function problemOf(
   if (/^role:slave/m.test(info)) return new Error(`the server at ${place} is a replica`);
 }
 
-/** Connects, and resolves with what `greet` does then. A connection on which anything fails is closed. */
+/** Connects and resolves with the result of `greet`. Closes the connection on any failure. */
 async function open<Result>(client: Valkey, greet: () => Promise<Result>, withinMs: number): Promise<Result> {
   let failure: Error | undefined;
   let nodeFailure: Error | undefined;
-  // A password or a database that is refused shows here alone; the commands that fail with a connection report its error, too.
+  // A refused password or database shows only as an event.
   client.on('error', (error: Error) => (failure ??= error));
   client.on('node error', (error: Error) => (nodeFailure ??= error));
   try {
-    const result = await within(withinMs, client.connect().then(greet));
+    const result = await inTime(withinMs, client.connect().then(greet));
     if (failure) throw failure;
     return result;
   } catch (error) {
@@ -108,15 +104,13 @@ async function open<Result>(client: Valkey, greet: () => Promise<Result>, within
   }
 }
 
-/**
- * Throws the error that tells most of several: where none of several addresses can be used, also those of one name.
- */
+/** Throws an error, or the most helpful one of an AggregateError. */
 function throwFirst(error: unknown): never {
   if (!(error instanceof AggregateError)) throw error;
   throw error.errors.find((one) => one instanceof WrongValkeyUrl) ?? error.errors[0];
 }
 
-/** Its nodes are those that one of the addresses names, and are opened as the first of them says. */
+/** A cluster that is found through one of the addresses. Its nodes use the options of the first address. */
 function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
   const [first] = addresses as [ValkeyUrl];
   const { host: _host, port: _port, ...redisOptions } = optionsOf(first, first.login);
@@ -130,7 +124,7 @@ function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 0,
-    // A certificate names the host, so the socket looks up the name.
+    // TLS certificates contain the name of the host, so the socket must resolve the name.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: { ...redisOptions, db: first.database },
   });
@@ -139,8 +133,8 @@ function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
 }
 
 /**
- * While a slot moves, iovalkey sends ASKING before a command, and looks at no answer to it. If that fails with the connection,
- * nobody handles the rejection, which would end the process. The command itself fails, too.
+ * While a slot moves, iovalkey sends ASKING before a command and ignores the result. Without a handler its rejection would end the
+ * process when the connection breaks. The command itself fails, too.
  */
 function handleAsking(node: Redis): void {
   const asking = node.asking.bind(node);
@@ -157,12 +151,11 @@ function optionsOf({ host, port, isTls }: Place, login: Login) {
     port,
     ...login,
     ...(isTls && { tls: {} }),
-    // Whether a name has addresses of IPv4 or of IPv6.
+    // IPv4 or IPv6, as the name resolves.
     family: 0,
-    Connector: GuardedConnector as NonNullable<RedisOptions['Connector']>,
     lazyConnect: true,
     enableOfflineQueue: false,
-    // What is not ready says why when it is first asked.
+    // A server that is not ready answers the first command with the reason.
     enableReadyCheck: false,
     retryStrategy: () => null,
     disconnectTimeout: destroyAfterMs,
@@ -171,12 +164,6 @@ function optionsOf({ host, port, isTls }: Place, login: Login) {
 
 const placeOf = ({ host, port }: Place) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** What `promise` resolves with, or a rejection after `ms`. */
-export function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new Error(`no answer within ${ms} ms`));
-    // If this process was busy, the answer may be there and only unread: reading comes before setImmediate.
-    const timer = setTimeout(() => setImmediate(giveUp), ms);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
+/** Rejects if `answer` does not come within `ms`. */
+export const inTime = <T>(ms: number, answer: Promise<T>): Promise<T> =>
+  withTimeout(ms, answer, () => new Error(`no answer within ${ms} ms`));

@@ -1,26 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StorageUnavailableError } from '../errors.ts';
-import { Endpoint, leaseMs } from './endpoint.ts';
-import { attemptMs } from './send.ts';
-import type { DeliveryCounts, Sending } from './sending.ts';
-import { Slots } from './slots.ts';
-import { findWork, overview, takeLease, type WebhookRef } from './work.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
+import { Slots } from '../foundation/fair-slots.ts';
+import { DeliveryWorker, newCounts, type WorkerContext } from './delivery-worker.ts';
+import { acquireLease, findWork, leaseMs, readOverview, type WebhookRef } from './lease-store.ts';
+import { attemptTimeoutMs } from './send-request.ts';
 
 const tickMs = 250;
-/** The storage is asked whether there are webhooks at every so many ticks. */
+/** The overview of webhooks is read at every so many ticks. */
 const ticksPerOverview = 4;
-/** After a question the next one waits for so long, however much is written. */
-const breathMs = 20;
-/** What is under way at a stop gets so long to end by itself, which every attempt does: else it would be made twice. */
-const usualGraceMs = attemptMs + 1_000;
-const attemptsAtOnce = 64;
-/** So that receivers of one workspace that never answer hold up no other. */
-const attemptsPerWorkspace = 8;
-/** How many webhooks an instance works on; those behind wait for their turn, or go to other instances. */
-const [maxHeld, maxHeldPerWorkspace] = [256, 8];
+/** The pause between two polls of the storage, however much is written. */
+const pollPauseMs = 20;
+/** How long attempts in flight may take at a stop: longer than any takes, since an aborted attempt is repeated. */
+const defaultGraceMs = attemptTimeoutMs + 1_000;
+/** The second limit keeps receivers of one workspace that never answer from blocking others. */
+const [maxAttempts, maxAttemptsPerWorkspace] = [64, 8];
+/** How many webhooks an instance leases. The others wait, or other instances lease them. */
+const [maxWorkers, maxWorkersPerWorkspace] = [256, 8];
 
-/** Calls `work` again and again, and returns a function that ends it. */
+/** Calls `work` again and again. Returns a function that stops it. */
 export type Ticker = (work: () => void, everyMs: number) => () => void;
 
 export const realTicker: Ticker = (work, everyMs) => {
@@ -28,169 +26,189 @@ export const realTicker: Ticker = (work, everyMs) => {
   return () => clearInterval(timer);
 };
 
-interface Parts extends Omit<Sending, 'owner' | 'slots' | 'counts'> {
+interface Parts extends Omit<WorkerContext, 'owner' | 'slots' | 'counts'> {
   ticker: Ticker;
-  /** How long attempts under way may take at a stop, after which they are broken off. */
+  /** How long attempts in flight may take at a stop, before they are aborted. */
   graceMs?: number;
+  /** Whether no other instance can be running on the storage. */
+  isAlone?: boolean;
 }
 
 /**
- * Sends events to webhooks, beside other instances that do the same. Each webhook is worked on by one of them at a time,
- * which holds it by a lease.
+ * Finds webhooks with something to send, leases them, and runs a worker for each. Other instances do the same beside it. The way of a
+ * message: delivery-worker, sender, send-batch, send-request. The way of its result: retry-policy, result-queue, result-store.
  */
 export class Dispatcher {
-  /** By how many events the slowest enabled webhook is behind, as it was a second ago. */
+  /** How many events the slowest enabled webhook is behind, a second ago. */
   lag = 0;
-  readonly counts: DeliveryCounts = {
-    ...{ delivered: 0, failed: 0, givenUp: 0 },
-    disabled: { gone: 0, failing: 0 },
-  };
+  readonly counts = newCounts();
   readonly #parts: Parts;
-  readonly #sending: Sending;
-  readonly #held = new Map<string, Endpoint>();
-  #endings: (() => void)[] = [];
+  readonly #context: WorkerContext;
+  readonly #workers = new Map<string, DeliveryWorker>();
+  #stops: (() => void)[] = [];
   #ticks = 0;
   #isOverviewDue = false;
-  /** Those with enabled webhooks. */
+  /** The workspaces with enabled webhooks. */
   #workspaces: ReadonlySet<number> = new Set();
-  #isAskedAgain = false;
-  #asking: Promise<void> | undefined;
+  #mustPoll = false;
+  #polling: Promise<void> | undefined;
   #isStopping = false;
-  #isAway = false;
-  #lost = 0;
+  #isStorageAway = false;
+  #lostSecrets = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#sending = {
+    this.#context = {
       ...parts,
       owner: randomUUID(),
-      slots: new Slots(attemptsAtOnce, attemptsPerWorkspace),
+      slots: new Slots(maxAttempts, maxAttemptsPerWorkspace),
       counts: this.counts,
     };
   }
 
   start(): void {
     const { ticker, changes } = this.#parts;
-    this.#endings = [
+    this.#stops = [
       ticker(() => this.#tick(), tickMs),
-      changes.subscribe((workspaceId) => {
-        if (this.#workspaces.has(workspaceId)) this.#ask();
+      changes.subscribe((workspaceId, ofWebhooks) => {
+        if (ofWebhooks) this.settingsChanged(workspaceId);
+        if (this.#isOverviewDue || this.#workspaces.has(workspaceId)) this.#poll();
       }),
     ];
   }
 
-  /** Takes up what is due by now, and resolves once nothing is under way. */
+  /** Sends what is due now. Resolves once nothing is in flight. */
   async catchUp(): Promise<void> {
-    await this.#attempt(() => this.#look());
-    if (this.#workspaces.size === 0) return;
-    this.#ask();
-    await this.#asking;
-    await Promise.all([...this.#held.values()].map((endpoint) => endpoint.rested()));
+    await this.#attempt(() => this.#readOverview());
+    if (this.#workspaces.size > 0) this.#poll();
+    await this.#polling;
+    await Promise.all([...this.#workers.values()].map((worker) => worker.whenIdle()));
   }
 
-  /** Begins nothing more, lets what is under way end, breaks off what takes long, and leaves all webhooks to others. */
-  async stop(graceMs = this.#parts.graceMs ?? usualGraceMs): Promise<void> {
+  /** Makes attempts that begin from now on use the current settings of the webhooks of a workspace, or of all. */
+  settingsChanged(workspaceId?: number): void {
+    for (const worker of this.#workers.values())
+      if (workspaceId === undefined || worker.webhook.workspaceId === workspaceId)
+        worker.invalidateSettings();
+    this.#isOverviewDue = true;
+  }
+
+  /** Starts no further attempt, waits for those in flight, aborts them after `graceMs`, and releases all leases. */
+  async stop(graceMs = this.#parts.graceMs ?? defaultGraceMs): Promise<void> {
     this.#isStopping = true;
-    for (const end of this.#endings) end();
-    await this.#asking;
-    const held = [...this.#held.values()];
-    for (const endpoint of held) endpoint.stop();
-    const ended = Promise.all(held.map((endpoint) => endpoint.ended));
+    for (const stop of this.#stops) stop();
+    for (const worker of this.#workers.values()) worker.stop();
+    await this.#polling;
+    // A poll in flight may have started some.
+    const workers = [...this.#workers.values()];
+    for (const worker of workers) worker.stop();
     const timer = setTimeout(() => {
-      for (const endpoint of held) endpoint.abort();
+      for (const worker of workers) worker.abort();
     }, graceMs);
-    await ended;
+    await Promise.all(workers.map((worker) => worker.ended));
     clearTimeout(timer);
   }
 
   #tick(): void {
     const nowMs = this.#parts.clock();
-    for (const endpoint of this.#held.values()) void endpoint.renewWhenDue(nowMs);
+    for (const worker of this.#workers.values()) worker.renewWhenDue(nowMs);
     if (this.#ticks++ % ticksPerOverview === 0) this.#isOverviewDue = true;
-    if (this.#isOverviewDue || this.#workspaces.size > 0) this.#ask();
+    if (this.#isOverviewDue || this.#workspaces.size > 0) this.#poll();
   }
 
-  /** Asks the storage what there is to do, now or as soon as the question under way is answered. */
-  #ask(): void {
-    this.#isAskedAgain = true;
-    this.#asking ??= this.#askOn().finally(() => {
-      this.#asking = undefined;
+  /** Polls the storage for work, now or after the poll in flight. */
+  #poll(): void {
+    this.#mustPoll = true;
+    this.#polling ??= this.#pollWhileNeeded().finally(() => {
+      this.#polling = undefined;
+      if (this.#mustPoll && !this.#isStopping) this.#poll();
     });
   }
 
-  async #askOn(): Promise<void> {
-    while (this.#isAskedAgain && !this.#isStopping) {
-      this.#isAskedAgain = false;
+  async #pollWhileNeeded(): Promise<void> {
+    while (this.#mustPoll && !this.#isStopping) {
+      this.#mustPoll = false;
       await this.#attempt(async () => {
-        if (this.#isOverviewDue) await this.#look();
-        if (this.#workspaces.size > 0) await this.#takeUp();
+        if (this.#isOverviewDue) await this.#readOverview();
+        if (this.#workspaces.size > 0) await this.#startWorkers();
       });
-      await sleep(breathMs);
+      await sleep(pollPauseMs);
     }
   }
 
-  /** While the storage is away, the next tick tries again. */
+  /** Logs errors. The next tick tries again. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     const { log } = this.#parts;
     try {
       await work();
-      this.#isAway = false;
+      this.#isStorageAway = false;
     } catch (err) {
       if (!(err instanceof StorageUnavailableError)) log.error({ err }, 'looking for what to send failed');
-      else if (!this.#isAway) log.warn({ err }, 'nothing is sent to webhooks while the storage is away');
-      this.#isAway = err instanceof StorageUnavailableError;
+      else if (!this.#isStorageAway)
+        log.warn({ err }, 'nothing is sent to webhooks while the storage is away');
+      this.#isStorageAway = err instanceof StorageUnavailableError;
     }
   }
 
-  async #look(): Promise<void> {
+  async #readOverview(): Promise<void> {
     const { db, key, log } = this.#parts;
-    const { workspaces, lag, lost } = await overview(db.read, key);
-    if (lost > this.#lost)
-      log.error({ webhooks: lost }, 'the secret key is not the one with which secrets of webhooks were made');
-    this.#lost = lost;
     this.#isOverviewDue = false;
+    const { workspaces, lag, lost } = await readOverview(db.read, key);
+    if (lost > this.#lostSecrets)
+      log.error({ webhooks: lost }, 'the secret key is not the one with which secrets of webhooks were made');
+    this.#lostSecrets = lost;
     this.#workspaces = workspaces;
     this.lag = lag;
   }
 
-  async #takeUp(): Promise<void> {
+  /** Wakes the workers that have something to send, and starts others. If there is no room, workers whose turn is over stop. */
+  async #startWorkers(): Promise<void> {
     const { db, clock } = this.#parts;
     const nowMs = clock();
-    for (const [name, endpoint] of this.#held)
-      if (endpoint.isOver && !endpoint.isResting(nowMs)) this.#held.delete(name);
-    const bounds = { limit: 2 * maxHeld, perWorkspace: 2 * maxHeldPerWorkspace };
-    const work = await findWork(db.read, this.#sending.owner, nowMs, bounds);
-    for (const webhook of work) this.#held.get(nameOf(webhook))?.advance();
-    const others = work.filter((webhook) => !this.#held.has(nameOf(webhook)));
-    const taken = this.#thoseWithRoom(others);
-    if (taken.length < others.length)
-      for (const endpoint of this.#held.values())
-        if (endpoint.isIdle || endpoint.turnUntilMs <= nowMs) endpoint.stop();
-    await Promise.all(taken.map((webhook) => this.#take(webhook)));
+    for (const [name, worker] of this.#workers)
+      if (worker.hasEnded && !worker.isBlocked(nowMs)) this.#workers.delete(name);
+    const bounds = { limit: 2 * maxWorkers, perWorkspace: 2 * maxWorkersPerWorkspace };
+    const work = await findWork(db.read, this.#instance, nowMs, bounds);
+    for (const webhook of work) {
+      const worker = this.#workers.get(nameOf(webhook));
+      worker?.advance();
+      // One that releases its lease starts nothing more. The next one can start once it has ended.
+      if (worker?.isEnding) void worker.ended.then(() => this.#poll());
+    }
+    const waiting = work.filter((webhook) => !this.#workers.has(nameOf(webhook)));
+    const chosen = this.#thoseWithRoom(waiting);
+    if (chosen.length < waiting.length)
+      for (const worker of this.#workers.values())
+        if (worker.isIdle || worker.isTurnOver(nowMs)) worker.stop();
+    await Promise.all(chosen.map((webhook) => this.#startWorker(webhook)));
   }
 
-  /** What may be taken beside what is held. */
-  #thoseWithRoom(others: WebhookRef[]): WebhookRef[] {
+  /** The waiting webhooks for which there is room beside the workers. */
+  #thoseWithRoom(waiting: WebhookRef[]): WebhookRef[] {
     const counts = new Map<number, number>();
     const count = (workspaceId: number) => {
-      counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + 1);
-      return counts.get(workspaceId) as number;
+      const sum = (counts.get(workspaceId) ?? 0) + 1;
+      counts.set(workspaceId, sum);
+      return sum;
     };
-    for (const { webhook } of this.#held.values()) count(webhook.workspaceId);
-    return others
-      .filter(({ workspaceId }) => count(workspaceId) <= maxHeldPerWorkspace)
-      .slice(0, maxHeld - this.#held.size);
+    for (const { webhook } of this.#workers.values()) count(webhook.workspaceId);
+    return waiting
+      .filter(({ workspaceId }) => count(workspaceId) <= maxWorkersPerWorkspace)
+      .slice(0, maxWorkers - this.#workers.size);
   }
 
-  async #take(webhook: WebhookRef): Promise<void> {
+  get #instance() {
+    return { owner: this.#context.owner, isAlone: this.#parts.isAlone ?? false };
+  }
+
+  async #startWorker(webhook: WebhookRef): Promise<void> {
     const { db, clock } = this.#parts;
     const nowMs = clock();
-    const lease = { owner: this.#sending.owner, untilMs: nowMs + leaseMs };
-    const settings = await db.write((sql) => takeLease(sql, webhook, lease, nowMs));
+    const settings = await db.write((sql) => acquireLease(sql, webhook, this.#instance, nowMs));
     if (!settings) return;
-    const endpoint = new Endpoint(webhook, settings, lease.untilMs, this.#sending);
-    this.#held.set(nameOf(webhook), endpoint);
-    endpoint.advance();
+    const worker = new DeliveryWorker(webhook, settings, nowMs + leaseMs, this.#context);
+    this.#workers.set(nameOf(webhook), worker);
+    worker.advance();
   }
 }
 

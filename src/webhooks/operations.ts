@@ -1,9 +1,9 @@
 import Type from 'typebox';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../foundation/errors.ts';
+import { accepted, created, empty, type Installation, operation, page, resource } from '../http/operation.ts';
 import { maxWebhooks } from '../limits/plans.ts';
-import { accepted, created, empty, type Installation, operation, page, resource } from '../operation.ts';
-import * as deliveries from './deliveries.ts';
-import { disableAfterMs, retryDelaysMs } from './schedule.ts';
+import * as deliveries from './delivery-store.ts';
+import { disableAfterMs, retryDelaysMs } from './retry-policy.ts';
 import {
   Deliveries,
   Delivery,
@@ -16,7 +16,7 @@ import {
   WebhookWithSecret,
   webhookId,
 } from './schema.ts';
-import * as store from './store.ts';
+import * as store from './webhook-store.ts';
 
 const attempts = retryDelaysMs.length + 1;
 const disableAfterDays = disableAfterMs / 86_400_000;
@@ -42,8 +42,9 @@ export const webhookOperations = [
     id: 'createWebhook',
     tag: 'Store',
     summary: 'Add a webhook',
-    description: `Adds a webhook, to which each event from now on is sent: a POST to its URL, signed as Standard Webhooks 1.0 says with the \`secret\` of this answer, which no other answer shows. A 2xx within 15 seconds is a success. Else the event is sent again, ${attempts} times in all within about 28 hours; redirects are not followed. 410 disables the webhook, and so do ${disableAfterDays} days of nothing but failures. First attempts go out in the order of events, one at a time; what is sent again does not hold up later events. An event may arrive more than once: \`webhook-id\` stays the same. The plan limits how many webhooks a workspace has: ${limits()}.`,
+    description: `Adds a webhook, to which each event from now on is sent: a POST to its URL, signed as Standard Webhooks 1.0 says with the \`secret\` of this answer, which no other answer shows. A 2xx within 15 seconds is a success. Else the event is sent again, ${attempts} times in all within about 28 hours; redirects are not followed. 410 disables the webhook, and so do ${disableAfterDays} days of nothing but failures. First attempts go out in the order of events, one at a time; what is sent again does not hold up later events. The history waits for a slow receiver up to a bound. Beyond it the receiver gets \`events.missed\`, which names the gap. An event may arrive more than once: \`webhook-id\` stays the same. The plan limits how many webhooks a workspace has: ${limits()}.`,
     stability: 'beta',
+    changesWebhooks: true,
     sendsEvents: true,
     hasSecret: true,
     body: NewWebhook,
@@ -70,6 +71,7 @@ export const webhookOperations = [
     summary: 'Try a webhook',
     description: `Sends a \`ping\` to the webhook at once, and answers before it is sent. \`listDeliveries\` tells what became of it. Refused with \`conflict\` while the webhook is disabled, or while ${deliveries.maxWaitingPings} pings, or deliveries that are sent again by hand, wait for their turn.`,
     stability: 'beta',
+    changesWebhooks: true,
     params: { webhookId },
     success: accepted(Delivery, 'The delivery of the ping.'),
     errors: ['conflict'],
@@ -85,6 +87,7 @@ export const webhookOperations = [
     summary: 'Replace the secret of a webhook',
     description: `Gives the webhook a new secret. For ${previousSecretHours} hours the one before signs, too, so that receivers can change over. An older one stops at once.`,
     stability: 'beta',
+    changesWebhooks: true,
     hasSecret: true,
     params: { webhookId },
     success: resource(WebhookWithSecret, 'The webhook, with its new secret.', withoutSecret),
@@ -120,6 +123,7 @@ export const webhookOperations = [
     description:
       'Sends what a delivery carries once more, at once, whatever its state, and answers before it is sent. If that fails, it is sent again as if it were new. Refused with `conflict` while the webhook is disabled.',
     stability: 'beta',
+    changesWebhooks: true,
     params: { webhookId, deliveryId },
     success: accepted(Delivery, 'The delivery, which is pending again.'),
     errors: ['conflict'],
@@ -147,8 +151,9 @@ export const webhookOperations = [
     tag: 'Store',
     summary: 'Change fields of a webhook',
     description:
-      'Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent, or with the oldest that is kept.',
+      'Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent. If that is no longer kept, `events.missed` comes first, and then the oldest that is kept. A change counts for every attempt that begins after the answer; other instances apply it a moment later.',
     stability: 'beta',
+    changesWebhooks: true,
     params: { webhookId },
     body: WebhookPatch,
     success: resource(Webhook, 'The webhook as it is now.'),
@@ -166,6 +171,7 @@ export const webhookOperations = [
     summary: 'Remove a webhook',
     description: 'Removes a webhook with its deliveries. An attempt that is under way may still arrive.',
     stability: 'beta',
+    changesWebhooks: true,
     params: { webhookId },
     success: empty('The webhook was removed.'),
     handle: (sql, { workspaceId, params, assertMayChange }) =>
@@ -173,7 +179,7 @@ export const webhookOperations = [
   }),
 ];
 
-/** Throws `invalid_request` unless webhooks may be sent to this URL. */
+/** Throws `invalid_request` if the policy forbids this URL. */
 function assertTarget(url: string, { targetProblem }: Installation): void {
   const problem = targetProblem(url);
   if (problem) throw new ApiError('invalid_request', `Body property url must be ${problem}.`);

@@ -1,18 +1,21 @@
 import Type from 'typebox';
-import { eventTypes, KnownEventType } from '../history/types.ts';
-import { DateTime, Id, patchOf, Text } from '../schema.ts';
-import { maxUrlLength } from './target.ts';
+import { DateTime, Id, ofForm, patchOf, Text } from '../foundation/schema.ts';
+import { eventTypes, KnownEventType } from './event-types.ts';
+import { maxUrlLength, urlPattern } from './target-policy.ts';
 
 export const webhookId = Id('The id of the webhook.');
 export const deliveryId = Id('The id of the delivery.');
 
-/** A name that nobody has (RFC 6761): what is tried with this example reaches nobody. */
+/** A reserved name (RFC 6761), so that this example reaches nobody. */
 const exampleUrl = 'https://shop.example/petstore-events';
+const exampleTime = '2026-11-21T09:30:00.000Z';
+const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
 const url = Text(
   maxUrlLength,
   'Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too.',
   exampleUrl,
+  ofForm(urlPattern),
 );
 
 const fields = {
@@ -59,11 +62,31 @@ const ownFields = {
       examples: ['failing'],
     }),
   ),
-  createdAt: DateTime('When it was added, in UTC.', '2026-11-21T09:30:00.000Z'),
+  createdAt: DateTime('When it was added, in UTC.', exampleTime),
   previousSecretValidUntil: Type.Optional(
     DateTime(
       'Until when the secret before the present one signs, too. Absent if the secret was never rotated.',
       '2026-11-22T09:30:00.000Z',
+    ),
+  ),
+  missedEvents: Type.Optional(
+    Type.Object(
+      {
+        count: Type.Integer({
+          format: 'int64',
+          minimum: 1,
+          description: 'How many, of all types, since the webhook was added.',
+          examples: [1_200],
+        }),
+        lastEventId: Id('The last of them.'),
+        noticedAt: DateTime('When the service last came to such events, in UTC.', exampleTime),
+      },
+      {
+        title: 'MissedEvents',
+        description:
+          'Events that were never sent, because the history no longer held them when their turn came. The receiver got a message of type `events.missed` for each gap. Absent while there is none.',
+        examples: [{ count: 1_200, lastEventId: 5_400, noticedAt: exampleTime }],
+      },
     ),
   ),
 };
@@ -74,7 +97,7 @@ const example = {
   types: ['pet.created', 'pet.updated'],
   description: 'Tells the website of new pets.',
   enabled: true,
-  createdAt: '2026-11-21T09:30:00.000Z',
+  createdAt: exampleTime,
 };
 
 export const Webhook = Type.Object(ownFields, {
@@ -95,13 +118,13 @@ export const WebhookWithSecret = Type.Object(
     secret: Type.String({
       description:
         'The secret that signs what is sent (Standard Webhooks). Keep it: no other answer shows it again.',
-      examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM='],
+      examples: [exampleSecret],
     }),
   },
   {
     title: 'WebhookWithSecret',
     description: 'A webhook with its secret.',
-    examples: [{ ...example, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=' }],
+    examples: [{ ...example, secret: exampleSecret }],
   },
 );
 export type WebhookWithSecret = Type.Static<typeof WebhookWithSecret>;
@@ -115,9 +138,11 @@ export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
 });
 export type DeliveryState = Type.Static<typeof DeliveryState>;
 
+const exampleAttempt = { at: exampleTime, status: 200, durationMs: 48 };
+
 const Attempt = Type.Object(
   {
-    at: DateTime('When it began, in UTC.', '2026-11-21T09:30:00.000Z'),
+    at: DateTime('When it began, in UTC.', exampleTime),
     status: Type.Optional(
       Type.Integer({
         format: 'int32',
@@ -137,7 +162,7 @@ const Attempt = Type.Object(
   {
     title: 'DeliveryAttempt',
     description: 'One request to the URL of a webhook, and what became of it.',
-    examples: [{ at: '2026-11-21T09:30:00.000Z', status: 200, durationMs: 48 }],
+    examples: [exampleAttempt],
   },
 );
 export type Attempt = Type.Static<typeof Attempt>;
@@ -150,8 +175,13 @@ export const Delivery = Type.Object(
       description: '`webhook-id` of its requests, which stays the same when it is sent again.',
       examples: ['evt_3kq0x9v7m2n5b8c1z4l6j0h2g'],
     }),
-    eventId: Type.Optional(Id('The event that is sent. Absent for a `ping`.')),
-    type: Type.String({ description: 'The type of the event, or `ping`.', examples: ['pet.created'] }),
+    eventId: Type.Optional(
+      Id('The event that is sent; for `events.missed` the last that was missed. Absent for a `ping`.'),
+    ),
+    type: Type.String({
+      description: 'The type of the event, `ping`, or `events.missed`.',
+      examples: ['pet.created'],
+    }),
     state: DeliveryState,
     attempts: Type.Array(Attempt, { description: 'The attempts until now, the last twenty at most.' }),
     nextAttemptAt: Type.Optional(
@@ -160,11 +190,11 @@ export const Delivery = Type.Object(
         '2026-11-21T09:30:05.000Z',
       ),
     ),
-    createdAt: DateTime('When it was first sent or asked for, in UTC.', '2026-11-21T09:30:00.000Z'),
+    createdAt: DateTime('When it was first sent or asked for, in UTC.', exampleTime),
   },
   {
     title: 'Delivery',
-    description: 'An event, or a `ping`, on its way to a webhook.',
+    description: 'An event, a `ping`, or a message about missed events, on its way to a webhook.',
     examples: [
       {
         id: 1,
@@ -173,8 +203,8 @@ export const Delivery = Type.Object(
         eventId: 1,
         type: 'pet.created',
         state: 'delivered',
-        attempts: [{ at: '2026-11-21T09:30:00.000Z', status: 200, durationMs: 48 }],
-        createdAt: '2026-11-21T09:30:00.000Z',
+        attempts: [exampleAttempt],
+        createdAt: exampleTime,
       },
     ],
   },
@@ -186,11 +216,11 @@ export const Deliveries = Type.Array(Delivery, {
   description: 'Deliveries, the newest first.',
 });
 
-/** What `pingWebhook` sends. */
+/** The message of `pingWebhook`. */
 export const Ping = Type.Object(
   {
-    type: Type.Literal('ping', { description: 'Tells it from events.', examples: ['ping'] }),
-    timestamp: DateTime('When it was asked for, in UTC.', '2026-11-21T09:30:00.000Z'),
+    type: Type.Literal('ping', { description: 'Distinguishes it from events.', examples: ['ping'] }),
+    timestamp: DateTime('When it was asked for, in UTC.', exampleTime),
     data: Type.Object(
       { webhookId: Id('The webhook that it is for.') },
       { description: 'The webhook that is tried.' },
@@ -199,3 +229,28 @@ export const Ping = Type.Object(
   { title: 'Ping', description: 'A message that tells of no event, to try a webhook.' },
 );
 export type Ping = Type.Static<typeof Ping>;
+
+/** The message about events that were never sent. */
+export const EventsMissed = Type.Object(
+  {
+    type: Type.Literal('events.missed', {
+      description: 'Distinguishes it from events.',
+      examples: ['events.missed'],
+    }),
+    timestamp: DateTime('When the service noticed it, in UTC.', exampleTime),
+    data: Type.Object(
+      {
+        webhookId: Id('The webhook that it is for.'),
+        firstEventId: Id('The first event that was missed.'),
+        lastEventId: Id('The last event that was missed.'),
+      },
+      { description: 'The gap, with events of all types.' },
+    ),
+  },
+  {
+    title: 'EventsMissed',
+    description:
+      'A message about events that are never sent, because the history no longer held them when their turn came. It comes before the next event. Read the lists again.',
+  },
+);
+export type EventsMissed = Type.Static<typeof EventsMissed>;

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { secretPrefix } from '../secret-key.ts';
+import { secretPrefix } from '../settings/secret-key.ts';
 
-/** A message to sign: its id stays the same when it is sent again, its time does not. */
+/** A message to sign. A retry has the same id and another time. */
 export interface Message {
   id: string;
   atMs: number;
   body: string;
 }
 
-/** The header fields of Standard Webhooks 1.0, signed with each of the secrets that hold, the newest first. */
+/** The header fields of Standard Webhooks 1.0, signed with each valid secret, the newest first. */
 export function signedHeaders({ id, atMs, body }: Message, secrets: readonly string[]) {
   const timestamp = Math.floor(atMs / 1_000);
   const sign = (secret: string) => {

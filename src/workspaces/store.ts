@@ -1,6 +1,8 @@
-import type { Cause, Database, Transaction } from '../db/database.ts';
-import { ForeignKeyError, fragment, identifier, type Row, type Sql } from '../db/sql.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database, Transaction, WriteContext } from '../db/database.ts';
+import { ForeignKeyError, type Fragment, fragment, identifier, type Row, type Sql } from '../db/sql.ts';
 import {
+  type ContentKind,
   type Counted,
   contentKinds,
   contentTables,
@@ -10,13 +12,20 @@ import {
   kinds,
   leafTables,
   tables,
-  thinnedTables,
 } from '../db/tables.ts';
-import { unauthorized } from '../errors.ts';
+import { unauthorized } from '../foundation/errors.ts';
 import { record } from '../history/record.ts';
+import { revokeKeysOf } from '../keys/store.ts';
+import { workspaceReset } from './events.ts';
 
-/** The workspace of the demonstration, which commands use if none is named. */
+/** The workspace of the demonstration, and the default of commands. */
 export const demoWorkspace = 'demo';
+
+/** The rule for names of workspaces, to follow "must be" in a message. */
+export const workspaceNameRule = '1 to 63 of a-z, 0-9 and "-", not beginning with "-"';
+
+export const isWorkspaceName = (text: unknown): text is string =>
+  typeof text === 'string' && /^[a-z0-9][a-z0-9-]{0,62}$/.test(text);
 
 /** A workspace as the operator sees it. Times are milliseconds since 1970. */
 export interface Workspace {
@@ -27,9 +36,12 @@ export interface Workspace {
 
 type Named = Pick<Workspace, 'id' | 'name'>;
 
-const rowsPerTransaction = 10_000;
+/** So many rows of maximum length are deleted in 20 ms, which is how long other writes wait. */
+const rowsPerTransaction = 1_000;
+/** Longer than 5 ms, the interval in which another process tries to lock SQLite. */
+const pauseMs = 10;
 
-/** Creates a workspace without content. Its name must be free. */
+/** Creates an empty workspace. Its name must be free. */
 export async function createWorkspace(sql: Sql, name: string, nowMs: number): Promise<Workspace> {
   const [row] = await sql`
     insert into workspaces (name, created_at_ms) values (${name}, ${nowMs}) returning id`;
@@ -50,13 +62,13 @@ export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace |
   return row && toWorkspace(row);
 }
 
-/** Locks a workspace until the transaction ends. Throws if it was deleted, also if another has its name now. */
+/** Locks a workspace until the transaction ends. Throws if it was deleted, also if another one has its name now. */
 export async function assertStillThere(sql: Sql, { id, name }: Named): Promise<void> {
   const [row] = await sql`update workspaces set created_at_ms = created_at_ms where id = ${id} returning id`;
   if (!row) throw new Error(`There is no workspace ${name} any more: it was deleted meanwhile.`);
 }
 
-/** Every workspace with its counts, in the order of creation, or the one with this name. */
+/** All workspaces in the order of creation, or the one with a name, with their counts. */
 export async function listWorkspaces(
   sql: Sql,
   name?: string,
@@ -77,12 +89,12 @@ export async function listWorkspaces(
   });
 }
 
-/** How many rows of content a workspace holds, by table. None is counted beyond `atMost`. */
+/** The number of rows of content in a workspace, by table. Counts no table beyond `atMost`. */
 export async function countContent(
   sql: Sql,
   workspaceId: number,
   atMost: number,
-): Promise<Record<(typeof contentTables)[number], number>> {
+): Promise<Record<ContentKind, number>> {
   const counted = contentTables.map(async (table) => {
     const [row] = await sql`
       select count(*) from (
@@ -92,65 +104,105 @@ export async function countContent(
   return Object.fromEntries(await Promise.all(counted));
 }
 
-/** Removes everything in a workspace except its keys, their limits and its history, and restarts its ids at 1. */
+/**
+ * Removes everything in a workspace except its keys, their limits and its history, and restarts its ids at 1. Kept answers of
+ * Idempotency-Keys about removed content become void.
+ */
 export async function clearWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
-  // Rows are locked in the order in which requests lock them. Once the sequences are locked, nobody can add a
-  // row, and rows that other connections added before are removed, too.
-  await deleteContent(sql, workspaceId, leafTables);
+  await sql`update workspaces set resets = resets + 1 where id = ${workspaceId}`;
+  // Locks rows in the same order as requests. Once the sequences are locked, no other connection can add a row, so the second
+  // deletion removes the rest.
+  await deleteRows(sql, workspaceId, leafTables);
   await restartSequences(sql, workspaceId, contentKinds);
-  await deleteContent(sql, workspaceId, contentTables);
-  record(sql, workspaceId, 'workspace.reset', {});
+  await deleteRows(sql, workspaceId, contentTables);
+  record(sql, workspaceId, workspaceReset, {});
 }
 
-/** Removes a workspace, what is in it, and its keys. */
+/** Removes a workspace with everything in it, and its keys. */
 export async function deleteWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   await clearWorkspace(sql, workspaceId);
-  await deleteRows(sql, workspaceId, ['idempotency_keys', 'sequences', ...keptTables]);
+  await deleteRows(sql, workspaceId, keptTables);
   await sql`delete from workspaces where id = ${workspaceId}`;
 }
 
-/** Removes all workspaces with all that is in them, and what is kept of addresses. */
+/** Removes all workspaces with everything in them, and the accounts of addresses. */
 export async function deleteAllWorkspaces(sql: Sql): Promise<void> {
   for (const { name } of tables) await sql`delete from ${identifier(name)}`;
   await sql`delete from workspaces`;
 }
 
+/** Categories of the remaining pets must stay. */
+const unusedCategories = fragment`and not exists (
+  select 1 from pets where pets.workspace_id = categories.workspace_id and pets.category_id = categories.id)`;
+
 /**
- * Removes most of a large workspace in short transactions, so that others can write meanwhile. What remains is left to
- * clearWorkspace or deleteWorkspace.
+ * Removes most content of a large workspace in short transactions, so that others can write meanwhile. Call clearWorkspace or
+ * deleteWorkspace afterwards to remove the rest.
  */
-export async function thinOut(db: Database, workspace: Named, cause: Cause): Promise<void> {
+export async function deleteInBatches(db: Database, workspace: Named, context: WriteContext): Promise<void> {
   const workspaceId = workspace.id;
-  for (const table of thinnedTables) {
-    const [row] = await db.read`
-      select last_id from sequences where workspace_id = ${workspaceId} and kind = ${table}`;
-    for (let upTo = rowsPerTransaction; upTo < Number(row?.[0] ?? 0); upTo += rowsPerTransaction) {
+  for (const table of contentTables) {
+    const unused = table === 'categories' ? unusedCategories : fragment``;
+    // Ids do not show how many rows there are: after a restore they continue far ahead.
+    for (let from = 0; ; ) {
+      const [next] = await db.read`
+        select id from ${identifier(table)} where workspace_id = ${workspaceId} and id >= ${from}
+        order by id limit 1 offset ${rowsPerTransaction}`;
+      if (!next) break;
+      const [first, behind] = [from, Number(next[0])];
       await db.write(async (sql) => {
         await assertStillThere(sql, workspace);
-        await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId} and id <= ${upTo}`;
-        record(sql, workspaceId, 'workspace.reset', {});
-      }, cause);
+        await sql`
+          delete from ${identifier(table)}
+          where workspace_id = ${workspaceId} and id >= ${first} and id < ${behind} ${unused}`;
+        record(sql, workspaceId, workspaceReset, {});
+      }, context);
+      from = behind;
+      await sleep(pauseMs);
     }
   }
 }
 
-/** Webhooks and what the lab holds outlive their workspace's content. Requests that made or changed them must not happen twice. */
-async function deleteContent(sql: Sql, workspaceId: number, tables: readonly string[]): Promise<void> {
-  await sql`
-    delete from idempotency_keys where workspace_id = ${workspaceId}
-      and fingerprint not like '/v1/store/webhooks%' and fingerprint not like '/lab/%'`;
-  await deleteRows(
-    sql,
-    workspaceId,
-    tables.filter((table) => table !== 'idempotency_keys'),
-  );
+/** Tables with many long rows, and the key of a row within the workspace. */
+const longTables = [
+  { name: 'idempotency_keys', row: fragment`key` },
+  { name: 'recorded_requests', row: fragment`recording_id, number` },
+  { name: 'deliveries', row: fragment`id` },
+  { name: 'events', row: fragment`id` },
+] as const satisfies { name: (typeof keptTables)[number]; row: Fragment }[];
+const longRowsPerTransaction = 200;
+
+/**
+ * Begins to delete a workspace. Revokes its keys, so that nobody uses it meanwhile, and removes its long rows in short transactions.
+ * Call deleteInBatches and deleteWorkspace afterwards.
+ */
+export async function closeWorkspace(db: Database, workspace: Named, context: WriteContext): Promise<void> {
+  const workspaceId = workspace.id;
+  await db.write(async (sql) => {
+    await assertStillThere(sql, workspace);
+    await deleteRows(sql, workspaceId, ['webhooks']);
+    await revokeKeysOf(sql, workspaceId, context.atMs);
+  }, context);
+  for (const { name, row } of longTables) {
+    const table = identifier(name);
+    for (let count = longRowsPerTransaction; count === longRowsPerTransaction; await sleep(pauseMs)) {
+      const rows = await db.write(
+        (sql) => sql`
+          delete from ${table} where workspace_id = ${workspaceId} and (${row}) in (
+            select ${row} from ${table} where workspace_id = ${workspaceId} limit ${longRowsPerTransaction})
+          returning 1`,
+        context,
+      );
+      count = rows.length;
+    }
+  }
 }
 
-async function deleteRows(sql: Sql, workspaceId: number, tables: string[]): Promise<void> {
+async function deleteRows(sql: Sql, workspaceId: number, tables: readonly string[]): Promise<void> {
   for (const table of tables) await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId}`;
 }
 
-/** Restarts the ids of some kinds at 1, also of kinds that are newer than the workspace, and locks their sequences. */
+/** Restarts the ids of some kinds at 1, and locks their sequences. Adds the sequences of kinds newer than the workspace. */
 async function restartSequences(sql: Sql, workspaceId: number, some: readonly Kind[]): Promise<void> {
   for (const kind of some) {
     await sql`
@@ -160,12 +212,11 @@ async function restartSequences(sql: Sql, workspaceId: number, some: readonly Ki
 }
 
 /**
- * The first of `count` new ids, taken in the transaction that uses them. No id is used twice. A statement that is sent with this
- * one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted while a request on it was under
- * way.
+ * Allocates `count` new ids in the transaction that uses them, and returns the first. No id is used twice. A statement that is sent
+ * together with this one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted meanwhile.
  */
 export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
-  // A workspace may be older than a kind of rows, and has no sequence for it then. One that is gone breaks the foreign key.
+  // A workspace older than a kind of rows has no sequence for it yet. A deleted workspace breaks the foreign key.
   const [row] = await sql`
     insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, ${count})
     on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id

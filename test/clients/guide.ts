@@ -1,4 +1,4 @@
-import { guides } from '../../src/openapi/guides.ts';
+import { guides } from '../../src/description/guides.ts';
 
 /** A command that fetches a package. The checks have the versions that are pinned in their place. */
 const fetches = /^(?:pip|npm) install |^go get /;

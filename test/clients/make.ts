@@ -51,9 +51,8 @@ function folderOf(root: string, { name }: Client): string {
   return join(root, name);
 }
 
-/** Installs the Python packages that are pinned, once for each list of them. Returns the folder of their programs. */
-export async function pythonPrograms(): Promise<string> {
-  const requirements = fileAt('requirements.txt');
+/** Installs the Python packages that a list pins, once for each list. Returns the folder of their programs. */
+export async function pythonPrograms(requirements = fileAt('requirements.txt')): Promise<string> {
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const folder = join(nodeModules, `.cache/clients/python-${hash}`);
   const isDone = join(folder, 'done');

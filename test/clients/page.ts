@@ -1,4 +1,5 @@
 import type { Grade, Verdict } from '../../src/grade/grade.ts';
+import { checksVersion } from '../../src/lab/checks/list.ts';
 import type { Client } from './clients.ts';
 import { pinnedVersion } from './pins.ts';
 import { remedies } from './remedies.ts';
@@ -12,24 +13,32 @@ export interface GradedClient {
 /** How a verdict stands in the table. */
 export const shownVerdicts: Record<Verdict, string> = {
   survived: '✓ survived',
-  'changed-the-store': '≠ changed',
+  'did-it-twice': '≠ did it twice',
+  'left-undone': '≠ left it undone',
+  'did-something-else': '≠ did something else',
+  'printed-something-else': '≠ printed something else',
   failed: '✗ failed',
   hung: '⧗ hung',
   'not-reached': '– not reached',
 };
 
+/** What the page says it was made with. */
+export const gradedWith = (version: number, faultCount: number) =>
+  `grades by version ${version} of the checks under ${faultCount} faults`;
+
 /** The page about graded clients. `versions` names what ran them. */
 export const gradedPage = (graded: readonly GradedClient[], date: string, versions: readonly string[]) =>
   `${[
     '# Graded clients',
-    'This page is made by `npm run grade:clients`, which takes about ten minutes. Do not edit it.',
-    `Each client that the guide [Generate a client](../src/openapi/guides/generate-a-client.md) tells how to make is graded here by \`petstore grade\`, as it was
+    'This page is made by `npm run generate -- graded-clients`, which takes about ten minutes. Do not edit it.',
+    `It holds ${gradedWith(checksVersion, graded[0]?.grade.faults.length ?? 0)}. Newer faults are missing until it is made again.`,
+    `Each client that the guide [Generate a client](../src/description/guides/generate-a-client.md) tells how to make is graded here by \`petstore grade\`, as it was
 on ${date}, with ${versions.join(', ')}. What runs is the tour in [test/clients/tours](../test/clients/tours): it adds a pet with an \`Idempotency-Key\`, reads all
 pets page by page, renames one, places an order and changes it with \`If-Match\`, and reads events. Against faults it does nothing of
 its own: when the client tells of an error, it ends. So the table shows what the client does by itself, and what is left to you.`,
-    `- **✓ survived:** the same result and the same store as without the fault.
+    `- **✓ survived:** the program did the same as without the fault, once, and printed the same.
 - **✗ failed:** the program ended with an error, which is the least that a client must do.
-- **≠ changed:** the program succeeded, and left something else in the store.
+- **≠:** the program did something twice. Or it ended as without the fault, but left work undone, did or printed something else.
 - **⧗ hung:** it did not end.
 - **– not reached:** it did nothing that the fault could touch.`,
     [
@@ -42,7 +51,7 @@ its own: when the client tells of an error, it ends. So the table shows what the
         ),
       ),
     ].join('\n'),
-    'What each fault is, the guide [Rehearse failures](../src/openapi/guides/rehearse-failures.md) tells.',
+    'What each fault is, the guide [Rehearse failures](../src/description/guides/rehearse-failures.md) tells.',
     ...graded.map(section),
   ].join('\n\n')}\n`;
 
@@ -56,15 +65,16 @@ function section({ client: { heading, generator, hook }, grade }: GradedClient):
   const needs = remedies
     .map(({ faults, add }) => ({ add, met: faults.filter((fault) => harmed.includes(fault)) }))
     .filter(({ met }) => met.length > 0);
-  const differences = grade.faults.filter(({ verdict }) => verdict === 'changed-the-store');
+  const deviations = grade.faults.flatMap(({ fault, runs }) => {
+    const what = new Set(runs.flatMap((run) => run.deviations.map((deviation) => deviation.what)));
+    return what.size > 0 ? [`- Under \`${fault}\`: ${[...what].join('; ')}.`] : [];
+  });
   return [
     `## ${heading}`,
-    `Made by \`${generator}\` ${pinnedVersion(generator)}. It survived ${survived.length} of ${grade.faults.length} faults: ${named(survived)}. What you must add:`,
+    `Made by \`${generator}\` ${pinnedVersion(generator)}. It survived ${named(survived)}. What you must add:`,
     [
       ...needs.map(({ add, met }) => `- ${add} Without that it did not survive ${named(met)}.`),
-      ...differences.map(
-        ({ fault, difference }) => `- Under \`${fault}\` the store was another: ${difference.join('; ')}.`,
-      ),
+      ...deviations,
       ...(needs.length > 0 ? [`- Where: ${hook}`] : []),
     ].join('\n'),
   ].join('\n\n');

@@ -15,7 +15,7 @@ const why = [
   ...(missing.length > 0 ? [`programs that are missing: ${missing.join(', ')}`] : []),
 ];
 if (why.length > 0) {
-  console.error(`npm run test:image needs ${why.join(', and ')}.`);
+  console.error(`npm test -- image needs ${why.join(', and ')}.`);
   process.exit(1);
 }
 

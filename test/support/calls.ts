@@ -1,13 +1,15 @@
-/** What `petstoreInTurn` runs: the calls that standard input names, one after the other. Tells how each ended, as JSON. */
-import { text } from 'node:stream/consumers';
+/** The process of `command` in `service.ts`. It runs the calls that it is sent, one after the other, and sends how each ended. */
 import { main } from '../../src/main.ts';
 
-const writeResults = process.stdout.write.bind(process.stdout);
+interface Call {
+  args: string[];
+  env: NodeJS.ProcessEnv;
+}
+
 // Each call listens for a reader that has seen enough.
 process.stdout.setMaxListeners(0);
 
-const results = [];
-for (const args of JSON.parse(await text(process.stdin)) as string[][]) {
+async function run({ args, env }: Call) {
   const written = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     process[stream].write = (chunk: string | Uint8Array) => {
@@ -15,9 +17,11 @@ for (const args of JSON.parse(await text(process.stdin)) as string[][]) {
       return true;
     };
   }
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, env);
   process.exitCode = 0;
   await main([process.execPath, 'petstore', ...args]);
-  results.push({ args, status: process.exitCode, ...written });
+  return { args, status: process.exitCode, ...written };
 }
-process.exitCode = 0;
-writeResults(JSON.stringify(results));
+
+process.on('message', async (call: Call) => process.send?.(await run(call)));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { parseExactly, writeExactly } from './exact-json.ts';
 
 /** Where a careful client finds the store, and how time passes for it. */
 export interface Surroundings {
@@ -20,20 +21,6 @@ export interface Reply {
 const maxAttempts = 300;
 const firstPauseMs = 100;
 const longestPauseMs = 10_000;
-
-/** Numbers beyond 2^53 stay exact, in both directions. */
-const parseExactly = (text: string) =>
-  JSON.parse(text, (_, value, { source } = {} as { source?: string }) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '')
-      ? BigInt(source as string)
-      : value,
-  );
-const writeExactly = (value: unknown) =>
-  JSON.stringify(value, (_, part) =>
-    typeof part === 'bigint'
-      ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(`${part}`)
-      : part,
-  );
 
 /**
  * A client as the guides ask for: it waits as told, retries what may be retried, sends an Idempotency-Key with each POST and
@@ -60,7 +47,9 @@ export class CarefulClient {
       const { status, headers, body } = await this.#send('GET', next);
       assert.equal(status, 200);
       items.push(...body);
-      next = nextOf(headers);
+      const target = nextOf(headers);
+      // One that leads to itself has nothing after it.
+      next = target === next ? undefined : target;
     }
     return items;
   }
@@ -133,9 +122,9 @@ export class CarefulClient {
 
   /** Whether an attempt may succeed later: also while the attempt before it, whose answer was lost, is under way. */
   #isTemporary(status: number, text: string): boolean {
-    if ([429, 500, 503].includes(status)) return true;
+    if ([429, 500, 502, 503, 504].includes(status)) return true;
     if (status === 403) return text.includes('key_banned');
-    return status === 409 && text.includes('is being answered');
+    return status === 409 && text.includes('idempotency_key_in_use');
   }
 }
 

@@ -41,3 +41,12 @@ export function clockThatGoesBack(leftMs: number) {
 process.on('${signal}', () => { backMs = (real() % ${minuteMs}) + ${leftMs}; console.log('${said}'); });`;
   return { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` }, signal, said };
 }
+
+/** A clock of processes that stands still, so that no minute ends however long they take. */
+export function clockAt(nowMs: number): OwnClock {
+  const code = `Date.now = () => ${nowMs};`;
+  return {
+    env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` },
+    now: () => nowMs,
+  };
+}

@@ -4,7 +4,8 @@ import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/history/changes.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
-import { type Outcome, type Outgoing, send } from '../../src/webhooks/send.ts';
+import { batchSender, type SendBatch } from '../../src/webhooks/send-batch.ts';
+import { type AttemptOutcome, sendRequest, type WebhookRequest } from '../../src/webhooks/send-request.ts';
 import { signedHeaders } from '../../src/webhooks/signature.ts';
 import { type Petstore, testPolicy } from './petstore.ts';
 import { listen } from './receiver.ts';
@@ -14,7 +15,7 @@ export interface Message {
   body: string;
 }
 
-/** A receiver of webhooks on loopback. It answers 200 until `behave` is set; each request is in `messages` by then. */
+/** A receiver of webhooks on loopback. It adds each request to `messages`, then answers 200 or calls `behave`. */
 export async function startReceiver(t: TestContext) {
   const messages: Message[] = [];
   const receiver = {
@@ -23,7 +24,7 @@ export async function startReceiver(t: TestContext) {
     behave: (_request: IncomingMessage, response: ServerResponse): void => {
       response.end();
     },
-    /** The headers as they would be now, once they were found to be those of these secrets then. */
+    /** Verifies the headers with the secrets, and returns them signed at the current time. */
     signedNow({ ...headers }: IncomingHttpHeaders, body: string, secrets: string[]): Record<string, string> {
       const id = String(headers['webhook-id']);
       const at = (atMs: number) => signedHeaders({ id, atMs, body }, secrets);
@@ -45,18 +46,23 @@ export async function startReceiver(t: TestContext) {
 
 interface Options {
   db?: Database;
-  send?: (outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
+  send?: (outgoing: WebhookRequest, signal: AbortSignal) => Promise<AttemptOutcome>;
+  /** Replaces the other ways to send. */
+  sendBatch?: SendBatch;
   random?: () => number;
-  timeoutMs?: number;
+  /** For all receivers, or for the one at a URL. */
+  timeoutMs?: number | ((url: string) => number);
   graceMs?: number;
   idleMs?: number;
-  /** Whether it goes silent once it sends: then it renews nothing and looks for nothing. */
+  /** Whether it stops to renew leases and to poll after its first request. */
   fallsSilent?: boolean;
+  isAlone?: boolean;
+  neverTicks?: boolean;
 }
 
 const noResolver = { resolve4: async () => [], resolve6: async () => [] };
 
-/** A dispatcher over the database of a store, by its clock, which looks for work often. It stops with the store. */
+/** A dispatcher with the database and the clock of a store. It polls often, and stops with the store. */
 export function startDispatcher(store: Petstore, options: Options = {}) {
   const {
     random = Math.random,
@@ -68,24 +74,26 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
   const clock = () => store.nowMs;
   const ticker: Ticker = (work) =>
     realTicker(() => {
-      if (!fallsSilent || running.sent === 0) work();
+      if (!options.neverTicks && (!fallsSilent || running.sent === 0)) work();
     }, 10);
   const running = {
-    /** How often it has sent. */
+    /** The number of requests. */
     sent: 0,
     stop: () => dispatcher.stop(),
   };
+  const sendHere = batchSender((outgoing, signal) => {
+    running.sent++;
+    if (options.send) return options.send(outgoing, signal);
+    const withinMs = typeof timeoutMs === 'number' ? timeoutMs : timeoutMs(outgoing.url);
+    const parts = { policy: testPolicy, resolver: noResolver, signal, clock };
+    return sendRequest(outgoing, { ...parts, timeoutMs: withinMs });
+  }, clock);
   const dispatcher = new Dispatcher({
     ...{ db: options.db ?? store.db, key: store.installation.key },
     changes: fallsSilent ? new Changes() : store.changes,
     ...{ log: store.app.log, clock, random, ticker, graceMs, idleMs },
-    send: (outgoing, signal) => {
-      running.sent++;
-      return (
-        options.send?.(outgoing, signal) ??
-        send(outgoing, { policy: testPolicy, resolver: noResolver, timeoutMs, signal, clock })
-      );
-    },
+    isAlone: options.isAlone ?? false,
+    sendBatch: options.sendBatch ?? sendHere,
   });
   dispatcher.start();
   store.dispatchers.push(dispatcher);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { identifier } from '../../src/db/sql.ts';
+import { exampleParams, sampleRequest } from '../../src/description/samples.ts';
 import { labOperations } from '../../src/lab/operations.ts';
-import { exampleParams, sampleRequest } from '../../src/openapi/samples.ts';
 import type { Petstore } from './petstore.ts';
 
 /** What a key begins: its path, the path parameter that names one, and the columns that hold its id. */
@@ -13,6 +13,7 @@ const begun: [path: string, param: string, columns: [table: string, column: stri
     [
       ['recordings', 'id'],
       ['recorded_requests', 'recording_id'],
+      ['recording_reports', 'recording_id'],
     ],
   ],
 ];

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict';
-import { checks } from '../../src/lab/report/checks/all.ts';
+import type { Expected } from '../../src/lab/checks/expected.ts';
+import { checks } from '../../src/lab/checks/list.ts';
+import { trafficOf } from '../../src/lab/checks/traffic.ts';
 import { recorded, type Sketch } from './recorded.ts';
 
-/** Holds what a check finds in requests: its result, and the numbers of the requests that show it. */
-export async function finds(name: string, sketches: Sketch[], result: string, numbers: number[] = []) {
+/**
+ * Holds what a check finds in requests: its result, and the numbers of the requests that show it. `expected`: what the client sends
+ * without faults.
+ */
+export function finds(
+  name: string,
+  sketches: Sketch[],
+  result: string,
+  numbers: number[] = [],
+  expected?: Expected,
+) {
   const check = checks.find((one) => one.name === name);
   assert.ok(check);
-  const finding = await check.judge(recorded(...sketches));
+  const finding = check.judge(trafficOf(recorded(...sketches), expected));
   assert.equal(finding.result, result, finding.because);
   assert.deepEqual(
     finding.evidence.map(({ number }) => number),
@@ -26,3 +37,8 @@ export const post = {
   body: '{"name":"a"}',
 };
 export const key = (text: string) => ({ headers: { 'idempotency-key': text } });
+/** Requests of two workers that overlap, long before the others. */
+export const crowd: Sketch[] = [
+  { at: -9_000, tookMs: 50, ...categories, connection: 'w1' },
+  { at: -8_990, tookMs: 5, ...categories, connection: 'w2' },
+];

@@ -1,10 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+
+/** The context of a test, or for a file of tests `{ after }` of `node:test`. */
+export interface Lifetime {
+  after(work: () => unknown): void;
+}
 
 /** An empty folder that is removed when the test ends. */
-export function temporaryFolder(t: TestContext): string {
+export function temporaryFolder(t: Lifetime): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { operations } from '../../src/api/operations.ts';
 import { type Access, type PetstoreServer, type StartOptions, startPetstore } from '../../src/index.ts';
-import { operations } from '../../src/operations.ts';
 import { type CallOptions, fetchChecked, type JsonAnswer } from './petstore.ts';
 
 /** A store as programs start it, which stops with the test. */

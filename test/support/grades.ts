@@ -1,8 +1,8 @@
-import type { FaultGrade, Grade } from '../../src/grade/grade.ts';
+import type { FaultGrade, FaultRun, Grade, Place } from '../../src/grade/grade.ts';
+import { checks } from '../../src/lab/checks/list.ts';
+import type { CheckResult } from '../../src/lab/checks/report.ts';
+import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
-import { faultNames } from '../../src/lab/rehearsals/faults.ts';
-import { checks } from '../../src/lab/report/checks/all.ts';
-import type { CheckResult } from '../../src/lab/report/report.ts';
 
 const startMs = Date.parse('2026-06-01T12:00:00Z');
 
@@ -12,8 +12,8 @@ type Sketch = Partial<RecordedRequest> & { atMs: number; target: string; isCut?:
 export const requests = (...sketches: Sketch[]): RecordedRequest[] =>
   sketches.map(({ atMs, isCut, status = 200, ...given }, index) => ({
     ...{ id: String(index + 1), requestId: `request-${index + 1}` },
-    ...{ at: new Date(startMs + atMs).toISOString(), method: 'GET', headers: {} },
-    ...{ durationMs: 3, answerHeaders: {}, connection: 'c1' },
+    ...{ at: new Date(startMs + atMs).toISOString(), offsetMs: atMs, method: 'GET', headers: {} },
+    ...{ durationMs: 3, answerHeaders: {}, connection: 'c1', fingerprint: given.target },
     ...given,
     // What cuts a connection off leaves no status.
     ...(!isCut && { status }),
@@ -30,6 +30,7 @@ const results = (given: Record<string, Partial<CheckResult>>): CheckResult[] =>
 const failed = (because: string, ...evidence: string[]) => ({ result: 'failed' as const, because, evidence });
 
 const pets = { target: '/v1/pets?limit=20', operation: 'listPets' };
+const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
 const pet = {
   ...{ method: 'POST', target: '/v1/pets', operation: 'createPet', status: 201 },
   bodyBytes: 31,
@@ -54,14 +55,15 @@ const refusal = (retryAfter: number, fault: string, status = 429) => ({
   answerHeaders: { 'retry-after': String(retryAfter), 'x-ratelimit-remaining': '0' },
 });
 
-const told: Record<string, Partial<FaultGrade>> = {
+/** What runs of faults differ in from one that survives. Of a fault with several runs, the first is given as `NAME`. */
+const differing: Record<string, Partial<FaultRun>> = {
   'rate-limited': {
     verdict: 'failed',
     exitStatus: 1,
     lastLines: [
-      'Error: 429 rate_limited',
       '    at ask (careless.mjs:14:11)',
       '    at async careless.mjs:22:15',
+      'Error: 429 rate_limited',
     ],
     checks: results({
       'retry-after.obeyed': failed(
@@ -74,20 +76,19 @@ const told: Record<string, Partial<FaultGrade>> = {
     }),
     requests: requests(
       { atMs: 0, ...pets, ...refusal(2, 'rate-limited') },
-      { atMs: 210, ...pets, ...refusal(2, 'rate-limited'), gapMs: 207 },
-      { atMs: 415, ...pets, ...refusal(2, 'rate-limited'), gapMs: 202 },
-      { atMs: 620, ...pets, ...refusal(2, 'rate-limited'), gapMs: 202 },
+      { atMs: 210, ...pets, ...refusal(2, 'rate-limited'), gapMs: 207, retryOf: '1' },
+      { atMs: 415, ...pets, ...refusal(2, 'rate-limited'), gapMs: 202, retryOf: '2' },
+      { atMs: 620, ...pets, ...refusal(2, 'rate-limited'), gapMs: 202, retryOf: '3' },
     ),
     tookMs: 704,
   },
   'rate-limited-date': {
-    verdict: 'survived',
     requests: requests(
       {
         ...{ atMs: 0, ...pets, ...refusal(2, 'rate-limited-date') },
         answerHeaders: { 'retry-after': 'Mon, 01 Jun 2026 12:00:02 GMT' },
       },
-      { atMs: 2_050, ...pets, gapMs: 2_047 },
+      { atMs: 2_050, ...pets, gapMs: 2_047, retryOf: '1' },
       { atMs: 2_060, ...pet },
     ),
     tookMs: 2_140,
@@ -95,28 +96,37 @@ const told: Record<string, Partial<FaultGrade>> = {
   banned: {
     verdict: 'failed',
     exitStatus: 1,
+    strikes: [{ after: 2 }],
     lastLines: ['Error: 403 key_banned'],
     checks: results({ 'ban.stops': failed('1 request came during the ban.', '1', '2') }),
     requests: requests(
       { atMs: 0, ...pets, ...refusal(1, 'banned', 403), code: 'key_banned' },
-      { atMs: 130, ...pets, ...refusal(1, 'banned', 403), code: 'key_banned', gapMs: 127 },
+      { atMs: 130, ...pets, ...refusal(1, 'banned', 403), code: 'key_banned', gapMs: 127, retryOf: '1' },
     ),
   },
   unavailable: {
     requests: requests(
       { atMs: 0, ...pets, ...refusal(1, 'unavailable', 503) },
-      { atMs: 1_104, ...pets, gapMs: 1_101 },
+      { atMs: 1_104, ...pets, gapMs: 1_101, retryOf: '1' },
       { atMs: 1_116, ...pet, ...refusal(1, 'unavailable', 503) },
-      { atMs: 2_160, ...pet, gapMs: 1_041 },
+      { atMs: 2_160, ...pet, gapMs: 1_041, retryOf: '3' },
       { atMs: 2_170, ...order, ...refusal(1, 'unavailable', 503) },
-      { atMs: 3_190, ...order, gapMs: 1_017 },
+      { atMs: 3_190, ...order, gapMs: 1_017, retryOf: '5' },
       { atMs: 3_199, ...stock },
     ),
     tookMs: 3_260,
   },
   'lost-answer': {
-    verdict: 'changed-the-store',
-    difference: ['two pets Smaug where there was one', 'an order of 1 Smaug more than there was'],
+    verdict: 'did-it-twice',
+    deviations: [
+      {
+        ...{ kind: 'twice', what: 'two pets Smaug where there was one', requests: ['2', '3'] },
+        service: 'Committed request #2, then reset the connection.',
+        goodClient: 'Sends request #2 again with the same `Idempotency-Key`, and gets the first answer.',
+        change: 'Make the key once for each pet, before the loop of attempts.',
+      },
+      { kind: 'twice', what: 'an order of 1 Smaug more than there was', requests: ['4', '5'] },
+    ],
     checks: results({
       'idempotency.no-blind-post-retry': failed(
         '2 POSTs without Idempotency-Key were sent again though they may have taken effect.',
@@ -129,10 +139,10 @@ const told: Record<string, Partial<FaultGrade>> = {
     }),
     requests: requests(
       { atMs: 0, ...pets },
-      { atMs: 9, ...pet, isCut: true, fault: 'lost-answer' },
-      { atMs: 115, ...pet, gapMs: 103 },
+      { atMs: 9, ...pet, ...keyed('9f8b7c6d-5e4f-4a3b'), isCut: true, fault: 'lost-answer' },
+      { atMs: 115, ...pet, ...keyed('1a2b3c4d-0000-4a3b'), gapMs: 103, retryOf: '2' },
       { atMs: 124, ...order, isCut: true, fault: 'lost-answer' },
-      { atMs: 230, ...order, gapMs: 103 },
+      { atMs: 230, ...order, gapMs: 103, retryOf: '4' },
       { atMs: 240, ...stock },
       { atMs: 250, ...change },
     ),
@@ -140,7 +150,6 @@ const told: Record<string, Partial<FaultGrade>> = {
   },
   truncated: {
     verdict: 'failed',
-    required: true,
     exitStatus: 134,
     lastLines: ["SyntaxError: Expected ',' or ']' after array element in JSON at position 812"],
     requests: requests({ atMs: 0, ...pets, fault: 'truncated' }),
@@ -149,11 +158,21 @@ const told: Record<string, Partial<FaultGrade>> = {
     verdict: 'hung',
     exitStatus: undefined,
     lastLines: ['waiting for /v1/pets …'],
+    gaveUpAfterMs: null,
+    strikes: [{ operation: 'listPets', after: 0 }],
     requests: requests({ atMs: 0, ...pets, isCut: true, fault: 'delay', durationMs: 9_000, left: true }),
     tookMs: 10_000,
   },
+  slow: {
+    gaveUpAfterMs: 5_012,
+    deviations: [
+      {
+        ...{ kind: 'printed', what: 'printed "3 pets" instead of "12 pets"', requests: ['1'] },
+        isWarning: true,
+      },
+    ],
+  },
   conflict: {
-    required: true,
     checks: results({
       'updates.not-lost': failed('1 change overwrote what another writer had written.', '3'),
     }),
@@ -165,63 +184,105 @@ const told: Record<string, Partial<FaultGrade>> = {
   },
   'stale-connection': {
     verdict: 'failed',
-    required: false,
     exitStatus: 1,
     lastLines: ['Error: the connection was reset'],
     requests: requests({ atMs: 0, ...pets, isCut: true, fault: 'stale-connection' }),
   },
   'small-pages': {
-    verdict: 'changed-the-store',
-    required: false,
-    difference: ['pet Rex: stock 2 instead of 3'],
+    verdict: 'did-something-else',
+    deviations: [{ kind: 'other', what: 'pet Rex: stock 2 instead of 3', requests: ['1'] }],
     checks: results({ 'pages.to-the-end': failed('1 list was not read to its end.', '1') }),
     requests: requests({ atMs: 0, ...pets, fault: 'small-pages' }, { atMs: 8, ...pet }),
   },
-  'new-status': { required: false },
-  sunset: { verdict: 'not-reached', required: false, performed: 0 },
+  sunset: { verdict: 'not-reached', performed: 0 },
 };
 
-/** A grade of a careless program, in which everything that can be told of a fault happens. */
-export const carelessGrade: Grade = {
+/** Later runs of a fault, which strikes other uses. */
+const later: Record<string, (Partial<FaultRun> & { place: Place })[]> = {
+  'lost-answer': [
+    {
+      ...(differing['lost-answer'] as FaultRun),
+      ...{ place: 'middle', strikes: [{ operation: 'createPet', after: 3 }] },
+    },
+  ],
+  reset: [{ place: 'last', strikes: [{ operation: 'createPet', after: 7 }] }],
+};
+
+const baselineChecks = results({
+  'if-match.sent': failed('1 of 1 changes of what was read carried no If-Match.', '5'),
+});
+
+const everyUse = ['listPets', 'createPet', 'placeOrder'].map((operation) => ({ operation, after: 0 }));
+
+/** A run that survives, but for what is given. */
+export const runOf = (fault: string, given: Partial<FaultRun> = {}): FaultRun => ({
+  place: faultNamed(fault)?.isCondition || faultNamed(fault)?.scope === 'key' ? 'whole' : 'first',
+  strikes: faultNamed(fault)?.isCondition ? [] : everyUse,
+  ...{ verdict: 'survived', performed: 1, deviations: [], exitStatus: 0, lastLines: ['done'], tookMs: 95 },
+  ...{ checks: baselineChecks, requests: plain },
+  ...given,
+});
+
+/** A fault with these runs. */
+const faultOf = (fault: string, runs: FaultRun[]): FaultGrade => ({
+  ...{ fault, required: faultNamed(fault)?.level === 'required', runs },
+  verdict: runs[0]?.verdict ?? 'not-reached',
+});
+
+const grade = (faults: FaultGrade[], given: Partial<Grade>): Grade => ({
   command: ['node', 'examples/careless.mjs'],
   baseline: {
-    ...{ exitStatus: 0, lastLines: ['done'], tookMs: 92 },
-    operations: ['listPets', 'createPet', 'placeOrder', 'getInventory', 'updateInventory'],
-    checks: results({ 'if-match.sent': failed('1 of 1 changes of what was read carried no If-Match.', '5') }),
+    ...{ exitStatus: 0, lastLines: ['done'], tookMs: 92, checks: baselineChecks, requests: plain },
+    operations: [
+      { operation: 'listPets', uses: 1 },
+      { operation: 'createPet', uses: 8 },
+      { operation: 'placeOrder', uses: 1 },
+    ],
+    ...{ refused: [], nothingToCompare: false },
   },
-  notCompared: ['the description of pets'],
-  faults: faultNames.map((fault) => ({
-    ...{ fault, verdict: 'survived', required: true, performed: 1, difference: [] },
-    ...{ exitStatus: 0, lastLines: ['done'], tookMs: 95 },
-    checks: results({ 'if-match.sent': failed('1 of 1 changes of what was read carried no If-Match.', '5') }),
-    requests: plain,
-    ...told[fault],
-  })) as FaultGrade[],
-  verdict: 'failed',
-};
+  ...{ notCompared: [], faults, verdict: 'passed' },
+  runCount: 2 + faults.flatMap(({ runs }) => runs).length,
+  ...given,
+});
+
+/** A grade of these runs under one fault. */
+export const gradeOf = (fault: string, ...runs: FaultRun[]): Grade => grade([faultOf(fault, runs)], {});
+
+const carelessFaults = faultNames.map((fault) =>
+  faultOf(fault, [
+    runOf(fault, differing[fault]),
+    ...(later[fault] ?? []).map((given) => runOf(fault, given)),
+  ]),
+);
+
+/** A grade of a careless program, in which everything that a card can show happens. */
+export const carelessGrade: Grade = grade(carelessFaults, {
+  ...{ notCompared: ['the description of pets'], verdict: 'failed' },
+});
+carelessGrade.baseline.refused = [
+  { id: '3', operation: 'placeOrder', status: 422, code: 'validation_failed' },
+];
 
 /** A grade of a program that survives all that it reaches. */
-export const carefulGrade: Grade = {
-  ...carelessGrade,
-  command: ['node', 'examples/careful.mjs'],
-  baseline: { ...carelessGrade.baseline, checks: results({}) },
-  faults: carelessGrade.faults.map((fault) => ({
-    ...fault,
-    ...{ verdict: fault.fault === 'sunset' ? 'not-reached' : 'survived', difference: [] },
-    ...{ exitStatus: 0, checks: results({}) },
-  })),
-  verdict: 'passed',
-};
+export const carefulGrade: Grade = grade(
+  faultNames.map((fault) =>
+    faultOf(fault, fault === 'sunset' ? [] : [runOf(fault, { checks: results({}) })]),
+  ),
+  { command: ['node', 'examples/careful.mjs'] },
+);
+carefulGrade.baseline.checks = results({
+  'ids.exact': { result: 'passed', because: 'All ids came back as they were.', evidence: ['2'] },
+});
 
 /** A grade of a program that fails by itself. */
-export const brokenGrade: Grade = {
-  ...carelessGrade,
+export const brokenGrade: Grade = grade([], {
   baseline: {
     ...{ exitStatus: 1, lastLines: ['TypeError: url is undefined'], tookMs: 61, operations: [], checks: [] },
+    ...{ requests: [], refused: [], nothingToCompare: false },
     problem: 'Without a fault it ends with 1, not with 0.',
   },
-  ...{ notCompared: [], faults: [], verdict: 'failed' },
-};
+  ...{ runCount: 1, verdict: 'failed' },
+});
 
 /** What a hostile program may make its store, its output and its targets hold. */
 export const hostile = `</pre><script>alert(1)</script>"'&\u001b[31m\u202e\u0000 <img src=x onerror=alert(1)> ]]>`;
@@ -233,13 +294,37 @@ export const hostileGrade: Grade = {
   notCompared: [hostile],
   faults: carelessGrade.faults.map((fault) => ({
     ...fault,
-    difference: [hostile],
-    lastLines: [hostile, `key pet_${'a'.repeat(36)}`],
-    checks: fault.checks.map((check) => ({ ...check, because: `${check.because} ${hostile}` })),
-    requests: fault.requests.map((request) => ({
-      ...request,
-      target: `/v1/pets/${hostile}`,
-      method: hostile,
+    runs: fault.runs.map((run) => ({
+      ...run,
+      deviations: run.deviations.map((deviation) => ({ ...deviation, what: hostile, service: hostile })),
+      lastLines: [hostile, `key pet_${'a'.repeat(36)}`],
+      checks: run.checks.map((check) => ({ ...check, because: `${check.because} ${hostile}` })),
+      requests: run.requests.map((request) => ({
+        ...{ ...request, target: `/v1/pets/${hostile}`, method: hostile },
+        headers: { 'idempotency-key': hostile.slice(7) },
+      })),
     })),
   })),
 };
+
+/** A grade of a program that does everything wrong, each time in another way. */
+export const hopelessGrade: Grade = grade(
+  faultNames.map((fault, i) =>
+    faultOf(fault, [
+      runOf(fault, {
+        verdict: 'did-it-twice',
+        deviations: Array.from({ length: 5 }, (_, j) => ({
+          ...{ kind: 'twice', what: `pet ${i}-${j} of a rather long name twice `.repeat(j + 1) },
+          requests: plain.map(({ id }) => id),
+        })),
+        gaveUpAfterMs: i,
+        checks: checks.map(({ name, level, advice, guide }) => ({
+          ...{ name, level, advice, guide, ...failed(`${name} in fault ${i}. `.repeat(9), '1', '2', '3') },
+        })),
+      }),
+    ]),
+  ),
+  { notCompared: Array.from({ length: 50 }, (_, i) => `the name of pet ${i}`), verdict: 'failed' },
+);
+hopelessGrade.baseline.refused = plain.map(({ id }) => ({ id, status: 422 }));
+hopelessGrade.baseline.nothingToCompare = true;

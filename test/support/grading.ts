@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type GradeOptions, gradeProgram } from '../../src/grade/grade-program.ts';
-import { runOnce } from '../../src/grade/run.ts';
-import { type GradingStore, openGradingStore } from '../../src/grade/store.ts';
+import { type GradingStore, openGradingStore } from '../../src/grade/grading-store.ts';
+import { initialState, runOnce } from '../../src/grade/run/run.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 
 let opened: Promise<GradingStore> | undefined;
@@ -28,7 +28,9 @@ export async function runUnder(faults: PlannedFault[], command: string[]) {
   opened ??= openGradingStore({});
   const plan = { faults, lingersMs: 0 };
   const { signal } = new AbortController();
-  return runOnce({ store: await opened, command, env: process.env, plan, timeLimitMs: 60_000, signal });
+  const store = await opened;
+  const initial = await initialState(store, signal);
+  return runOnce({ store, command, env: process.env, initial, plan, timeLimitMs: 60_000, signal });
 }
 
 /** Whether a process runs. One that has ended may wait for somebody to ask how. */

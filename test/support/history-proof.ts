@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { addPets } from '../../src/demo/bulk.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
-import type { EventType } from '../../src/history/types.ts';
+import type { EventType } from '../../src/webhooks/event-types.ts';
 import { clearWorkspace, deleteWorkspace } from '../../src/workspaces/store.ts';
 import {
   assertToldOf,
@@ -10,6 +10,7 @@ import {
   changesBetween,
   type Event,
   fold,
+  isLast,
   type Lists,
   pathOf,
   readEvents,
@@ -20,7 +21,7 @@ import type { JsonAnswer, Petstore } from './petstore.ts';
 
 let workspaces = 0;
 
-/** Proves so many histories of steps that are made from the seed, and counts their events by type. */
+/** Checks `histories` random sequences of steps, and counts their events by type. */
 export async function proveHistories(
   store: Petstore,
   histories: number,
@@ -96,7 +97,7 @@ class HistoryProof {
     return this.#store.call(method, path, { key: this.#key, body, headers });
   };
 
-  /** The nth resource of a list, and now and then one that is not there. */
+  /** The nth resource of a list, and sometimes one that does not exist. */
   #resource(list: string, nth: number): string {
     const paths = [...this.#lists.keys()].filter((path) => path.startsWith(list));
     return [...paths, `${list}/4711`][nth % (paths.length + 1)] as string;
@@ -115,7 +116,7 @@ class HistoryProof {
     }
   }
 
-  /** One event tells of many rows, and that the lists are to be read anew. */
+  /** One event stands for many rows: the client must read the lists again. */
   #assertMarked(command: string, made: Event[]): void {
     const types = made.map(({ type }) => type);
     if (command === 'add pets') assert.deepEqual(types, ['workspace.seeded']);
@@ -124,7 +125,7 @@ class HistoryProof {
     this.#listsAt.set(this.events.length, this.#lists);
   }
 
-  /** A request is told by one event for each answer to a GET that it changed, and by nothing else. */
+  /** A request records one event for each GET answer that it changed, and nothing else. */
   async #assertTold(
     { method, path }: Request,
     answer: JsonAnswer,
@@ -141,8 +142,7 @@ class HistoryProof {
     if (answer.status >= 400 || answer.headers['idempotency-replayed']) assert.deepEqual(told, [], what);
     for (const change of told) {
       const { status, text } = await this.#get(pathOf(change));
-      const isGone = /deleted|cancelled/.test(change.type);
-      if (isGone) assert.equal(status, 404, what);
+      if (isLast(change.type)) assert.equal(status, 404, what);
       else assert.equal(`${JSON.stringify(change.data)}\n`, text, what);
     }
   }

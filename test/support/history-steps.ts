@@ -1,4 +1,9 @@
 import fc, { type Arbitrary } from 'fast-check';
+import { operations } from '../../src/api/operations.ts';
+import type { JsonObject } from '../../src/description/schemas.ts';
+import { description } from './description.ts';
+import { Earlier, validValue } from './fuzz/values.ts';
+import { recordedLists } from './history.ts';
 
 /** A request of a sequence. */
 export interface Request {
@@ -59,8 +64,10 @@ const change = (method: string, list: string, body?: Arbitrary<object>) =>
     ifMatch: fc.constantFrom(undefined, undefined, undefined, 'current', 'other'),
   });
 
-/** A request of which few are refused where there is one pet at least. */
-export const request: Arbitrary<Request> = fc.oneof(
+const ownLists = ['/categories', '/pets', '/store/orders', '/inventory'];
+
+/** Requests of which few are refused where there is one pet at least. */
+const ownRequests = [
   post('/categories', category),
   { weight: 2, arbitrary: post('/pets', pet) },
   { weight: 4, arbitrary: post('/store/orders', order) },
@@ -72,7 +79,29 @@ export const request: Arbitrary<Request> = fc.oneof(
   { weight: 3, arbitrary: change('PATCH', '/inventory', stock) },
   { weight: 4, arbitrary: change('PATCH', '/store/orders', orderPatch) },
   { weight: 2, arbitrary: change('DELETE', '/store/orders') },
-);
+];
+
+/** Ids of which few are there. */
+const withSmallIds = (body: object): object =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      value instanceof Earlier ? 1 + (value.nth % 3) : value,
+    ]),
+  );
+
+/** Requests that change the other lists, by the description. */
+const otherRequests = operations.flatMap(({ method, path }) => {
+  const list = path.replace(/\/{\w+}$/, '');
+  const isOther = recordedLists.some((one) => one.path === list) && !ownLists.includes(list);
+  if (method === 'GET' || !isOther) return [];
+  const content = description.paths[path][method.toLowerCase()].requestBody?.content ?? {};
+  const [media] = Object.values<{ schema: JsonObject }>(content);
+  const body = media && (validValue(media.schema) as Arbitrary<object>).map(withSmallIds);
+  return [list === path && body ? post(list, body) : change(method, list, body)];
+});
+
+export const request: Arbitrary<Request> = fc.oneof(...ownRequests, ...otherRequests);
 
 const beginning: Request[] = [
   { method: 'POST', path: '/categories', body: { name: 'Ash' } },

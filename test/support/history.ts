@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import type { Event as AnyEvent } from '../../src/events/schema.ts';
-import type { EventType } from '../../src/history/types.ts';
+import type { TArray, TObject } from 'typebox';
+import { operations } from '../../src/api/operations.ts';
+import { type Event as AnyEvent, events } from '../../src/events/schema.ts';
+import type { EventType } from '../../src/webhooks/event-types.ts';
 import type { JsonAnswer } from './petstore.ts';
 
 /** A resource as a GET answers it. */
@@ -16,28 +18,39 @@ export interface Event extends Pick<AnyEvent, 'id' | 'type' | 'timestamp' | 'req
   previous?: State;
 }
 
-/** What a change of a resource is told as. */
+/** The part of an event that follows from the change of a resource. */
 export type Change = Pick<Event, 'type' | 'data' | 'previous'>;
 
 const markers: readonly EventType[] = ['workspace.reset', 'workspace.seeded'];
-/** Whether an event says no more than that the lists are to be read anew. */
+/** Whether an event only says that the lists must be read again. */
 export const isMarker = ({ type }: Event) => markers.includes(type);
 
 /** Whether a type is about what the lists show. */
 export const isOfStore = (type: EventType) => !type.startsWith('webhook.');
 
-const pathsBySubject: Record<string, (data: State) => string> = {
-  category: ({ id }) => `/categories/${id}`,
-  pet: ({ id }) => `/pets/${id}`,
-  inventory: ({ petId }) => `/inventory/${petId}`,
-  order: ({ id }) => `/store/orders/${id}`,
-};
+/** A list of which every change is recorded. */
+interface RecordedList {
+  path: string;
+  /** The property that names an item of it. */
+  key: string;
+  /** The types of events about its items. */
+  types: EventType[];
+}
+
+/** Every list of which each change is recorded, by the list of operations. */
+export const recordedLists: RecordedList[] = operations.flatMap(({ path, success }) => {
+  const items = (success.schema as Partial<TArray<TObject>> | undefined)?.items;
+  const types = events.flatMap(({ type, data, change }) => (change && data === items ? [type] : []));
+  return types.length > 0 ? [{ path, key: Object.keys(items?.properties ?? {})[0] as string, types }] : [];
+});
+
+const changeOfType = (type: EventType) => events.find((event) => event.type === type)?.change;
 
 /** The path of the resource that a change is about. */
 export function pathOf({ type, data }: Pick<Change, 'type' | 'data'>): string {
-  const path = pathsBySubject[type.split('.')[0] as string];
-  assert.ok(path, `${type} is about no resource`);
-  return path(data);
+  const list = recordedLists.find(({ types }) => types.includes(type));
+  assert.ok(list, `${type} is about no resource`);
+  return `${list.path}/${data[list.key]}`;
 }
 
 type Get = (path: string) => Promise<JsonAnswer>;
@@ -45,9 +58,9 @@ type Get = (path: string) => Promise<JsonAnswer>;
 /** What the lists of a workspace show to who asks by `get`. */
 export async function readLists(get: Get): Promise<Lists> {
   const lists: Lists = new Map();
-  for (const path of ['/categories', '/pets', '/inventory', '/store/orders'])
+  for (const { path, key } of recordedLists)
     for (const state of await readPages<State>(get, `${path}?limit=100`))
-      lists.set(`${path}/${state.id ?? state.petId}`, state);
+      lists.set(`${path}/${state[key]}`, state);
   return lists;
 }
 
@@ -72,7 +85,7 @@ async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
  * and so it does after a marker.
  */
 export class Follower {
-  /** Undefined after a marker, until somebody has looked. */
+  /** Undefined after a marker, until the lists are read again. */
   lists: Lists | undefined;
   /** The id of the last event. */
   position: number;
@@ -109,7 +122,7 @@ export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new 
   return follower.lists;
 }
 
-/** Applies what one change tells, once `lists` are what it says of the time before. */
+/** Applies a change, after checking that `lists` match its state before. */
 function apply(change: Change, lists: Lists, what: string): void {
   const { type, data, previous } = change;
   const current = lists.get(pathOf(change));
@@ -128,12 +141,12 @@ function apply(change: Change, lists: Lists, what: string): void {
   applyAnyway(change, lists);
 }
 
-const isFirst = (type: EventType) => /\.(created|placed)$/.test(type);
-const isLast = (type: EventType) => /\.(deleted|cancelled)$/.test(type);
+const isFirst = (type: EventType) => changeOfType(type) === 'created';
+export const isLast = (type: EventType) => changeOfType(type) === 'deleted';
 
 /**
- * Applies what one change tells to whatever was before: as a client does that has read the lists while others write, and
- * then learns of changes that it may have seen already.
+ * Applies a change whatever `lists` hold. A client does this when it has read the lists while others write: then it may get
+ * events of changes that it has already read.
  */
 export function applyAnyway(change: Change, lists: Lists): void {
   const { type, data } = change;
@@ -163,8 +176,8 @@ function before(data: State, previous: State, what: string): State {
 }
 
 /**
- * The events that tell the difference between what lists showed before and after one request. Those of an order come before
- * those of its pet, and the resource that a request is for before what follows from it.
+ * The events for the difference between the lists before and after one request. Those of an order come before those of its
+ * pet, and those of the requested resource before their consequences.
  */
 export function changesBetween(before: Lists, after: Lists, isForPet: boolean): Change[] {
   const paths = [...new Set([...before.keys(), ...after.keys()])];
@@ -177,29 +190,24 @@ export function changesBetween(before: Lists, after: Lists, isForPet: boolean): 
 function changeOf(path: string, before: Lists, after: Lists): Change | undefined {
   const [was, is] = [before.get(path), after.get(path)];
   if (isDeepStrictEqual(was, is)) return undefined;
-  const [, subject = '', petId] = /^\/(?:store\/)?(\w+)\/(\d+)$/.exec(path) ?? [];
-  const [created, updated, deleted] = typesBySubject[subject] as (typeof typesBySubject)[string];
+  const [, list, id] = /^(.*)\/(\d+)$/.exec(path) ?? [];
+  const types = recordedLists.find(({ path }) => path === list)?.types ?? [];
+  const typeOf = (change: ReturnType<typeof changeOfType>) =>
+    types.find((type) => changeOfType(type) === change) as EventType;
   if (was && is) {
     return is.complete && !was.complete
       ? { type: 'order.completed', data: is }
-      : { type: updated, data: is, previous: differences(was, is) };
+      : { type: typeOf('updated'), data: is, previous: differences(was, is) };
   }
-  if (subject === 'inventory') {
-    const pet = `/pets/${petId}`;
+  if (list === '/inventory') {
+    // An inventory entry begins and ends with its pet.
+    const pet = `/pets/${id}`;
     assert.deepEqual([before.has(pet), after.has(pet)], [!!was, !!is], `${path} goes with its pet`);
     if (is) assert.deepEqual(is, newItemOf(after.get(pet) as State));
     return undefined;
   }
-  return is ? { type: created, data: is } : { type: deleted, data: was as State };
+  return is ? { type: typeOf('created'), data: is } : { type: typeOf('deleted'), data: was as State };
 }
-
-/** How the beginning, the change and the end of a resource are told. An inventory entry begins and ends with its pet. */
-const typesBySubject: Record<string, [created: EventType, updated: EventType, deleted: EventType]> = {
-  categories: ['category.created', 'category.updated', 'category.deleted'],
-  pets: ['pet.created', 'pet.updated', 'pet.deleted'],
-  inventory: ['inventory.updated', 'inventory.updated', 'inventory.updated'],
-  orders: ['order.placed', 'order.updated', 'order.cancelled'],
-};
 
 /** The fields of `was` that are others in `is`, with null for those that it had not. */
 function differences(was: State, is: State): State {
@@ -207,7 +215,7 @@ function differences(was: State, is: State): State {
   return Object.fromEntries(names.map((name) => [name, was[name] ?? null]));
 }
 
-/** Of requests that were sent side by side, those that were answered with success are told of, and no others. */
+/** Of concurrent requests, those that succeeded have events, and no others. */
 export function assertToldOf(answers: JsonAnswer[], events: Event[]): void {
   const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
   for (const { status, headers, text } of answers) {

@@ -12,6 +12,7 @@ const commandTimeoutMs = 60_000;
 
 /** What npm tells of a tarball. */
 interface Packed {
+  name: string;
   filename: string;
   size: number;
   files: { path: string }[];
@@ -47,10 +48,10 @@ export function makePackage(folder: string): void {
 /** The package that was made for this run of the tests. */
 export function installedPackage(): InstalledPackage {
   const { PETSTORE_TEST_PACKAGE: made } = process.env;
-  if (!made) throw new Error('The package is not there: "npm run test:package" makes it.');
+  if (!made) throw new Error('The package is not there: "npm test -- package" makes it.');
   const project = join(made, 'project');
   const packed = JSON.parse(readFileSync(join(made, packedFile), 'utf8'));
-  return { packed, project, folder: join(project, 'node_modules/petstore') };
+  return { packed, project, folder: join(project, 'node_modules', packed.name) };
 }
 
 /** The program of a Node.js that test/nodes has, or why it has none. */
@@ -88,7 +89,7 @@ export interface Told {
 export async function serveByNpx(t: TestContext, node: string, dataDir: string): Promise<Told> {
   const { project: cwd } = installedPackage();
   const env = { ...environment(node), PORT: '0', PETSTORE_DATA_DIR: dataDir };
-  const child = spawn('npx', ['petstore', 'serve', '--json'], { cwd, env });
+  const child = spawn('npx', ['--no-install', 'petstore', 'serve', '--json'], { cwd, env });
   t.after(() => child.kill('SIGKILL'));
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text) => (log += text));

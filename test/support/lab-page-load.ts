@@ -5,28 +5,28 @@ import type { Page } from 'playwright-core';
 import { visitLab } from './lab-page.ts';
 import { until } from './until.ts';
 
-/** As many requests as the page keeps: from then on it must not grow. */
+/** The page keeps this many requests. Then it must not grow any more. */
 const keptRequests = 1_000;
 const workers = 20;
-/** Ids of no pets, by which requests are found among the rows. */
+/** Ids of no pets. They mark requests whose rows the test looks for. */
 const firstMark = 900_000;
 const markEvery = 250;
-/** Much, since a test's machine may be busy: the page has hundreds of rows to catch up with. */
+/** Long, since the machine may be busy and the page has hundreds of rows to read. */
 const patienceMs = 90_000;
 
-/** How the page bore what a client sent. */
-export interface Bearing {
+/** Measurements of the page under load. */
+export interface LoadResult {
   heapBeforeKb: number;
   heapAfterKb: number;
   nodesBefore: number;
   nodesAfter: number;
   longestTaskMs: number;
   latestFrameMs: number;
-  /** How long rows took that were looked for, from the answer on. */
+  /** The time from an answer to its marked row. */
   rowsAfterMs: number[];
 }
 
-/** Notes how late frames come, how long tasks are, and when marked rows are first there. */
+/** Measures late frames, long tasks, and when marked rows appear. */
 const watch = `{
   globalThis.seen = {};
   globalThis.longestTask = 0;
@@ -57,8 +57,8 @@ async function measure(page: Page): Promise<{ heapKb: number; nodes: number }> {
   return { heapKb: Math.round(usedSize / 1_024), nodes };
 }
 
-/** Sends requests while the page records them, so many a second, or as quickly as they go. */
-export async function bearLoad(t: TestContext, requests: number, perSecond?: number): Promise<Bearing> {
+/** Sends requests while the page records them: `perSecond`, or as fast as possible. */
+export async function loadPage(t: TestContext, requests: number, perSecond?: number): Promise<LoadResult> {
   const { store, origin, open } = await visitLab(t);
   const headers = { authorization: `Bearer ${store.key}` };
   const recording = await fetch(`${origin}/lab/recordings`, {
@@ -105,10 +105,10 @@ export async function bearLoad(t: TestContext, requests: number, perSecond?: num
   };
 }
 
-/** The page must not grow. How quick it is depends on the machine, so a proof tells that. */
-export function assertNoGrowth(bearing: Bearing): void {
-  const { heapBeforeKb, heapAfterKb, nodesBefore, nodesAfter } = bearing;
-  const told = JSON.stringify(bearing);
-  assert.ok(heapAfterKb < heapBeforeKb + 4_096, `the heap grows: ${told}`);
-  assert.ok(nodesAfter < nodesBefore * 1.5, `the page grows: ${told}`);
+/** The page must not grow. Its speed depends on the machine, so only the proof checks that. */
+export function assertNoGrowth(result: LoadResult): void {
+  const { heapBeforeKb, heapAfterKb, nodesBefore, nodesAfter } = result;
+  const text = JSON.stringify(result);
+  assert.ok(heapAfterKb < heapBeforeKb + 4_096, `the heap grows: ${text}`);
+  assert.ok(nodesAfter < nodesBefore * 1.5, `the page grows: ${text}`);
 }

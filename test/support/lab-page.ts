@@ -12,29 +12,28 @@ export interface Look {
   colorScheme?: 'light' | 'dark';
   reducedMotion?: 'reduce';
   forcedColors?: 'active';
-  /** Where the page is found, if something stands between it and the store. */
+  /** The origin of a proxy before the store. */
   through?: string;
 }
 
-/** A page of the lab in a tab of its own. */
+/** The lab's page in a new tab. */
 export interface Visit {
   page: Page;
-  /** What the console shows, what fails, and what is asked of others than the store. */
+  /** Messages of the console, errors, requests to other origins, and answers that the description lacks. */
   complaints: string[];
 }
 
 /** A store with a lab, and a browser that opens its page. */
 export interface LabVisit {
   store: Awaited<ReturnType<typeof startPetstore>>;
-  /** Where the store is. */
   origin: string;
-  /** Opens the page with a key, the first by default, or without one. Every answer of the store is held against its description. */
+  /** Opens the page with the first key, another one, or none. Compares every answer with the description. */
   open(key?: string | null, look?: Look): Promise<Visit>;
 }
 
 type Launch = () => Promise<Browser>;
 
-/** The browsers of a file of tests, which take a second each to start. */
+/** The started browsers. A start takes a second. */
 const started = new Map<Launch, Promise<Browser>>();
 after(async () => {
   for (const browser of started.values()) await (await browser).close();
@@ -46,13 +45,13 @@ function running(launch: Launch): Promise<Browser> {
   return browser;
 }
 
-/** Much, since a test's machine may be busy. */
+/** Long, since the machine may be busy. */
 const stepTimeoutMs = 90_000;
 
-/** For what counts on the limits of one minute: time stands still, so that none ends meanwhile. */
+/** The clock stands still, so that no minute of the limits ends. */
 export const stillClock = { clock: 'manual' } as const;
 
-/** Starts a store whose clock goes with the real one, and a browser, the first by default. */
+/** Starts a store and a browser, Chromium by default. */
 export async function visitLab(
   t: TestContext,
   options: StoreOptions = {},
@@ -72,7 +71,7 @@ export async function visitLab(
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on('console', (message) => {
-      // Browsers say so of each answer of refusal.
+      // Browsers report each status of 400 and above.
       const isRefusal = /Failed to load resource|status of \d+/.test(message.text());
       if (['error', 'warning'].includes(message.type()) && !isRefusal) complaints.push(message.text());
     });
@@ -94,7 +93,7 @@ async function assertDescribed(response: Response): Promise<void> {
   const headers = await response.allHeaders();
   const isJson = headers['content-type']?.startsWith('application/json');
   if (!isJson || !/^\/(v1|lab)\//.test(pathname)) return;
-  // Of an answer that the page gave up, browsers keep nothing.
+  // Browsers keep no body of an aborted request.
   if (await response.finished()) return;
   const text = await response.text();
   assertAsDescribed(response.request().method(), pathname + search, {

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { faults } from '../../src/lab/rehearsals/faults.ts';
+import { operations } from '../../src/api/operations.ts';
+import { faults } from '../../src/lab/faults/list.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
-import { operations } from '../../src/operations.ts';
 import { CarefulClient } from './careful-client.ts';
 import { assertInvariants } from './invariants.ts';
-import { endRehearsal, rehearse } from './lab.ts';
+import { endRehearsal, quickParameters, rehearse } from './lab.ts';
 import { type Petstore, startPetstore } from './petstore.ts';
 
-/** What a program does next. Things are named by when they were made; the number may be any. */
+/** A step of a program. The numbers choose among the things that it made before; any number will do. */
 interface Command {
   act: keyof typeof acts;
   which: number;
@@ -19,7 +19,7 @@ interface Command {
   text: string;
 }
 
-/** Ids as the client knows them, in the order in which it made what they are of. */
+/** Ids as the client knows them, in the order of creation. */
 interface Made {
   categories: (number | bigint)[];
   pets: (number | bigint)[];
@@ -31,7 +31,7 @@ type Act = (client: CarefulClient, made: Made, command: Command) => Promise<unkn
 const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % all.length];
 const noted = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
-/** What a program may do. Each says what came of it, without ids: they may be shown otherwise. */
+/** The steps of programs. Each returns its result without ids, since a fault may change them. */
 const acts = {
   createCategory: async (client, { categories }, { text }) => {
     const reply = await client.post('/categories', { name: text });
@@ -96,7 +96,7 @@ const acts = {
   listOrders: async (client) => (await client.list('/store/orders?limit=3')).map(({ quantity }) => quantity),
 } satisfies Record<string, Act>;
 
-/** A pet is read as a list of one, since reading it by its path is deprecated. */
+/** A pet is read as a list of one, since its own path is deprecated. */
 const petOf = (id: number | bigint = 1) => ({ path: `/pets?id=${id}`, isList: true });
 
 const aProgram = fc.array(
@@ -110,31 +110,36 @@ const aProgram = fc.array(
   { minLength: 4, maxLength: 10, size: 'max' },
 );
 
-/** Every program begins with things to work on, some of them more than a page. */
+/** Every program first makes things to work on. */
 const beginning = [
   'createCategory' as const,
   ...Array.from({ length: 3 }, () => 'createPet' as const),
   ...Array.from({ length: 2 }, () => 'addStock' as const),
 ].map((act, which): Command => ({ act, which, other: 0, amount: 3, text: `No. ${which}` }));
 
-/** Values of parameters that make nobody wait for real, where any value would do. */
-const quick: Readonly<Record<string, number>> = { delayMs: 3, bytesPerSecond: 1_000_000 };
+/** Faults that a careful client gives up at, when they come again. */
+const final = ['unauthorized'];
 
-/** Any of the faults, as rehearsals take them. */
+/** Any fault with valid parameters. */
 function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
   const all = faults.filter(({ name }) => !leftOut.includes(name));
   return fc.constantFrom(...all).chain((fault) => {
     const operation = fc.constantFrom(...operations.filter((one) => fault.fits(one)).map(({ id }) => id));
     const parameters = Object.entries(fault.parameters).map(([name, schema]) => {
-      const { minimum, default: usual } = schema as { minimum: number; default: number };
-      return [
-        name,
-        fc.constantFrom(...(name in quick ? [quick[name] as number] : [minimum, usual])),
-      ] as const;
+      const {
+        minimum,
+        default: usual,
+        enum: names = [minimum, usual],
+      } = schema as Record<string, number> & {
+        enum?: (number | string)[];
+      };
+      return [name, fc.constantFrom(...(name in quickParameters ? [quickParameters[name]] : names))] as const;
     });
     const counts = { after: fc.nat(3), times: fc.integer({ min: 1, max: 3 }) };
     const given = fc.record({
-      operation: fault.isForAll ? fc.constant(undefined) : fc.option(operation, { nil: undefined, freq: 1 }),
+      operation: fault.takesNoOperation
+        ? fc.constant(undefined)
+        : fc.option(operation, { nil: undefined, freq: 1 }),
       ...(!fault.isCondition && counts),
       ...Object.fromEntries(parameters),
     });
@@ -142,7 +147,7 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
   });
 }
 
-/** A condition stands once in a rehearsal, for one operation or for all. */
+/** A rehearsal. It has each condition once at most. */
 const someFaults = (leftOut: readonly string[] = []) =>
   fc.uniqueArray(aFault(leftOut), {
     minLength: 2,
@@ -154,14 +159,14 @@ const someFaults = (leftOut: readonly string[] = []) =>
         : JSON.stringify({ fault, times, after, rest }),
   });
 
-/** A store at a socket, in which each program has a workspace of its own and waiting moves the clock. */
-async function startTheatre(t: TestContext) {
+/** Starts a store in which each program has a workspace of its own, and waiting moves the clock. */
+async function startStore(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
   const origin = await store.listen();
   let workspaces = 0;
-  /** Runs a program under faults, if any are given, in a workspace that is new. */
+  /** Runs a program in a new workspace, under faults if any are given. */
   const run = async (program: readonly Command[], planned: readonly PlannedFault[] = []) => {
-    const { key, workspaceId } = await store.addWorkspace(`theatre ${++workspaces}`, false);
+    const { key, workspaceId } = await store.addWorkspace(`program ${++workspaces}`, false);
     const client = new CarefulClient({
       ...{ origin, key },
       now: () => store.nowMs,
@@ -183,7 +188,7 @@ async function startTheatre(t: TestContext) {
   return { store, run };
 }
 
-/** What everybody sees of a workspace, and what has happened in it, without when and by which request. */
+/** The content of a workspace and its events, without their times and request ids. */
 async function stateOf(store: Petstore, key: string) {
   const lists = ['/categories', '/pets', '/inventory', '/store/orders', '/store/events'];
   const state = await Promise.all(
@@ -201,28 +206,32 @@ interface Extent {
   seed: number;
 }
 
-/** Runs programs of a careful client with faults and without, and fails unless both leave the same behind. Returns which faults were met. */
+/** Runs programs of a careful client with and without faults. Fails unless both end alike. Returns the faults that were performed. */
 export async function assertSameUnderFaults(t: TestContext, { runs, seed }: Extent): Promise<Set<string>> {
-  const { run } = await startTheatre(t);
+  const { run } = await startStore(t);
   const met = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(aProgram, someFaults(['conflict']), async (program, planned) => {
-      const undisturbed = await run(program);
-      const rehearsed = await run(program, planned);
-      assert.deepEqual(rehearsed.outcomes, undisturbed.outcomes);
-      assert.deepEqual(rehearsed.state, undisturbed.state);
-      for (const { fault } of rehearsed.performed) met.add(fault);
-    }),
+    fc.asyncProperty(
+      aProgram,
+      someFaults(['conflict', 'stale-read', 'same-page', ...final]),
+      async (program, planned) => {
+        const undisturbed = await run(program);
+        const rehearsed = await run(program, planned);
+        assert.deepEqual(rehearsed.outcomes, undisturbed.outcomes);
+        assert.deepEqual(rehearsed.state, undisturbed.state);
+        for (const { fault } of rehearsed.performed) met.add(fault);
+      },
+    ),
     { numRuns: runs, seed, endOnFailure: true },
   );
   return met;
 }
 
-/** Runs programs under any faults, also those that change the store, and fails unless its invariants hold. */
+/** Runs programs under any faults, also `conflict`, and fails unless the invariants of the store hold. */
 export async function assertSoundUnderFaults(t: TestContext, { runs, seed }: Extent): Promise<void> {
-  const { store, run } = await startTheatre(t);
+  const { store, run } = await startStore(t);
   await fc.assert(
-    fc.asyncProperty(aProgram, someFaults(), async (program, planned) => {
+    fc.asyncProperty(aProgram, someFaults(['same-page', ...final]), async (program, planned) => {
       const { workspaceId } = await run(program, planned);
       await assertInvariants(store.db.read, workspaceId);
     }),

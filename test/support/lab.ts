@@ -3,15 +3,23 @@ import type { PlannedFault, Rehearsal } from '../../src/lab/rehearsals/schema.ts
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 interface Options {
-  /** Whose rehearsal it is; the key of the store by default. */
+  /** Default: the key of the store. */
   key?: string;
   expiresInSeconds?: number;
 }
 
-/** A fault as a test asks for it: with its name alone if it takes the defaults. */
+/** A fault with its parameters, or its name for the defaults. */
 export type Asked = string | PlannedFault;
 
-/** Begins a rehearsal. */
+/** Parameters with which faults hardly wait. */
+export const quickParameters: Readonly<Record<string, number | string>> = {
+  delayMs: 3,
+  silenceMs: 3,
+  bytesPerSecond: 1_000_000,
+  shape: 'past',
+  streamSilenceMs: 3,
+};
+
 export async function rehearse(
   store: Petstore,
   faults: readonly Asked[],
@@ -23,14 +31,12 @@ export async function rehearse(
   return answer.body;
 }
 
-/** A rehearsal as it stands now. */
 export async function rehearsalOf(store: Petstore, id: string, key = store.key): Promise<Rehearsal> {
   const answer = await store.send('GET', `/lab/rehearsals/${id}`, { key });
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 }
 
-/** Ends a rehearsal. */
 export async function endRehearsal(store: Petstore, id: string, key = store.key): Promise<Rehearsal> {
   const answer = await store.send('DELETE', `/lab/rehearsals/${id}`, { key });
   assert.equal(answer.status, 200, answer.text);
@@ -42,7 +48,7 @@ export async function performedOf(store: Petstore, id: string, key = store.key):
   return (await rehearsalOf(store, id, key)).faults.map(({ performed }) => performed);
 }
 
-/** What an answer says about the faults that touched it. */
+/** Fails unless these faults touched an answer, and no others. */
 export function assertTouched(
   { headers, status, text }: Pick<JsonAnswer, 'headers' | 'status' | 'text'>,
   { id }: Pick<Rehearsal, 'id'>,
@@ -52,7 +58,7 @@ export function assertTouched(
   assert.equal(headers['petstore-rehearsal'], members.join(', '), `${status} ${text}`);
 }
 
-/** No fault has touched an answer. */
+/** Fails if a fault touched an answer. */
 export function assertUntouched({
   headers,
   status,

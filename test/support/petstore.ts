@@ -1,28 +1,31 @@
 import { basename } from 'node:path';
-import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { buildApp } from '../../src/app.ts';
-import type { LogLevel } from '../../src/config.ts';
 import type { Database, Transaction } from '../../src/db/database.ts';
 import { seedWorkspace } from '../../src/demo/seed.ts';
 import { Changes } from '../../src/history/changes.ts';
-import { defaultTimeLimits, type TimeLimits } from '../../src/http/time-limits.ts';
+import { defaultTimeLimits, type TimeLimits } from '../../src/http/connections.ts';
+import type { Handled, Installation } from '../../src/http/operation.ts';
 import { createKey } from '../../src/keys/store.ts';
-import { recorderBounds } from '../../src/lab/bounds.ts';
+import { recorderBounds } from '../../src/lab/lab-bounds.ts';
+import type { WorkerOfReadings } from '../../src/lab/readings/worker.ts';
 import type { RecorderBounds } from '../../src/lab/recordings/recorder.ts';
-import { defaultBanRules } from '../../src/limits/decision.ts';
 import type { Limiter } from '../../src/limits/limiter.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import type { Plan, Quota } from '../../src/limits/plans.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/limits/shared-limiter.ts';
-import { createLogger } from '../../src/log/logger.ts';
-import type { Handled, Installation } from '../../src/operation.ts';
-import { InstallationKey } from '../../src/secret-key.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { buildApp } from '../../src/service/app.ts';
+import { defaultBanRules } from '../../src/settings/ban-rules.ts';
+import type { LogLevel } from '../../src/settings/config.ts';
+import { InstallationKey } from '../../src/settings/secret-key.ts';
+import { newCounts } from '../../src/webhooks/delivery-worker.ts';
 import type { Dispatcher } from '../../src/webhooks/dispatcher.ts';
-import { type TargetPolicy, targetProblem } from '../../src/webhooks/target.ts';
+import { type TargetPolicy, targetProblem } from '../../src/webhooks/target-policy.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
 import { contentOf } from './content.ts';
 import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
+import type { Lifetime } from './folder.ts';
+import { sharedReadingWorker } from './reading-worker.ts';
 import { openTestStorage, temporaryStorage } from './storage.ts';
 
 export interface CallOptions {
@@ -51,6 +54,8 @@ export interface Options {
   /** Whether other instances serve the same keys. */
   hasOthers?: boolean;
   recorderBounds?: Partial<RecorderBounds>;
+  /** What reads recordings. Default: a thread that stores of a file share, and with it what it remembers of recordings. */
+  readingWorker?: WorkerOfReadings;
   /** What is served instead of all operations. */
   operations?: readonly Handled[];
   timeLimits?: Partial<TimeLimits>;
@@ -71,8 +76,8 @@ const valkeyOfRun = process.env.PETSTORE_TEST_VALKEY_URL;
 /** Much, since a test's machine may be busy. */
 const patienceMs = 5_000;
 
-/** A petstore of its own for one test, over a real database of its own. */
-export async function startPetstore(t: TestContext, options: Options = {}): Promise<Petstore> {
+/** A petstore over a real database of its own, until the end of a test, or of a file of tests if it gets the `after` of the file. */
+export async function startPetstore(t: Lifetime, options: Options = {}): Promise<Petstore> {
   const folder = await temporaryStorage(t);
   const petstore = new Petstore(await openTestStorage(folder), folder, options);
   t.after(() => petstore.close());
@@ -128,9 +133,7 @@ export class Petstore {
     const { installation, changes, dispatchers } = this;
     const dispatcher = {
       get counts() {
-        return (
-          dispatchers[0]?.counts ?? { delivered: 0, failed: 0, givenUp: 0, disabled: { gone: 0, failing: 0 } }
-        );
+        return dispatchers[0]?.counts ?? newCounts();
       },
       get lag() {
         return dispatchers[0]?.lag ?? 0;
@@ -140,6 +143,7 @@ export class Petstore {
       ...{ config, db, limiter, log, installation, dispatcher, changes, operations, clock, stopwatch },
       timeLimits,
       readyMs: options.readyMs,
+      readingWorker: options.readingWorker ?? sharedReadingWorker,
       ...(options.hasOthers && { hasOthers: true }),
       recorderBounds: { ...recorderBounds, ...options.recorderBounds },
     });
@@ -229,7 +233,8 @@ export class Petstore {
 /** Accounts of one test, those of addresses too, are kept from those of another. */
 function valkeyOf(folder: string, clock: () => number): ShareOptions | undefined {
   if (!valkeyOfRun) return undefined;
-  return { urls: valkeyOfRun.split(','), timeoutMs: patienceMs, prefix: `${basename(folder)}:`, clock };
+  const prefix = `${basename(folder)}:`;
+  return { urls: valkeyOfRun.split(','), timeoutMs: patienceMs, connectWithinMs: patienceMs, prefix, clock };
 }
 
 /** Headers and payload of a request. */

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { NameResolver } from '../../src/webhooks/resolve.ts';
-import { type Outcome, type SendOptions, send } from '../../src/webhooks/send.ts';
-import type { TargetPolicy } from '../../src/webhooks/target.ts';
+import type { NameResolver } from '../../src/webhooks/resolve-target.ts';
+import { type AttemptOutcome, type SendOptions, sendRequest } from '../../src/webhooks/send-request.ts';
+import type { TargetPolicy } from '../../src/webhooks/target-policy.ts';
 
 export const policy: TargetPolicy = {
   allowLoopback: false,
@@ -15,7 +15,7 @@ export const demonstration: TargetPolicy = { allowLoopback: true, ownHosts: ['lo
 
 export interface Receiver {
   port: number;
-  /** By http, with a slash at the end. */
+  /** An `http` URL with a trailing slash. */
   url: string;
   connections(): number;
   /** Waits until no connection is left. */
@@ -46,16 +46,16 @@ export async function listen(
     url: `http://localhost:${address.port}/`,
     connections: () => connections,
     async quiet() {
-      // Who reads nothing does not notice an end.
+      // A socket that is not read does not notice the end.
       for (const socket of sockets) await new Promise((resolve) => socket.on('close', resolve).resume());
     },
   };
 }
 
-/** A receiver that does what it likes with each connection. */
+/** A receiver that handles each raw connection with `behave`. */
 export const receive = (t: TestContext, behave: (socket: Socket) => void) => listen(t, createServer(behave));
 
-/** A listener on both addresses of loopback, and how many connections it has had. */
+/** A listener on both loopback addresses, with its number of connections. */
 export async function listenOnBoth(t: TestContext) {
   const answering = () => createHttpServer((_request, response) => response.end());
   const first = await listen(t, answering());
@@ -63,7 +63,7 @@ export async function listenOnBoth(t: TestContext) {
   return { port: first.port, connections: () => first.connections() + (second?.connections() ?? 0) };
 }
 
-/** A table of names. What is not in it has no address. */
+/** A resolver with a table of names. Other names have no address. */
 export function nameServer(table: Record<string, string[]>): NameResolver & { asked: string[] } {
   const asked: string[] = [];
   const answer = async (name: string, isIn: (address: string) => boolean) => {
@@ -79,9 +79,9 @@ export function nameServer(table: Record<string, string[]>): NameResolver & { as
   };
 }
 
-/** Sends a small body, by default from a demonstration, in which no name has an address. */
-export const sendTo = (url: string, options: Partial<SendOptions> = {}): Promise<Outcome> =>
-  send(
+/** Sends a small body. By default loopback is allowed, and no name has an address. */
+export const sendTo = (url: string, options: Partial<SendOptions> = {}): Promise<AttemptOutcome> =>
+  sendRequest(
     { url, headers: { 'content-type': 'application/json' }, body: '{"id":1}' },
     { policy: demonstration, resolver: nameServer({}), ...options },
   );

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { fingerprintOf } from '../../src/lab/recordings/attempts.ts';
-import { largeNumbersIn } from '../../src/lab/recordings/large-numbers.ts';
+import { fingerprintOf } from '../../src/lab/recordings/link-attempts.ts';
 import type { Recorded } from '../../src/lab/recordings/recorded.ts';
+import { largeNumbersIn } from '../../src/lab/recordings/serialize-request.ts';
 
 /** When the recordings of tests begin. */
 export const startMs = Date.parse('2026-06-01T12:00:00Z');

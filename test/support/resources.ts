@@ -5,7 +5,7 @@ import type { Petstore } from './petstore.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
-/** Rows with ids of their own, as the description tells of them. */
+/** Rows with ids of their own, by the description. */
 export interface Resource {
   kind: Kind;
   /** Of their list, below the base URL. */

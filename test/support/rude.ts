@@ -50,10 +50,10 @@ const bodies = [
 ];
 
 /**
- * Breaks off `count` connections to a service of its own, and holds that it goes on as if nothing was. Returns how many were
+ * Breaks off `count` connections to a service of its own, and asserts that it still works. Returns how many were
  * broken off at each moment.
  */
-export async function assertBears(t: TestContext, count: number, seed: number) {
+export async function assertSurvivesBrokenConnections(t: TestContext, count: number, seed: number) {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'error' });
   const key = ampleKey(folder);

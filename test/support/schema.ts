@@ -53,7 +53,7 @@ export async function assertDeclared(sql: Sql, { columns, references }: Catalog)
 
   assert.match(
     tables.map(({ holds }) => holds).join(' '),
-    /^(content )+sequences( content)*( access)+( history)*$/,
+    /^answers (content )+sequences( content)*( access)+( answers)?( history)*$/,
   );
   const placeOf = (table: unknown) => tables.findIndex(({ name }) => name === table);
   const between = (await references(sql)).filter(([, to]) => placeOf(to) >= 0);

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
+const compileCache = new URL('compile-cache.js', import.meta.url).href;
 const endOfWelcome = '/pets?limit=2"\n';
-const startTimeoutMs = 20_000;
-const commandTimeoutMs = 60_000;
+/** Much, since a test's machine may be busy. A start that fails ends its process, which is not waited for. */
+const startTimeoutMs = 120_000;
+const commandTimeoutMs = 120_000;
 
 type Environment = Record<string, string>;
 
@@ -47,15 +49,37 @@ export function petstore(args: string[], env: Environment = {}, by: string[] = [
 
 type Ended = ReturnType<typeof petstore> & { args: string[] };
 
-/** Runs commands one after the other in one process, where each by itself would start one. */
-export function petstoreInTurn(calls: string[][], env: Environment = {}): Ended[] {
-  const { stdout, stderr } = spawnSync(process.execPath, [callsProgram], {
-    env: environment(env),
-    input: JSON.stringify(calls),
-    encoding: 'utf8',
-    timeout: commandTimeoutMs,
+let calls: ChildProcess | undefined;
+after(() => calls?.kill('SIGKILL'));
+
+let previous: Promise<unknown> = Promise.resolve();
+
+/** Runs a command to its end, in a process that all commands of a file of tests share. A process of its own takes a second to start. */
+export function command(args: string[], env: Environment = {}): Promise<Ended> {
+  const ended = previous.then(() => call({ args, env: environment(env) }));
+  previous = ended.catch(() => {});
+  return ended;
+}
+
+async function call(message: { args: string[]; env: NodeJS.ProcessEnv }): Promise<Ended> {
+  calls ??= fork(callsProgram, {
+    execArgv: ['--import', compileCache],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  if (stdout === '') throw new Error(`The calls did not run: ${stderr}`);
+  calls.send(message);
+  const [ended] = await once(calls, 'message', { signal: AbortSignal.timeout(commandTimeoutMs) });
+  return ended;
+}
+
+/** Runs commands like `command`, one after the other. */
+export const commands = (all: string[][], env: Environment = {}): Promise<Ended[]> =>
+  Promise.all(all.map((args) => command(args, env)));
+
+/** What a command prints with `--json`. It must succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into what commands print
+export async function printed(args: string[], env: Environment = {}): Promise<any> {
+  const { status, stdout, stderr } = await command([...args, '--json'], env);
+  assert.equal(status, 0, stderr);
   return JSON.parse(stdout);
 }
 

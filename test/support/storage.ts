@@ -1,8 +1,8 @@
-import { after, type TestContext } from 'node:test';
+import { after } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
-import { openStorage } from '../../src/storage.ts';
-import { temporaryFolder } from './folder.ts';
+import { openStorage } from '../../src/db/open.ts';
+import { type Lifetime, temporaryFolder } from './folder.ts';
 import { isPooled } from './postgres-cluster.ts';
 
 /** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */
@@ -18,7 +18,7 @@ after(async () => {
 });
 
 /** An empty folder for a petstore's data, removed when the test ends; on PostgreSQL also an empty schema. */
-export async function temporaryStorage(t: TestContext): Promise<string> {
+export async function temporaryStorage(t: Lifetime): Promise<string> {
   const folder = temporaryFolder(t);
   const schema = schemaOf(folder);
   if (testDatabaseUrl && schema) {

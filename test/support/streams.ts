@@ -11,12 +11,12 @@ interface Options {
   headers?: Record<string, string>;
 }
 
-/** A reader of a stream, over a socket of its own. */
+/** A reader of a stream with its own socket. */
 export class Reader {
   text = '';
   status = 0;
   headers: Record<string, string> = {};
-  /** Whether the stream has come to its end, and whether that was an orderly one. */
+  /** Whether the stream has ended, and whether it ended in order. */
   ended: 'no' | 'whole' | 'broken' = 'no';
   readonly #request: ClientRequest;
   #response: IncomingMessage | undefined;
@@ -34,7 +34,7 @@ export class Reader {
     this.#request.on('error', () => (this.ended = 'broken'));
   }
 
-  /** What has come, whole events only. */
+  /** The complete events until now. */
   get events(): Event[] {
     return this.#blocks.flatMap((block) => {
       const [, id, type, data] = /^id: (\d+)\nevent: (\S+)\ndata: (.+)$/.exec(block) ?? [];
@@ -49,7 +49,7 @@ export class Reader {
     return this.events.map(({ id }) => id);
   }
 
-  /** The last place that the stream has told. */
+  /** The last id of the stream. */
   get place(): number | undefined {
     const ids = this.#blocks.flatMap((block) => /^id: (\d+)/.exec(block)?.[1] ?? []);
     return ids.length > 0 ? Number(ids.at(-1)) : undefined;
@@ -63,7 +63,7 @@ export class Reader {
     return this.text.split('\n\n').slice(0, -1);
   }
 
-  /** Until this many events have come, and no other. */
+  /** Waits for exactly this many events. */
   async untilIds(ids: number[]): Promise<void> {
     await until(() => this.ids.length >= ids.length || this.ended !== 'no');
     assert.deepEqual(this.ids, ids);
@@ -73,7 +73,7 @@ export class Reader {
     await until(() => this.ended !== 'no');
   }
 
-  /** Reads no more until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void {
     this.#response?.pause();
   }
@@ -88,7 +88,7 @@ export class Reader {
   }
 }
 
-/** Opens a stream, and waits until it has begun or was refused. The answer is held against the description at the end of the test. */
+/** Opens a stream, and waits for its head. At the end of the test the response is checked against the description. */
 export async function openStream(t: TestContext, origin: string, options: Options): Promise<Reader> {
   const reader = new Reader(origin, options);
   t.after(() => {

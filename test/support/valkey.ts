@@ -93,6 +93,12 @@ export function adminOf(t: TestContext, { port }: ValkeyServer, options: RedisOp
   return admin;
 }
 
+/** The place among the masters of `startCluster` of the one that keeps a name. */
+export async function nodeOf(t: TestContext, server: ValkeyServer, name: string): Promise<number> {
+  const slot = Number(await adminOf(t, server).call('CLUSTER', 'KEYSLOT', name));
+  return Math.floor((slot * masterCount) / slots);
+}
+
 /** Waits until the replicas of a master have all that it has now. */
 export async function replicated(master: Redis): Promise<void> {
   const offsets = (info: string, name: RegExp) =>

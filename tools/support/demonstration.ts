@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { petstoreInTurn, startService } from '../../test/support/service.ts';
+import { command, printed, startService } from '../../test/support/service.ts';
 import { temporaryStorage } from '../../test/support/storage.ts';
 
 /** A service with its description as it serves it, and workspaces with the demonstration data that nobody has touched. */
@@ -10,7 +10,7 @@ export interface Demonstration {
   /** The file that holds the description. */
   description: string;
   /** A key to a new workspace, which the tools do not use up. */
-  freshKey(): string;
+  freshKey(): Promise<string>;
 }
 
 export async function startDemonstration(t: TestContext): Promise<Demonstration> {
@@ -20,16 +20,12 @@ export async function startDemonstration(t: TestContext): Promise<Demonstration>
   const description = join(folder, 'openapi.json');
   writeFileSync(description, await (await fetch(`${origin}/v1/openapi.json`)).text());
   let count = 0;
-  const freshKey = () => {
+  const env = { PETSTORE_DATA_DIR: dataDir };
+  const freshKey = async () => {
     const name = `fresh-${++count}`;
-    const [, key] = petstoreInTurn(
-      [
-        ['workspaces', 'create', name, '--seed'],
-        ['keys', 'create', '--workspace', name, '--plan', 'business', '--json'],
-      ],
-      { PETSTORE_DATA_DIR: dataDir },
-    );
-    return JSON.parse(key?.stdout as string).key;
+    await command(['workspaces', 'create', name, '--seed'], env);
+    const { key } = await printed(['keys', 'create', '--workspace', name, '--plan', 'business'], env);
+    return key;
   };
   return { origin, description, freshKey };
 }

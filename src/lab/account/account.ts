@@ -1,22 +1,28 @@
 import type { Sql } from '../../db/sql.ts';
-import { unauthorized } from '../../errors.ts';
 import { countStreams } from '../../events/stream-store.ts';
-import { toTime } from '../../instant.ts';
+import { unauthorized } from '../../foundation/errors.ts';
+import { toTime } from '../../foundation/time.ts';
 import { findKey } from '../../keys/store.ts';
-import { allowedStrikes, foresee, nextBanMs, turn } from '../../limits/decision.ts';
+import { advanceWindows, allowedStrikes, nextBanMs, peek } from '../../limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../limits/headers.ts';
-import type { Sharing } from '../../limits/limiter.ts';
+import type { Limiter, Sharing } from '../../limits/limiter.ts';
 import { plans, type Quota } from '../../limits/plans.ts';
-import { findActive, type Owner, recordings, rehearsals } from '../bound.ts';
-import type { LabServices } from '../services.ts';
+import type { BanRules } from '../../settings/ban-rules.ts';
+import { findActive, type Owner, recordings, rehearsals } from '../key-binding.ts';
 import { findBanStart } from './ban-starts.ts';
 import { type Account, toWindow } from './schema.ts';
 
-/** How a key stands now. */
+/** Where the limits of keys are counted, and the rules of bans. */
+export interface AccountState {
+  limiter: Pick<Limiter, 'find' | 'sharing'>;
+  banRules: BanRules;
+}
+
+/** Returns the state of a key: limits, ban, streams, and its active rehearsal and recording. */
 export async function readAccount(
   sql: Sql,
   { workspaceId, keyId, nowMs: clockMs }: Owner & { nowMs: number },
-  { limiter, banRules }: Pick<LabServices, 'limiter' | 'banRules'>,
+  { limiter, banRules }: AccountState,
 ): Promise<Account> {
   const owner = { workspaceId, keyId };
   const [key, account, openStreams, rehearsal, recording] = await Promise.all([
@@ -27,11 +33,11 @@ export async function readAccount(
     findActive(sql, recordings, owner, clockMs),
   ]);
   if (!key) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
-  const { plan, workspace, pardonedAtMs } = key;
+  const { plan, workspace, banClearedAtMs } = key;
   const quota = (plans[plan] ?? key.quota) as Quota;
-  const terms = { quota, banRules, pardonedAtMs };
-  const { current, nowMs } = turn(account, terms, clockMs);
-  const state = foresee(account, terms, clockMs);
+  const terms = { quota, banRules, banClearedAtMs };
+  const { current, nowMs } = advanceWindows(account, terms, clockMs);
+  const state = peek(account, terms, clockMs);
   const { bannedAtMs, bannedUntilMs } = state;
   const isBanned = state.outcome === 'banned';
   const by = isBanned ? await findBanStart(sql, owner, bannedAtMs) : undefined;

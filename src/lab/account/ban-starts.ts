@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { Database } from '../../db/database.ts';
 import type { Sql } from '../../db/sql.ts';
-import { toTime } from '../../instant.ts';
+import { withoutSecrets } from '../../foundation/redact.ts';
+import { toTime } from '../../foundation/time.ts';
 import type { Caller } from '../../keys/store.ts';
 import type { Decision } from '../../limits/decision.ts';
-import { withoutSecrets } from '../../redact.ts';
-import type { Owner } from '../bound.ts';
-import { maxBanPath } from '../bounds.ts';
+import type { Owner } from '../key-binding.ts';
+import { maxBanPath } from '../lab-bounds.ts';
 import type { BanStart } from './schema.ts';
 
 interface Parts {
@@ -14,17 +14,17 @@ interface Parts {
   log: Pick<FastifyBaseLogger, 'warn'>;
 }
 
-/** Keeps which requests began bans. Each is written beside its answer, once for a ban. */
+/** Stores which requests began bans. Each is written while its answer is sent, once for a ban. */
 export class BanStarts {
   readonly #parts: Parts;
-  /** What is being written, by key. */
+  /** Unfinished writes, by key. */
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** Takes a request with the decision by which it began a ban of its key. */
+  /** Stores a request whose decision began a ban of its key. */
   note(request: FastifyRequest, { bannedAtMs }: Decision): void {
     const owner = request.sender as Caller;
     const writing = this.#save(owner, request, bannedAtMs).finally(() => {
@@ -42,18 +42,18 @@ export class BanStarts {
     }
   }
 
-  /** Waits until what began the last ban of a key can be read, or could not be written. */
+  /** Waits until the request that began the last ban of a key was written, or could not be. */
   async settled(keyId: string): Promise<void> {
     await this.#writing.get(keyId);
   }
 
-  /** Waits for all that is being written. */
+  /** Waits for all unfinished writes. */
   async close(): Promise<void> {
     await Promise.all(this.#writing.values());
   }
 }
 
-/** Stores which request began a ban, over that of the ban before, as long as there is the key. */
+/** Replaces the request of the ban before. Does nothing if the key was removed. */
 const saveBanStart = (
   sql: Sql,
   { workspaceId, keyId }: Owner,
@@ -67,10 +67,10 @@ const saveBanStart = (
     began_at_ms = excluded.began_at_ms, request_id = excluded.request_id,
     method = excluded.method, path = excluded.path`;
 
-/** Secrets are taken out first: what is cut off may be the part by which one is known. */
+/** Secrets are removed before the path is cut: a part of one might not be recognized. */
 const shownPath = (url: string) => withoutSecrets(url.replace(/[?#].*/s, '')).slice(0, maxBanPath);
 
-/** The request that began the ban of a key that began at this time, if it is known. */
+/** Finds the request that began the ban of a key at a time. */
 export async function findBanStart(
   sql: Sql,
   { workspaceId, keyId }: Owner,

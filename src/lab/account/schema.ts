@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox';
-import { dayMs, describe, minuteMs, newAccount, type WindowState } from '../../limits/decision.ts';
+import { DateTime, Shown, Units } from '../../foundation/schema.ts';
+import { dayMs, minuteMs } from '../../foundation/time.ts';
+import { newAccount, toDecision, type WindowState } from '../../limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../limits/headers.ts';
 import { planNames, plans } from '../../limits/plans.ts';
-import { DateTime, Shown, Units } from '../../schema.ts';
-import { maxBanPath } from '../bounds.ts';
+import { maxBanPath } from '../lab-bounds.ts';
 
 const exampleMs = Date.parse('2026-11-21T09:30:12.345Z');
 
@@ -61,8 +62,8 @@ export const toWindow = ({ quota, remaining, endsAtMs }: WindowState): Static<ty
   reset: Math.ceil(endsAtMs / 1_000),
 });
 
-/** What is left to the key of the example. */
-const exampleState = describe(
+/** The limits of the key in the example. */
+const exampleState = toDecision(
   'admitted',
   {
     ...newAccount,
@@ -103,7 +104,7 @@ export const Account = Type.Object(
   {
     title: 'Account',
     description: 'How a key stands.',
-    // One that can be: parts with the same schema have different values.
+    // Written by hand, since the schemas of both windows have the same examples.
     examples: [
       {
         ...{

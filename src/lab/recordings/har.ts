@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
+import { DateTime, Measured, Shown } from '../../foundation/schema.ts';
+import { version } from '../../foundation/version.ts';
 import { maxParameters } from '../../http/input.ts';
-import { reasonPhrase } from '../../http/reason-phrase.ts';
-import { DateTime, Measured, Shown } from '../../schema.ts';
-import { version } from '../../version.ts';
-import type { Alone } from './reading.ts';
+import { reasonPhrase } from '../../http/server-response.ts';
+import type { UnlinkedRequest } from './recorded.ts';
 
 const unknown = -1;
 const names = (description: string) =>
@@ -61,7 +61,7 @@ const Entry = Type.Object(
   { title: 'HarEntry', description: 'A request and what came of it.' },
 );
 
-/** HTTP Archive 1.2, as browsers' developer tools write and read it. */
+/** HTTP Archive 1.2: http://www.softwareishard.com/blog/har-12-spec/ */
 export const Har = Type.Object(
   {
     log: Type.Object({
@@ -83,9 +83,9 @@ export const Har = Type.Object(
 );
 type Har = Static<typeof Har>;
 
-/** A part of a recording as an HTTP Archive. `url`: where the first part is. */
+/** A part of a recording as an HTTP Archive. `url`: the address of the first part. `next`: more requests follow after this number. */
 export const toHar = (
-  { recorded, next }: { recorded: readonly Alone[]; next?: number },
+  { recorded, next }: { recorded: readonly UnlinkedRequest[]; next?: number },
   url: string,
 ): Har => ({
   log: {
@@ -96,9 +96,11 @@ export const toHar = (
   },
 });
 
-function toEntry(recorded: Alone, origin: string): Static<typeof Entry> {
+function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry> {
   const { number, atMs, tookMs, method, target, headers, answer, body, bodyBytes, status = 0 } = recorded;
-  const query = new URLSearchParams(/\?([^#]*)/.exec(target)?.[1]);
+  // A hostile URL has thousands of parameters. The URL itself shows all of them.
+  const pairs = /\?([^#]*)/.exec(target)?.[1]?.split('&').filter(Boolean).slice(0, maxParameters) ?? [];
+  const query = new URLSearchParams(pairs.join('&'));
   const size = Number(answer['content-length'] ?? unknown);
   return {
     startedDateTime: new Date(atMs).toISOString(),
@@ -109,8 +111,7 @@ function toEntry(recorded: Alone, origin: string): Static<typeof Entry> {
       httpVersion: 'unknown',
       cookies: [],
       headers: toList(headers),
-      // The URL has the others, of which a hostile one has thousands.
-      queryString: [...query].slice(0, maxParameters).map(([name, value]) => ({ name, value })),
+      queryString: [...query].map(([name, value]) => ({ name, value })),
       ...(body !== undefined && { postData: { mimeType: headers['content-type'] ?? '', text: body } }),
       headersSize: unknown,
       bodySize: bodyBytes ?? unknown,

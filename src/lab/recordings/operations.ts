@@ -1,9 +1,14 @@
-import { created, empty, operation, page, resource } from '../../operation.ts';
-import { withoutSecrets } from '../../redact.ts';
-import { archiveBounds, maxKept } from '../bounds.ts';
-import { type LabServices, whenRecorded } from '../services.ts';
-import { Har, toHar } from './har.ts';
-import { listRecorded, readArchive } from './reading.ts';
+import { withoutSecrets } from '../../foundation/redact.ts';
+import { created, empty, operation, page, resource } from '../../http/operation.ts';
+import { archiveBounds, maxKept, othersWriteMs } from '../lab-bounds.ts';
+import { Har } from './har.ts';
+import {
+  deleteRecording,
+  endRecording,
+  getRecording,
+  listRecordings,
+  startRecording,
+} from './recording-store.ts';
 import {
   after,
   BegunRecording,
@@ -13,9 +18,8 @@ import {
   Recording,
   Recordings,
   recordingId,
-  toRecordedRequest,
 } from './schema.ts';
-import { deleteRecording, endRecording, getRecording, listRecordings, startRecording } from './store.ts';
+import { type RecordingServices, readingsBounded, whenRecorded } from './services.ts';
 
 export const recordingOperations = [
   operation({
@@ -68,20 +72,17 @@ export const recordingOperations = [
     id: 'listRecordedRequests',
     tag: 'Recordings',
     summary: 'List recorded requests',
-    description:
-      'Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. The `gapMs` of a request is another once a request that began before it has ended. What other instances answered within the last second may still be missing.',
+    description: `Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by \`at\` for the order in which they came. To follow a recording, ask again with the last \`id\` as \`after\`. The \`gapMs\` and the \`retryOf\` of a request may change when a request that began before it ends. What other instances answered within the last second may still be missing. ${readingsBounded}`,
     params: { recordingId },
     query: { after },
     success: page(RecordedRequests, 'A page of requests.'),
     prepare: whenRecorded,
-    handle: (sql, input, { readings, links }: LabServices) =>
-      readings.make(input, async () => {
-        const { params, query, page } = input;
-        // The link to the next page has both.
-        const part = { ...page, after: Math.max(page.after, query.after ?? 0) };
-        const { items, ...rest } = await listRecorded(sql, input, params.recordingId, part, links);
-        return { items: items.map(toRecordedRequest), ...rest };
-      }),
+    handle: (_sql, input, { readings }: RecordingServices) => {
+      const { params, query, page } = input;
+      // The link to the next page has both.
+      const part = { ...page, after: Math.max(page.after, query.after ?? 0) };
+      return readings.page(input, params.recordingId, part);
+    },
   }),
 
   operation({
@@ -90,17 +91,15 @@ export const recordingOperations = [
     id: 'getHar',
     tag: 'Recordings',
     summary: 'Get a recording as an HTTP Archive',
-    description: `Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept. An archive holds ${archiveBounds.requests} requests at most, and fewer if they are large; its comment then says how to get the next one.`,
+    description: `Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept. An archive holds ${archiveBounds.requests} requests at most, and fewer if they are large; its comment then says how to get the next one. ${readingsBounded}`,
     params: { recordingId },
     query: { after },
     success: resource(Har, 'The HTTP Archive.'),
     prepare: whenRecorded,
-    handle: (sql, input, { readings }: LabServices) => {
+    handle: (_sql, input, { readings }: RecordingServices) => {
       const { params, query, baseUrl } = input;
-      return readings.make(input, async () => {
-        const part = await readArchive(sql, input, params.recordingId, query.after ?? 0);
-        return toHar(part, `${baseUrl}/recordings/${params.recordingId}/har`);
-      });
+      const url = `${baseUrl}/recordings/${params.recordingId}/har`;
+      return readings.archive(input, params.recordingId, query.after ?? 0, url);
     },
   }),
 
@@ -110,12 +109,11 @@ export const recordingOperations = [
     id: 'endRecording',
     tag: 'Recordings',
     summary: 'End a recording',
-    description:
-      'Ends a recording. It still takes requests that began before and end later. What it has kept can be read until a day after it began.',
+    description: `Ends a recording. Requests that were answered before this one was received are counted in the answer, and \`requests\` is final. What is answered later is left out and counted in \`leftOut\`, and so is what another instance writes more than ${othersWriteMs} ms later, since the storage is slow. What the recording has kept can be read until a day after it began.`,
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The recording as it ended.'),
-    prepare: whenRecorded,
+    prepare: ({ keyId }, { waitUntilRecordedByAll }: RecordingServices) => waitUntilRecordedByAll(keyId),
     handle: async (sql, input) => {
       await endRecording(sql, input, input.params.recordingId, input.nowMs);
       return getRecording(sql, input, input.params.recordingId);

@@ -2,16 +2,17 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { type Answered, factsOf } from '../../answered.ts';
 import type { Database } from '../../db/database.ts';
 import { randomDigits } from '../../keys/key.ts';
-import { Leaving } from './leaving.ts';
-import { type RecordedRow, sizeOf } from './recorded.ts';
+import { factsOf, type RequestOutcome } from '../../observe/request-outcome.ts';
+import type { recorderBounds } from '../lab-bounds.ts';
+import { DisconnectWatcher } from './disconnect-watcher.ts';
+import { sizeOf } from './recorded.ts';
+import { keepRequests, type RequestBatch } from './recording-store.ts';
+import { serializeRequest } from './serialize-request.ts';
 import { SteadyClock } from './steady-clock.ts';
-import { keepRequests } from './store.ts';
-import { take } from './taken.ts';
 
-/** Requests wait so long for others, so that one commit keeps them all. */
+/** How long requests wait for others, so that one commit writes them all. */
 const gatherMs = 20;
 const retryMs = 500;
 
@@ -27,32 +28,17 @@ export interface RecorderParts {
   bounds: RecorderBounds;
 }
 
-export interface RecorderBounds {
-  /** Requests that a recording keeps at most. */
-  maxRecorded: number;
-  /** Characters that a recording keeps at most. */
-  maxRecordedSize: number;
-  /** Characters that wait to be written, of all recordings and of one. What comes then is left out. */
-  maxUnwritten: number;
-  maxUnwrittenOfOne: number;
-}
+export type RecorderBounds = typeof recorderBounds;
 
-/** Requests of one recording that are written together. */
-export interface Batch {
-  workspaceId: number;
-  recordingId: string;
-  requests: RecordedRow[];
-  /** Characters that they hold. */
+/** A batch that waits to be written. */
+interface PendingBatch extends RequestBatch {
+  /** Characters of its requests. */
   size: number;
-  /** Of this recording, requests that there was no room for. */
-  leftOut: number;
-  /** Whether it was tried before, and may have been written. */
-  isRetry: boolean;
-  /** Resolves once it was written, or could not be at first. */
+  /** Resolves after the first try to write it. */
   tried: PromiseWithResolvers<void>;
 }
 
-/** Keeps answered requests of recorded keys. They are gathered and written one batch at a time; no request waits for that. */
+/** Records the answered requests of recorded keys. It writes them in batches, one at a time. No request waits for that. */
 export class Recorder {
   readonly #parts: RecorderParts;
   readonly #clock: SteadyClock;
@@ -60,24 +46,24 @@ export class Recorder {
   readonly #connections = new WeakMap<Socket, number>();
   #lastConnection = 0;
   /** By recording, in the order in which they are written. */
-  readonly #gathering = new Map<string, Batch>();
-  /** Batches that could not be written. They are tried again after the others, which may be written. */
-  #failed: [name: string, batch: Batch][] = [];
-  /** Batches that were not tried yet, also those that are about to be written. */
-  readonly #untried = new Set<Batch>();
+  readonly #gathering = new Map<string, PendingBatch>();
+  /** Batches that could not be written. They are tried again after the others. */
+  #failed: [name: string, batch: PendingBatch][] = [];
+  /** Batches whose first try has not ended. */
+  readonly #untried = new Set<PendingBatch>();
   #running: Promise<void> | undefined;
   #unwritten = 0;
   #hurry = new AbortController();
   #isFailing = false;
   #isClosing = false;
-  /** Until when requests may begin that a recording takes, as far as it is known: it may end sooner. */
+  /** The known ends of recordings. A recording may still end sooner. */
   readonly #untilMs = new LRUCache<string, number>({ max: 10_000 });
-  readonly #leaving: Leaving;
+  readonly #watcher: DisconnectWatcher;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
     this.#clock = new SteadyClock(parts.clock, parts.stopwatch);
-    this.#leaving = new Leaving({
+    this.#watcher = new DisconnectWatcher({
       clock: parts.clock,
       nowUs: () => this.#clock.nowUs(),
       record: ({ request, reply }) =>
@@ -85,58 +71,58 @@ export class Recorder {
     });
   }
 
-  /** Watches an admitted request, if its key has a recording. */
+  /** Watches an admitted request if its key has a recording. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
-    if (request.caller?.recordingId !== undefined) this.#leaving.watch(request, reply);
+    if (request.caller?.recordingId !== undefined) this.#watcher.watch(request, reply);
   }
 
-  /** Keeps an answered request, if its key has a recording, once. */
-  observe(facts: Answered): void {
+  /** Records an answered request, once, if its key has a recording. */
+  observe(facts: RequestOutcome): void {
     const { sender, exchange, unread } = facts;
     if (sender?.recordingId === undefined) return;
     const raw = exchange?.request.raw ?? unread;
-    const watched = raw && this.#leaving.settle(raw);
+    const watched = raw && this.#watcher.settle(raw);
     if (watched?.isRecorded) return;
     const { workspaceId, recordingId } = sender;
     const name = `${workspaceId} ${recordingId}`;
     const { beganAtMs = this.#parts.clock(), leftAtUs } = watched ?? {};
     if (beganAtMs > (this.#untilMs.get(name) ?? beganAtMs)) return;
-    const batch = this.#batch(name, workspaceId, recordingId);
+    const batch = this.#batchOf(name, workspaceId, recordingId);
     this.#running ??= this.#run();
     const { maxUnwritten, maxUnwrittenOfOne } = this.#parts.bounds;
     if (this.#unwritten >= maxUnwritten || batch.size >= maxUnwrittenOfOne) {
       batch.leftOut++;
       return;
     }
-    const taken = take(facts, {
+    const row = serializeRequest(facts, {
       nowUs: this.#clock.nowUs(),
       beganAtMs,
       leftAtUs,
       connection: this.#connectionOf(raw?.socket),
       isBehindProxy: this.#parts.isBehindProxy,
     });
-    if (!taken) return;
-    batch.requests.push(taken);
-    batch.size += sizeOf(taken);
-    this.#unwritten += sizeOf(taken);
+    if (!row) return;
+    batch.requests.push(row);
+    batch.size += sizeOf(row);
+    this.#unwritten += sizeOf(row);
   }
 
-  /** Waits until what was observed of a key before, or was given up by its client, can be read, or could not be written. */
+  /** Waits until the past requests of a key can be read, or could not be written. They include those whose clients have disconnected. */
   async settled(keyId: string): Promise<void> {
-    this.#leaving.recordLeft(keyId);
+    this.#watcher.recordLeft(keyId);
     if (this.#untried.size === 0 || this.#isFailing) return;
     this.#hurry.abort();
     await Promise.all([...this.#untried].map(({ tried }) => tried.promise));
   }
 
-  /** Writes what is still to be kept. What cannot be written now is lost. */
+  /** Writes the remaining batches. A batch that cannot be written now is lost. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#hurry.abort();
     await this.#running;
   }
 
-  #batch(name: string, workspaceId: number, recordingId: string): Batch {
+  #batchOf(name: string, workspaceId: number, recordingId: string): PendingBatch {
     let batch = this.#gathering.get(name);
     if (!batch) {
       const tried = Promise.withResolvers<void>();
@@ -148,26 +134,25 @@ export class Recorder {
   }
 
   async #run(): Promise<void> {
-    // What is observed in this turn comes along.
+    // All requests of this turn go into the batch.
     await nextTurn();
     while (this.#gathering.size > 0 || this.#failed.length > 0) {
       await this.#pause(this.#failed.length > 0 ? retryMs : gatherMs);
       const due = [...this.#gathering, ...this.#failed.splice(0)];
       this.#gathering.clear();
       for (const [name, batch] of due) await this.#write(name, batch);
-      if (this.#isFailing && this.#failed.length === 0) this.#tell();
+      if (this.#isFailing && this.#failed.length === 0) this.#report();
     }
     this.#running = undefined;
   }
 
-  /** Writes a batch, or lays it aside for later. */
-  async #write(name: string, batch: Batch): Promise<void> {
+  async #write(name: string, batch: PendingBatch): Promise<void> {
     try {
       const { db, bounds } = this.#parts;
       this.#untilMs.set(name, await keepRequests(db, batch, bounds));
       this.#unwritten -= batch.size;
     } catch (error) {
-      if (!this.#isFailing) this.#tell(error);
+      if (!this.#isFailing) this.#report(error);
       batch.isRetry = true;
       if (!this.#isClosing) this.#failed.push([name, batch]);
     }
@@ -175,8 +160,8 @@ export class Recorder {
     batch.tried.resolve();
   }
 
-  /** Tells once that requests cannot be written, and once that they can again. */
-  #tell(err?: unknown): void {
+  /** Logs once that requests cannot be written, and once that they can again. */
+  #report(err?: unknown): void {
     const { log } = this.#parts;
     this.#isFailing = err !== undefined;
     if (this.#isFailing) {
@@ -185,7 +170,7 @@ export class Recorder {
     } else log.info('requests are recorded again');
   }
 
-  /** Waits, unless someone waits for what is to be written. */
+  /** Waits, until somebody calls `settled` or `close`. */
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#hurry.signal, ref: false }).catch(() => {
       this.#hurry = new AbortController();

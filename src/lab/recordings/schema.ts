@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { DateTime, Shown, Text, Units } from '../../schema.ts';
-import { dayInSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../bounds.ts';
+import { DateTime, Shown, Text, Units } from '../../foundation/schema.ts';
+import { maxLifeSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import type { Recorded } from './recorded.ts';
 
 const exampleId = 'rec_602845719936';
@@ -31,7 +31,7 @@ export const NewRecording = Type.Object(
       Type.Integer({
         format: 'int32',
         minimum: 1,
-        maximum: dayInSeconds,
+        maximum: maxLifeSeconds,
         description: `How long the recording lasts; ${defaultExpirySeconds} if absent.`,
         examples: [600],
       }),
@@ -60,7 +60,7 @@ export const Recording = Type.Object(
 );
 export type Recording = Static<typeof Recording>;
 
-/** A recording that has just begun. */
+/** `Recording` with an example that has just begun. */
 export const BegunRecording = {
   ...Recording,
   examples: [
@@ -88,6 +88,12 @@ const RecordedRequest = Type.Object(
     id: Shown('Its number in the recording.', '7'),
     requestId: Shown('`X-Request-Id` of the answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
     at: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
+    offsetMs: Type.Number({
+      format: 'double',
+      description:
+        'Milliseconds from the beginning of the recording to `at`, with microseconds as decimals. Below 0 only if clocks differ.',
+      examples: [5125.482],
+    }),
     method: Shown('The method.', 'POST'),
     target: Shown(
       `Path and query as they were sent; the first ${maxRecordedHead} characters.`,
@@ -116,13 +122,30 @@ const RecordedRequest = Type.Object(
         2004.7,
       ),
     ),
+    retryOf: Type.Optional(
+      Shown(
+        'The `id` of the failed request that this one repeats: the last one before it with the same method, target and body. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
+        '6',
+      ),
+    ),
     fault: Type.Optional(Shown('The faults of a rehearsal that touched it.', 'rate-limited')),
     answerHeaders: Type.Record(Type.String(), Type.String(), {
       description:
         'Header fields of the answer, with names in lower case, without those that every answer has alike.',
       examples: [{ 'retry-after': '2', 'x-ratelimit-remaining': '0' }],
     }),
+    fingerprint: Shown(
+      'Equal for requests with the same method, target and body, in other recordings, too. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess.',
+      'GcBhUnXG.V5Tz8YqC',
+    ),
     connection: Shown('Which of its connections carried it.', 'pX31aZ09-7'),
+    proxied: Type.Optional(
+      Type.Literal(true, {
+        type: 'boolean',
+        description: 'Whether a proxy passed it on. Then `connection` is not one of the client.',
+        examples: [true],
+      }),
+    ),
     left: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',
@@ -141,28 +164,23 @@ export const RecordedRequests = Type.Array(RecordedRequest, {
   description: 'Requests in the order in which they were kept, which is that of their ends.',
 }) as Type.TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
 
-/** A recorded request as readers see it. */
-export function toRecordedRequest({ number, atMs, tookMs, ...recorded }: Recorded): RecordedRequest {
-  const { requestId, method, target, operation, headers, body, bodyBytes, status, code, gapMs, fault } =
-    recorded;
-  const { answer, connection, left } = recorded;
-  return {
-    id: String(number),
-    requestId,
-    at: new Date(atMs).toISOString(),
-    method,
-    target,
-    ...(operation !== undefined && { operation }),
-    headers: { ...headers },
-    ...(body !== undefined && { body }),
-    ...(bodyBytes !== undefined && { bodyBytes }),
-    ...(status !== undefined && { status }),
-    ...(code !== undefined && { code }),
-    durationMs: tookMs,
-    ...(gapMs !== undefined && { gapMs }),
-    ...(fault !== undefined && { fault }),
-    answerHeaders: { ...answer },
-    connection,
-    ...(left && { left }),
+const shownProperties = Object.keys(RecordedRequest.properties);
+
+/**
+ * A recorded request with the properties of its schema alone. `beganAtMs`: when the recording began. `retryOf`: the number of the failed
+ * request that it repeats.
+ */
+export function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: number): RecordedRequest {
+  const known: Record<string, unknown> = {
+    ...recorded,
+    id: String(recorded.number),
+    at: new Date(recorded.atMs).toISOString(),
+    offsetMs: Math.round((recorded.atMs - beganAtMs) * 1_000) / 1_000,
+    durationMs: recorded.tookMs,
+    answerHeaders: recorded.answer,
+    proxied: recorded.isProxied || undefined,
+    retryOf: retryOf?.toString(),
   };
+  const shown = shownProperties.filter((name) => known[name] !== undefined);
+  return Object.fromEntries(shown.map((name) => [name, known[name]])) as RecordedRequest;
 }

@@ -1,13 +1,12 @@
-/** The clock may be set back by so much without its readings going back. */
+/** Times do not go back while the clock is set back by less. */
 const maxAheadMs = 5_000;
-/** The clock has whole milliseconds, and is read a little later than the stopwatch. */
+/** The clock has whole milliseconds, and is read a little after the stopwatch. */
 const toleranceMs = 20;
-/** How often both are read at most for one time. */
 const maxTries = 3;
 
 /**
- * Makes times of a clock in whole milliseconds comparable to microseconds, by a stopwatch. They follow the clock within some
- * milliseconds, and do not go back while it is set back by less than five seconds.
+ * Gives times in microseconds from a clock in whole milliseconds and a stopwatch. They follow the clock within `toleranceMs`, and do not
+ * go back while it is set back by less than `maxAheadMs`.
  */
 export class SteadyClock {
   readonly #clock: () => number;
@@ -27,7 +26,7 @@ export class SteadyClock {
     return Math.round((this.#offsetMs + stopwatchMs) * 1_000);
   }
 
-  /** Reads both, and again where the process was kept waiting in between: that would look like a clock that was set ahead. */
+  /** Reads both, and again if the process was suspended in between: that would look like a clock that was set ahead. */
   #read(): { stopwatchMs: number; offsetMs: number } {
     for (let tries = 1; ; tries++) {
       const stopwatchMs = this.#stopwatch();

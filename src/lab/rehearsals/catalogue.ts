@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import type { Operation } from '../../operation.ts';
-import { Shown } from '../../schema.ts';
-import { rateLimited } from './faults/refusals.ts';
-import { faults } from './faults.ts';
+import { operations } from '../../api/operations.ts';
+import { Shown } from '../../foundation/schema.ts';
+import { faults } from '../faults/list.ts';
+import { rateLimited } from '../faults/rate-limited.ts';
 
 const number = (description: string, example: number) =>
   Type.Integer({ format: 'int32', description, examples: [example] });
@@ -11,11 +11,29 @@ const FaultParameter = Type.Object(
   {
     name: Shown('Its name.', 'retryAfterSeconds'),
     description: Shown('What it means.', 'What `Retry-After` says, in seconds.'),
-    minimum: number('The least value.', 1),
-    maximum: number('The greatest value.', 86_400),
-    default: number('The value if it is absent.', 1),
+    minimum: Type.Optional(number('The least value of an integer.', 1)),
+    maximum: Type.Optional(number('The greatest value of an integer.', 86_400)),
+    default: Type.Optional(number('The value of an integer if it is absent.', 1)),
+    values: Type.Optional(
+      Type.Array(Type.String({ description: 'A value.', examples: ['none'] }), {
+        description: 'The values of a parameter that is a string. The first is the default.',
+      }),
+    ),
   },
-  { title: 'FaultParameter', description: 'A parameter of a fault; each is an integer.' },
+  {
+    title: 'FaultParameter',
+    description:
+      'A parameter of a fault: an integer, with `minimum`, `maximum` and `default`, or a string, with `values`.',
+    examples: [
+      {
+        name: 'retryAfterSeconds',
+        description: 'What `Retry-After` says, in seconds.',
+        minimum: 1,
+        maximum: 86_400,
+        default: 1,
+      },
+    ],
+  },
 );
 
 const Fault = Type.Object(
@@ -43,27 +61,44 @@ const Fault = Type.Object(
     ),
     does: Shown('What the service does.', rateLimited.does),
     goodClient: Shown('What a good client does.', rateLimited.goodClient),
-    bites: Shown('Where users were bitten by it.', rateLimited.bites),
+    bites: Shown('Where users were bitten by it.', rateLimited.consequence),
   },
   { title: 'Fault', description: 'A hard case that the service performs on demand.' },
 );
 
 export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'Faults.' });
 
-/** Every fault, for the operations that it can touch. */
-export const toCatalogue = (operations: readonly Operation[]): Static<typeof FaultList> =>
-  faults.map(({ name, group, isCondition, isForAll, parameters, fits, level, does, goodClient, bites }) => ({
-    name,
-    group,
-    kind: isCondition ? 'condition' : 'step',
-    takesOperation: !isForAll,
-    parameters: Object.entries(parameters).map(([parameter, schema]) => {
-      const { description, minimum, maximum, default: usual } = schema as Static<typeof FaultParameter>;
-      return { name: parameter, description, minimum, maximum, default: usual };
+type ParameterSchema = Static<typeof FaultParameter> & { enum?: string[] };
+
+/** The answer to `GET /faults`. */
+export const faultCatalogue = (): Static<typeof FaultList> =>
+  faults.map(
+    ({
+      name,
+      group,
+      isCondition,
+      takesNoOperation,
+      parameters,
+      fits,
+      level,
+      does,
+      goodClient,
+      consequence,
+    }) => ({
+      name,
+      group,
+      kind: isCondition ? 'condition' : 'step',
+      takesOperation: !takesNoOperation,
+      parameters: Object.entries(parameters).map(([parameter, schema]) => {
+        const { description, enum: values, ...bounds } = schema as ParameterSchema;
+        const { minimum, maximum, default: usual } = bounds;
+        const allowed = values ? { values } : { minimum, maximum, default: usual };
+        return { name: parameter, description, ...allowed } as Static<typeof FaultParameter>;
+      }),
+      operations: operations.filter(fits).map(({ id }) => id),
+      level,
+      does,
+      goodClient,
+      bites: consequence,
     }),
-    operations: operations.filter(fits).map(({ id }) => id),
-    level,
-    does,
-    goodClient,
-    bites,
-  }));
+  );

@@ -1,10 +1,9 @@
-import { created, operation, resource } from '../../operation.ts';
-import { operations } from '../../operations.ts';
-import { maxKept } from '../bounds.ts';
-import { FaultList, toCatalogue } from './catalogue.ts';
-import { readFaults } from './planned-faults.ts';
-import { defaultExpirySeconds, NewRehearsal, Rehearsal, Rehearsals, rehearsalId } from './schema.ts';
+import { created, operation, resource } from '../../http/operation.ts';
+import { maxKept } from '../lab-bounds.ts';
+import { FaultList, faultCatalogue } from './catalogue.ts';
+import { defaultExpirySeconds, NewRehearsal, Rehearsal, RehearsalList, rehearsalId } from './schema.ts';
 import { endRehearsal, getRehearsal, listRehearsals, startRehearsal } from './store.ts';
+import { validateFaults } from './validate-faults.ts';
 
 export const rehearsalOperations = [
   operation({
@@ -16,7 +15,7 @@ export const rehearsalOperations = [
     description:
       'Returns every fault that a rehearsal can perform: what it does, and what a good client does then.',
     success: resource(FaultList, 'All faults.'),
-    handle: async () => toCatalogue(operations),
+    handle: async () => faultCatalogue(),
   }),
 
   operation({
@@ -26,8 +25,8 @@ export const rehearsalOperations = [
     tag: 'Rehearsals',
     summary: 'List rehearsals',
     description: `Returns the rehearsals of the key, the newest first; ${maxKept} at most are kept.`,
-    success: resource(Rehearsals, 'The rehearsals of the key.'),
-    handle: (sql, input) => listRehearsals(sql, input, operations),
+    success: resource(RehearsalList, 'The rehearsals of the key.'),
+    handle: (sql, input) => listRehearsals(sql, input),
   }),
 
   operation({
@@ -42,11 +41,11 @@ export const rehearsalOperations = [
     body: NewRehearsal,
     success: created(Rehearsal, 'The rehearsal.', ({ id }) => `/rehearsals/${id}`),
     handle: async (sql, input) => {
-      const faults = readFaults(input.body.faults);
+      const faults = validateFaults(input.body.faults);
       const { expiresInSeconds = defaultExpirySeconds } = input.body;
       const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;
       const id = await startRehearsal(sql, input, faults, input.nowMs, expiresAtMs);
-      return getRehearsal(sql, input, operations, id);
+      return getRehearsal(sql, input, id);
     },
   }),
 
@@ -60,7 +59,7 @@ export const rehearsalOperations = [
       'Returns a rehearsal of the key: how often each fault was performed, and how often it still will be.',
     params: { rehearsalId },
     success: resource(Rehearsal, 'The rehearsal.'),
-    handle: (sql, input) => getRehearsal(sql, input, operations, input.params.rehearsalId),
+    handle: (sql, input) => getRehearsal(sql, input, input.params.rehearsalId),
   }),
 
   operation({
@@ -75,9 +74,9 @@ export const rehearsalOperations = [
     params: { rehearsalId },
     success: resource(Rehearsal, 'The rehearsal as it ended.'),
     handle: async (sql, input) => {
-      input.assertMayChange(await getRehearsal(sql, input, operations, input.params.rehearsalId));
+      input.assertMayChange(await getRehearsal(sql, input, input.params.rehearsalId));
       await endRehearsal(sql, input, input.params.rehearsalId, input.nowMs);
-      return getRehearsal(sql, input, operations, input.params.rehearsalId);
+      return getRehearsal(sql, input, input.params.rehearsalId);
     },
   }),
 ];

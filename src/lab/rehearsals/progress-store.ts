@@ -1,55 +1,62 @@
 import type { Database, Transaction } from '../../db/database.ts';
 import { type Fragment, fragment, type Row, type Sql } from '../../db/sql.ts';
-import { type Advanced, claim, noPart, type Part, type Progress, touched, type Verdict } from './progress.ts';
-import type { Script } from './script.ts';
+import { isActive } from '../key-binding.ts';
+import type { CompiledRehearsal } from './compiled-rehearsal.ts';
+import {
+  type Advance,
+  claim,
+  countTouch,
+  noProgress,
+  type Progress,
+  type ScopeProgress,
+  type SelectedFaults,
+} from './progress.ts';
 
-/** Says which of the rows of rehearsals is meant. */
-type Named = Pick<Script, 'workspaceId' | 'id'>;
+/** Identifies the row of a rehearsal. */
+type Named = Pick<CompiledRehearsal, 'workspaceId' | 'id'>;
 
-/** What stands for an operation where the progress is that of the whole key. */
-const wholeKey = '';
-
-const goesOnAt = (nowMs: number) => fragment`ended_at_ms is null and expires_at_ms > ${nowMs}`;
+/** Stands in the column `operation` for the progress with the scope `key`. */
+const ofAllOperations = '';
 
 /**
- * Decides what happens to a request of a rehearsal by its progress, and moves that on, so that all instances count as one. Returns
- * undefined if the rehearsal is over. While there is nothing to count, nothing is written.
+ * Selects the faults for a request by the stored progress, and stores the progress after it. So all instances share one count. Returns
+ * undefined if the rehearsal has ended. Writes only if the progress changes.
  */
-export async function moveOn(
+export async function advanceStored(
   db: Database,
   rehearsal: Named,
   nowMs: number,
   operationId: string,
-  advance: (progress: Progress) => Advanced,
-): Promise<Verdict | undefined> {
+  advance: (progress: Progress) => Advance,
+): Promise<SelectedFaults | undefined> {
   const { workspaceId, id } = rehearsal;
   const rows = await db.read`
     select p.operation, p.state from rehearsals r left join rehearsal_progress p
-      on p.workspace_id = r.workspace_id and p.rehearsal_id = r.id and p.operation in (${wholeKey}, ${operationId})
-    where r.workspace_id = ${workspaceId} and r.id = ${id} and ${goesOnAt(nowMs)}`;
+      on p.workspace_id = r.workspace_id and p.rehearsal_id = r.id and p.operation in (${ofAllOperations}, ${operationId})
+    where r.workspace_id = ${workspaceId} and r.id = ${id} and ${isActive(nowMs)}`;
   if (rows.length === 0) return undefined;
   const seen = toProgress(rows);
-  const foreseen = advance(seen);
-  if (foreseen.progress === seen) return foreseen.verdict;
+  const expected = advance(seen);
+  if (expected.progress === seen) return expected.selected;
   return db.write(
     async (sql) => {
-      const progress = await holdProgress(sql, rehearsal, operationId, goesOnAt(nowMs));
+      const progress = await lockProgress(sql, rehearsal, operationId, isActive(nowMs));
       if (!progress) return undefined;
       const advanced = advance(progress);
       await saveProgress(sql, rehearsal, operationId, progress, advanced.progress);
-      return advanced.verdict;
+      return advanced.selected;
     },
     { atMs: nowMs, workspaceId },
   );
 }
 
 /**
- * Counts a late step that acts now, with what `change` writes then, in the name of the rehearsal. Returns false, and writes nothing, if
- * it is not to be performed any more.
+ * Counts a late step that acts now, and runs `change` in the same transaction. Events of `change` carry the id of the rehearsal as their
+ * request id. Returns false, and writes nothing, if the step is used up or the rehearsal has ended.
  */
 export function claimStep(
   db: Database,
-  rehearsal: Script,
+  rehearsal: CompiledRehearsal,
   nowMs: number,
   operationId: string,
   index: number,
@@ -58,7 +65,7 @@ export function claimStep(
   const { workspaceId, id, steps } = rehearsal;
   return db.write(
     async (sql) => {
-      const progress = await holdProgress(sql, rehearsal, operationId, goesOnAt(nowMs));
+      const progress = await lockProgress(sql, rehearsal, operationId, isActive(nowMs));
       const claimed = progress && claim(steps, progress, index);
       if (!claimed || claimed === progress) return false;
       await change?.(sql);
@@ -69,10 +76,10 @@ export function claimStep(
   );
 }
 
-/** Counts conditions that have touched an answer, also if the rehearsal has been ended meanwhile. */
+/** Counts conditions that have changed an answer, also if the rehearsal has ended meanwhile. */
 export async function countTouched(
   db: Database,
-  rehearsal: Script,
+  rehearsal: CompiledRehearsal,
   nowMs: number,
   operationId: string,
   indexes: readonly number[],
@@ -80,17 +87,17 @@ export async function countTouched(
   const { workspaceId, steps } = rehearsal;
   await db.write(
     async (sql) => {
-      const before = await holdProgress(sql, rehearsal, operationId, fragment`true`);
+      const before = await lockProgress(sql, rehearsal, operationId, fragment`true`);
       if (!before) return;
-      const after = indexes.reduce((progress, index) => touched(steps, progress, index), before);
+      const after = indexes.reduce((progress, index) => countTouch(steps, progress, index), before);
       await saveProgress(sql, rehearsal, operationId, before, after);
     },
     { atMs: nowMs, workspaceId },
   );
 }
 
-/** The progress of a rehearsal, whose row is held until the transaction ends. Undefined if there is no such row. */
-async function holdProgress(
+/** Reads the progress and locks the rehearsal until the transaction ends. Returns undefined if no row meets `condition`. */
+async function lockProgress(
   sql: Sql,
   { workspaceId, id }: Named,
   operationId: string,
@@ -102,11 +109,11 @@ async function holdProgress(
   if (held.length === 0) return undefined;
   const rows = await sql`
     select operation, state from rehearsal_progress
-    where workspace_id = ${workspaceId} and rehearsal_id = ${id} and operation in (${wholeKey}, ${operationId})`;
+    where workspace_id = ${workspaceId} and rehearsal_id = ${id} and operation in (${ofAllOperations}, ${operationId})`;
   return toProgress(rows);
 }
 
-/** Writes what has changed of the progress of a rehearsal. */
+/** Writes the parts that have changed. */
 async function saveProgress(
   sql: Sql,
   { workspaceId, id }: Named,
@@ -114,7 +121,7 @@ async function saveProgress(
   before: Progress,
   after: Progress,
 ): Promise<void> {
-  const places = { operation: operationId, key: wholeKey };
+  const places = { operation: operationId, key: ofAllOperations };
   for (const scope of ['operation', 'key'] as const) {
     if (after[scope] === before[scope]) continue;
     await sql`
@@ -127,13 +134,12 @@ async function saveProgress(
 function toProgress(rows: readonly Row[]): Progress {
   const partOf = (isSuch: (operation: unknown) => boolean) => {
     const row = rows.find(([operation]) => operation !== null && isSuch(operation));
-    return row ? toPart(row[1]) : noPart;
+    return row ? parseProgress(row[1]) : noProgress;
   };
   return {
-    operation: partOf((operation) => operation !== wholeKey),
-    key: partOf((operation) => operation === wholeKey),
+    operation: partOf((operation) => operation !== ofAllOperations),
+    key: partOf((operation) => operation === ofAllOperations),
   };
 }
 
-/** A part of the progress as it is stored. */
-export const toPart = (state: unknown): Part => JSON.parse(String(state));
+export const parseProgress = (state: unknown): ScopeProgress => JSON.parse(String(state));

@@ -1,100 +1,100 @@
-import { dayMs, minuteMs } from '../../limits/decision.ts';
+import { dayMs, minuteMs } from '../../foundation/time.ts';
+import type { Scope } from '../faults/shared/fault.ts';
 
 /**
- * How a rehearsal goes on. Its faults are steps or conditions. A request goes through the steps in their order: each that
- * can be performed on it counts it, lets the first `after` pass, and is performed on the next `times`. The first that is
- * performed ends the walk, so a later step sees the requests that the earlier ones have let through. A late step ends it as well,
- * and is performed only if the request comes as far as it acts: then `claim` counts it, unless it was used up meanwhile.
+ * The progress of a rehearsal, as pure functions of its steps, the request and the time.
  *
- * A limit or a ban holds back what it was performed on: who comes sooner than told gets it again, without being counted as one
- * more performance. Of several that hold a request back the longest answers, so that whoever waits as told is let through. What
- * is refused by one takes nothing from a condition on limits, as refused requests take nothing from real ones.
+ * A request passes the steps in their order. Each step that can be performed on it counts it: the first `after` requests pass, and the
+ * step is performed on the next `times`. The first step that is performed ends the walk, so a later step counts only requests that
+ * earlier steps let pass. A late step ends the walk too, but it counts only when it acts (`claim`).
  *
- * All of it are pure functions of the steps, the progress, the request and the time. If the clock goes back, nobody is
- * held longer than told, and no minute is used twice.
+ * A limit or a ban holds requests back: a client that retries too early gets it again, and this counts as `repeated`. If several hold
+ * a request back, the longest answers, so that a client that waits as told gets through. A request that is held back does not count
+ * for `near-limit`, just as refused requests do not count for the real limits.
+ *
+ * If the clock goes back, nobody is held longer than told, and no minute is used twice.
  */
 
-/** A fault of a rehearsal, as far as its progress depends on it. */
+/** The parts of a fault that its progress depends on. */
 export interface Step {
   after: number;
-  /** How often it is performed. Undefined for a condition. */
+  /** Undefined for a condition. */
   times: number | undefined;
-  /** For whom it counts requests, and holds them back. */
   scope: Scope;
-  /** How long it goes on once it was performed. */
+  /** See `Fault`. */
   holdMs: number;
-  /** Whether it is counted when it acts, which not every request comes to. */
-  isLate?: boolean;
-  /** Of `near-limit`: requests of each minute that are left at first. */
+  actsAfterValidation?: boolean;
+  /** For `near-limit`: requests that are left when a minute begins. */
   perMinute?: number;
 }
 
-export interface Count {
-  /** Requests that came to this step. */
+interface Count {
+  /** Requests that this step counted. */
   seen: number;
   performed: number;
-  /** Requests that came too soon and got it again. */
+  /** Requests that came too early and got the fault again. */
   repeated: number;
-  /** Until when it holds back. Milliseconds since 1970. */
+  /** The step holds requests back until then. Milliseconds since 1970. */
   untilMs: number;
 }
 
-/** By the number of a fault: its count, and the requests of the last minute of a condition on limits. */
-export interface Part {
+/** By the index of a fault: its count, and for `near-limit` the requests of the last minute. */
+export interface ScopeProgress {
   counts: Readonly<Record<number, Count>>;
   minutes: Readonly<Record<number, { minute: number; count: number }>>;
 }
 
-/** One operation alone, or all that the key sends. */
-export type Scope = 'operation' | 'key';
+/** The progress that a request depends on: the part of its operation, and the part of the whole key. */
+export type Progress = Readonly<Record<Scope, ScopeProgress>>;
 
-/** How a rehearsal goes on, as far as a request depends on it: that of its operation, and that of the whole key. */
-export type Progress = Readonly<Record<Scope, Part>>;
+export const noProgress: ScopeProgress = { counts: {}, minutes: {} };
 
-export const noPart: Part = { counts: {}, minutes: {} };
-
-/** What happens to a request. */
-export interface Verdict {
-  /** The number of the step that is performed on it, and until when it holds back. */
+/** The faults to perform on a request. */
+export interface SelectedFaults {
+  /** The index of the step to perform, and until when it holds requests back. */
   performed?: { index: number; untilMs: number };
-  /** The number of the late step that is performed on it if it comes as far. */
+  /** The index of the late step, which acts if the request is valid. */
   planned?: number;
-  /** The condition on limits that it is under, with what is left in the minute after it; −1 if there was nothing left for it. */
+  /** The index of `near-limit`, and what is left of the minute after this request; −1 if nothing was left for it. */
   nearLimit?: { index: number; left: number; untilMs: number };
 }
 
-export interface Arriving {
+interface ArrivingRequest {
   nowMs: number;
-  /** Whether the fault with this number can be performed on the request. */
+  /** Whether the fault with this index can be performed on the request. */
   isEligible(index: number): boolean;
 }
 
-/** The progress is the same object if nothing has changed. */
-export interface Advanced {
-  verdict: Verdict;
+/** `progress` is the same object if nothing has changed. */
+export interface Advance {
+  selected: SelectedFaults;
   progress: Progress;
 }
 
 const noCount: Count = { seen: 0, performed: 0, repeated: 0, untilMs: 0 };
 
-/** Decides what happens to a request, and returns the progress after it. */
-export function advance(steps: readonly Step[], progress: Progress, arriving: Arriving): Advanced {
+/** Selects the faults for a request, and returns the progress after it. */
+export function advance(steps: readonly Step[], progress: Progress, arriving: ArrivingRequest): Advance {
   const held = repeatHeld(steps, progress, arriving);
   if (held) return held;
   const near = takeFromMinute(steps, progress, arriving);
   if (!near) return walk(steps, progress, arriving);
-  const { nearLimit } = near.verdict;
+  const { nearLimit } = near.selected;
   if (nearLimit.left < 0) return near;
   const walked = walk(steps, near.progress, arriving);
-  const { performed } = walked.verdict;
+  const { performed } = walked.selected;
   const isRefusedByLimit = performed !== undefined && (steps[performed.index]?.holdMs ?? 0) > 0;
   return isRefusedByLimit
     ? walk(steps, progress, arriving)
-    : { ...walked, verdict: { ...walked.verdict, nearLimit } };
+    : { ...walked, selected: { ...walked.selected, nearLimit } };
 }
 
-/** Performs again what holds the request back longest; undefined if nothing does. */
-function repeatHeld(steps: readonly Step[], progress: Progress, { nowMs }: Arriving): Advanced | undefined {
+/** Selects the step that holds the request back longest; undefined if none does. */
+function repeatHeld(
+  steps: readonly Step[],
+  progress: Progress,
+  { nowMs }: ArrivingRequest,
+): Advance | undefined {
   let longest: { index: number; step: Step; untilMs: number } | undefined;
   for (const [index, step] of steps.entries()) {
     const untilMs = Math.min(countOf(progress, step, index).untilMs, nowMs + step.holdMs);
@@ -104,30 +104,30 @@ function repeatHeld(steps: readonly Step[], progress: Progress, { nowMs }: Arriv
   const { index, step, untilMs } = longest;
   const count = countOf(progress, step, index);
   return {
-    verdict: { performed: { index, untilMs } },
+    selected: { performed: { index, untilMs } },
     progress: withCount(progress, step, index, { ...count, repeated: count.repeated + 1, untilMs }),
   };
 }
 
-function takeFromMinute(steps: readonly Step[], progress: Progress, { nowMs, isEligible }: Arriving) {
+function takeFromMinute(steps: readonly Step[], progress: Progress, { nowMs, isEligible }: ArrivingRequest) {
   const index = steps.findIndex(({ perMinute }, i) => perMinute !== undefined && isEligible(i));
   if (index === -1) return undefined;
   const { scope, perMinute = 0 } = steps[index] as Step;
   const { [scope]: part } = progress;
   const last = part.minutes[index];
-  // A minute from far in the future was used while the clock was wrong.
+  // A minute in the far future was stored while the clock was wrong.
   const known = last && last.minute * minuteMs <= nowMs + dayMs ? last : { minute: 0, count: 0 };
   const minute = Math.max(Math.floor(nowMs / minuteMs), known.minute);
   const taken = known.minute === minute ? known.count : 0;
   const left = perMinute - taken - 1;
   const minutes = { ...part.minutes, [index]: { minute, count: taken + 1 } };
   return {
-    verdict: { nearLimit: { index, left, untilMs: (minute + 1) * minuteMs } },
+    selected: { nearLimit: { index, left, untilMs: (minute + 1) * minuteMs } },
     progress: left < 0 ? progress : { ...progress, [scope]: { ...part, minutes } },
   };
 }
 
-function walk(steps: readonly Step[], before: Progress, { nowMs, isEligible }: Arriving): Advanced {
+function walk(steps: readonly Step[], before: Progress, { nowMs, isEligible }: ArrivingRequest): Advance {
   let progress = before;
   for (const [index, step] of steps.entries()) {
     const count = countOf(progress, step, index);
@@ -136,17 +136,17 @@ function walk(steps: readonly Step[], before: Progress, { nowMs, isEligible }: A
       progress = withCount(progress, step, index, { ...count, seen: count.seen + 1 });
       continue;
     }
-    if (step.isLate) return { verdict: { planned: index }, progress };
+    if (step.actsAfterValidation) return { selected: { planned: index }, progress };
     const untilMs = nowMs + step.holdMs;
     return {
-      verdict: { performed: { index, untilMs } },
+      selected: { performed: { index, untilMs } },
       progress: withCount(progress, step, index, { ...performedOnce(count), untilMs }),
     };
   }
-  return { verdict: {}, progress };
+  return { selected: {}, progress };
 }
 
-/** Counts a late step that acts now. Returns the same progress if it has been performed as often as it says meanwhile. */
+/** Counts a late step that acts now. Returns the same progress if the step was used up meanwhile. */
 export function claim(steps: readonly Step[], progress: Progress, index: number): Progress {
   const step = steps[index] as Step;
   const count = countOf(progress, step, index);
@@ -161,15 +161,18 @@ const performedOnce = (count: Count): Count => ({
   performed: count.performed + 1,
 });
 
-/** Counts that a condition touched an answer. */
-export function touched(steps: readonly Step[], progress: Progress, index: number): Progress {
+/** Counts a condition that changed an answer. */
+export function countTouch(steps: readonly Step[], progress: Progress, index: number): Progress {
   const step = steps[index] as Step;
   const count = countOf(progress, step, index);
   return withCount(progress, step, index, { ...count, performed: count.performed + 1 });
 }
 
-/** How often a fault was performed, by all parts of the progress together, and how often it was got again. */
-export function totalOf(parts: readonly Part[], index: number): Pick<Count, 'performed' | 'repeated'> {
+/** How often a fault was performed and repeated, in all parts together. */
+export function totalOf(
+  parts: readonly ScopeProgress[],
+  index: number,
+): Pick<Count, 'performed' | 'repeated'> {
   const total = { performed: 0, repeated: 0 };
   for (const { counts } of parts) {
     const { performed, repeated } = counts[index] ?? noCount;

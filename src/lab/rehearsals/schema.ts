@@ -1,14 +1,13 @@
-import Type, { type Static, type TProperties } from 'typebox';
-import { operations } from '../../operations.ts';
-import { DateTime } from '../../schema.ts';
-import { dayInSeconds, maxFaults, maxKept } from '../bounds.ts';
-import { faultNames, faults } from './faults.ts';
+import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import { operations } from '../../api/operations.ts';
+import { DateTime } from '../../foundation/schema.ts';
+import { faultNames, faults } from '../faults/list.ts';
+import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
 
 const forKey = faults
   .filter(({ scope, isCondition }) => scope === 'key' && !isCondition)
   .map(({ name }) => `\`${name}\``);
-/** What counts apart. */
-const apart = `of each operation, or, of ${forKey.join(', ')}, of the key`;
+const scopes = `of each operation, or, of ${forKey.join(', ')}, of the key`;
 
 export const rehearsalId = Type.String({
   maxLength: 64,
@@ -18,7 +17,10 @@ export const rehearsalId = Type.String({
 
 export const defaultExpirySeconds = 600;
 
-/** A parameter that several faults take is the same in each. */
+const int32 = (bounds: { minimum: number; maximum?: number }, description: string, example: number) =>
+  Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
+
+/** Faults that share the name of a parameter share its schema. */
 const parameters: TProperties = Object.fromEntries(
   faults.flatMap((fault) =>
     Object.entries(fault.parameters).map(([name, schema]) => {
@@ -29,7 +31,7 @@ const parameters: TProperties = Object.fromEntries(
         ...rest
       } = schema as typeof schema & {
         description: string;
-        default: number;
+        default: number | string;
       };
       return [
         name,
@@ -56,22 +58,18 @@ const plan = {
     ),
   ),
   after: Type.Optional(
-    Type.Integer({
-      format: 'int32',
-      minimum: 0,
-      maximum: 10_000,
-      description: `How many requests pass first, ${apart}. A condition takes none.`,
-      examples: [0],
-    }),
+    int32(
+      { minimum: 0, maximum: 10_000 },
+      `How many requests pass first, ${scopes}. A condition takes none.`,
+      0,
+    ),
   ),
   times: Type.Optional(
-    Type.Integer({
-      format: 'int32',
-      minimum: 1,
-      maximum: 10_000,
-      description: `How often it is performed on requests ${apart}; 1 if absent. A condition takes none.`,
-      examples: [1],
-    }),
+    int32(
+      { minimum: 1, maximum: 10_000 },
+      `How often it is performed on requests ${scopes}; 1 if absent. A condition takes none.`,
+      1,
+    ),
   ),
   ...parameters,
 };
@@ -81,13 +79,13 @@ export interface PlannedFault {
   operation?: string;
   after?: number;
   times?: number;
-  /** Of other names, which are those of parameters, a number. */
+  /** Parameters of the fault. */
   [parameter: string]: number | string | undefined;
 }
 
 const examplePlan = { fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 };
 
-/** As a type the parameters have no names, since the faults declare them. */
+/** The type does not name the parameters: faults declare them. */
 const PlannedFault = Type.Unsafe<PlannedFault>(
   Type.Object(plan, {
     title: 'PlannedFault',
@@ -105,13 +103,11 @@ export const NewRehearsal = Type.Object(
       description: 'Faults to perform. Steps are consumed in this order; conditions hold all the time.',
     }),
     expiresInSeconds: Type.Optional(
-      Type.Integer({
-        format: 'int32',
-        minimum: 1,
-        maximum: dayInSeconds,
-        description: `How long the rehearsal lasts; ${defaultExpirySeconds} if absent.`,
-        examples: [600],
-      }),
+      int32(
+        { minimum: 1, maximum: maxLifeSeconds },
+        `How long the rehearsal lasts; ${defaultExpirySeconds} if absent.`,
+        600,
+      ),
     ),
   },
   { title: 'NewRehearsal', description: 'A rehearsal to begin.' },
@@ -125,8 +121,14 @@ export interface RehearsedFault extends PlannedFault {
 
 const exampleFault = { ...examplePlan, performed: 0, remaining: 1 };
 
-/** In answers, names that a later version may add to are plain strings, so that readers of today bear them. */
-const told = {
+/** In answers these names are plain strings, since a later version may have more of them. */
+const openNames = {
+  ...Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, schema]) => {
+      const { enum: names, default: _, ...open } = schema as TSchema & { enum?: string[]; default?: string };
+      return names ? [[name, Type.Optional(Type.String(open))]] : [];
+    }),
+  ),
   fault: Type.String({
     description: 'The name of a fault. `GET /faults` lists those of this version; a later one may have more.',
     examples: ['rate-limited'],
@@ -144,29 +146,21 @@ const RehearsedFault = Type.Unsafe<RehearsedFault>(
   Type.Object(
     {
       ...plan,
-      ...told,
-      performed: Type.Integer({
-        format: 'int32',
-        minimum: 0,
-        description: 'How often it was performed. Of a condition, how many answers it has touched.',
-        examples: [0],
-      }),
+      ...openNames,
+      performed: int32(
+        { minimum: 0 },
+        'How often it was performed. Of a condition, how many answers it has touched.',
+        0,
+      ),
       remaining: Type.Optional(
-        Type.Integer({
-          format: 'int32',
-          minimum: 0,
-          description:
-            'Of a step, how often it will still be performed, on all its operations together: 0 once the rehearsal is over. Of the condition `near-limit`, its parameter as it was asked for, which stays. Other conditions have none.',
-          examples: [1],
-        }),
+        int32(
+          { minimum: 0 },
+          'Of a step, how often it will still be performed, on all its operations together: 0 once the rehearsal is over. Of the condition `near-limit`, its parameter as it was asked for, which stays. Other conditions have none.',
+          1,
+        ),
       ),
       repeated: Type.Optional(
-        Type.Integer({
-          format: 'int32',
-          minimum: 1,
-          description: 'How many requests came sooner than they were told, and got it again.',
-          examples: [1],
-        }),
+        int32({ minimum: 1 }, 'How many requests came sooner than they were told, and got it again.', 1),
       ),
     },
     {
@@ -190,7 +184,6 @@ export const Rehearsal = Type.Object(
   {
     title: 'Rehearsal',
     description: 'Faults that the service performs for one key.',
-    // As it is when it was just begun.
     examples: [
       {
         id: 'rhs_318204975513',
@@ -203,7 +196,7 @@ export const Rehearsal = Type.Object(
 );
 export type Rehearsal = Static<typeof Rehearsal>;
 
-export const Rehearsals = Type.Array(Rehearsal, {
+export const RehearsalList = Type.Array(Rehearsal, {
   title: 'RehearsalList',
   description: `Rehearsals, the newest first; ${maxKept} at most.`,
 });

@@ -1,22 +1,21 @@
-import { batchSize, inBatches } from '../../db/batches.ts';
+import { operations } from '../../api/operations.ts';
 import type { Database } from '../../db/database.ts';
+import { batchSize, inBatches } from '../../db/database.ts';
 import { fragment, type Row, type Sql } from '../../db/sql.ts';
-import { ApiError } from '../../errors.ts';
-import { toTime } from '../../instant.ts';
+import { ApiError } from '../../foundation/errors.ts';
+import { dayMs, toTime } from '../../foundation/time.ts';
 import { randomDigits } from '../../keys/key.ts';
-import type { Operation } from '../../operation.ts';
-import { bind, end, endActive, type Owner, rehearsals } from '../bound.ts';
-import { dayInSeconds } from '../bounds.ts';
-import { faultNamed } from './faults.ts';
-import { type Part, totalOf } from './progress.ts';
-import { toPart } from './progress-store.ts';
+import { faultNamed } from '../faults/list.ts';
+import { bind, end, endActive, type Owner, rehearsals } from '../key-binding.ts';
+import { type CompiledRehearsal, compileRehearsal } from './compiled-rehearsal.ts';
+import { type ScopeProgress, totalOf } from './progress.ts';
+import { parseProgress } from './progress-store.ts';
 import type { PlannedFault, Rehearsal } from './schema.ts';
-import { type Script, toScript } from './script.ts';
 
-/** Who reads it, and when: what is over is not performed any more. */
-type Reader = Owner & { nowMs: number };
+/** The key that reads, and the time: an ended rehearsal has nothing remaining. */
+type OwnerAt = Owner & { nowMs: number };
 
-/** Begins a rehearsal of a key, and ends the one before. */
+/** Starts a rehearsal of a key, and ends the one before. Returns its id. */
 export async function startRehearsal(
   sql: Sql,
   owner: Owner,
@@ -40,11 +39,10 @@ export async function endRehearsal(sql: Sql, owner: Owner, id: string, nowMs: nu
   if (!(await end(sql, rehearsals, owner, id, nowMs))) noSuchRehearsal();
 }
 
-/** The rehearsals of a key that are kept, the newest first. */
+/** Returns the rehearsals of a key, newest first, or the one with this id. */
 export async function listRehearsals(
   sql: Sql,
-  { workspaceId, keyId, nowMs }: Reader,
-  operations: readonly Operation[],
+  { workspaceId, keyId, nowMs }: OwnerAt,
   id?: string,
 ): Promise<Rehearsal[]> {
   const only = id === undefined ? fragment`` : fragment`and r.id = ${id}`;
@@ -61,21 +59,15 @@ export async function listRehearsals(
     const own = byRehearsal.get(String(row[0])) ?? [];
     return toRehearsal(
       row,
-      own.map(([, state]) => toPart(state)),
-      operations,
+      own.map(([, state]) => parseProgress(state)),
       nowMs,
     );
   });
 }
 
-/** A rehearsal of a key. Throws `not_found` if the key has none with this id. */
-export async function getRehearsal(
-  sql: Sql,
-  reader: Reader,
-  operations: readonly Operation[],
-  id: string,
-): Promise<Rehearsal> {
-  const [rehearsal] = await listRehearsals(sql, reader, operations, id);
+/** Throws `not_found` if the key has no such rehearsal. */
+export async function getRehearsal(sql: Sql, reader: OwnerAt, id: string): Promise<Rehearsal> {
+  const [rehearsal] = await listRehearsals(sql, reader, id);
   return rehearsal ?? noSuchRehearsal();
 }
 
@@ -83,18 +75,22 @@ function noSuchRehearsal(): never {
   throw new ApiError('not_found', 'This key has no rehearsal with this rehearsalId.');
 }
 
-/** What a rehearsal is, whatever its progress. Undefined if it is no longer kept. */
-export async function findScript(sql: Sql, workspaceId: number, id: string): Promise<Script | undefined> {
+/** Returns undefined if the rehearsal was removed. */
+export async function findCompiled(
+  sql: Sql,
+  workspaceId: number,
+  id: string,
+): Promise<CompiledRehearsal | undefined> {
   const [row] = await sql`
     select faults, expires_at_ms from rehearsals where workspace_id = ${workspaceId} and id = ${id}`;
   if (!row) return undefined;
-  return toScript({ id, workspaceId, expiresAtMs: Number(row[1]) }, JSON.parse(String(row[0])));
+  return compileRehearsal({ id, workspaceId, expiresAtMs: Number(row[1]) }, JSON.parse(String(row[0])));
 }
 
-/** Forgets rehearsals that ended by themselves a day ago or earlier, in all workspaces. */
+/** Removes rehearsals that expired at least a day ago, in all workspaces. */
 export async function forgetOldRehearsals(db: Database, nowMs: number): Promise<void> {
   const old = fragment`
-    select workspace_id, id from rehearsals where expires_at_ms <= ${nowMs - dayInSeconds * 1_000}`;
+    select workspace_id, id from rehearsals where expires_at_ms <= ${nowMs - dayMs}`;
   await inBatches(
     db,
     (sql) => sql`
@@ -109,12 +105,7 @@ export async function forgetOldRehearsals(db: Database, nowMs: number): Promise<
   );
 }
 
-function toRehearsal(
-  row: Row,
-  parts: readonly Part[],
-  operations: readonly Operation[],
-  nowMs: number,
-): Rehearsal {
+function toRehearsal(row: Row, parts: readonly ScopeProgress[], nowMs: number): Rehearsal {
   const [id, faults, createdAtMs, expiresAtMs, endedAtMs] = row;
   const isOver = endedAtMs !== null || Number(expiresAtMs) <= nowMs;
   const planned: PlannedFault[] = JSON.parse(String(faults));
@@ -129,7 +120,7 @@ function toRehearsal(
         ...plan,
         performed,
         ...(plan.times !== undefined && {
-          remaining: isOver ? 0 : Math.max(0, plan.times * placesOf(plan, operations) - performed),
+          remaining: isOver ? 0 : Math.max(0, plan.times * countersOf(plan) - performed),
         }),
         ...(repeated > 0 && { repeated }),
       };
@@ -137,8 +128,8 @@ function toRehearsal(
   };
 }
 
-/** Where a fault is counted apart: each operation that it fits, or the whole key. */
-const placesOf = ({ fault: name, operation }: PlannedFault, operations: readonly Operation[]) => {
+/** How many counters a fault has: one for each operation that it fits, or one for the key. */
+const countersOf = ({ fault: name, operation }: PlannedFault) => {
   const fault = faultNamed(name);
   return operation !== undefined || fault?.scope === 'key'
     ? 1

@@ -79,7 +79,7 @@ export class Load {
     }
   }
 
-  /** An earlier attempt whose answer was 503 may still be under way, which is a conflict. */
+  /** An earlier attempt whose answer was 503 may still be under way: its key is in use then. */
   async #untilDone(
     origin: string,
     attempts: Attempt[],
@@ -92,7 +92,7 @@ export class Load {
       const { status } = answer;
       attempts.push({ origin, sentMs, doneMs: performance.now(), status });
       if (done.includes(status)) return answer;
-      assert.ok(status === 503 || answer.body?.code === 'conflict', `${status} ${answer.text}`);
+      assert.ok(status === 503 || answer.body?.code === 'idempotency_key_in_use', `${status} ${answer.text}`);
       if (status === 503) assert.ok(Number(answer.headers['retry-after']) >= 1, answer.text);
       await sleep(pauseMs);
     }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { requestDeadlineMs } from '../../../src/db/open.ts';
 import { openPostgres } from '../../../src/db/postgres.ts';
-import { requestDeadlineMs } from '../../../src/storage.ts';
 import { temporaryFolder } from '../folder.ts';
 import { Haproxy } from '../haproxy.ts';
 import { Follower, readEvents, readLists } from '../history.ts';

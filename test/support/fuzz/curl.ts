@@ -1,6 +1,6 @@
 import type { Wire } from './interpret.ts';
 
-/** A line for bash that sends the request to a demonstration that was started anew. */
+/** A line for bash that sends the request to a freshly started demonstration. */
 export function curlOf({ method, path, query, headers, body }: Wire, key: string): string {
   const fields = Object.entries(headers).map(([name, value]) => {
     const shown = value.replace(key, '$(cat data/demo.key)');

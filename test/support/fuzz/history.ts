@@ -5,7 +5,7 @@ import type { Call, Expected } from './model.ts';
 const maxLookedAt = 1_000;
 const defaultLimit = 20;
 
-/** The history that a workspace must have, and what is answered of it. */
+/** The history that a workspace must have, and the answers about it. */
 export class HistoryModel {
   readonly events: Event[] = [];
   /** The id of the oldest event that is kept, or of the next one if none is. */
@@ -15,7 +15,7 @@ export class HistoryModel {
     return this.events.slice(this.#first - 1);
   }
 
-  /** Forgets all but so many. */
+  /** Forgets all but the last `count` events. */
   keep(count: number): void {
     this.#first = Math.max(this.#first, this.events.length - count + 1);
   }
@@ -25,7 +25,7 @@ export class HistoryModel {
       this.events.push({ id: this.events.length + 1, type, ...cause, ...what });
   }
 
-  /** What is answered to who asks for what follows a position, if it is not there or no longer kept. */
+  /** The refusal of a position that does not exist yet or is no longer kept. */
   refusalAfter(position: number): Expected | undefined {
     if (position > this.events.length) return { status: 400, code: 'invalid_request' };
     if (position < this.#first - 1) return { status: 410, code: 'events_expired' };

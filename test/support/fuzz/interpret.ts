@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv';
-import { toUtc } from '../../../src/instant.ts';
+import { toUtc } from '../../../src/foundation/time.ts';
 import { decoded as decodedPath, description, resolve } from '../description.ts';
 import type { Call, Model } from './model.ts';
 
@@ -69,7 +69,9 @@ function describedOf(template: string, method: string, operation: Json): Describ
   };
 }
 
-/** What answers alone carry says nothing about a request. */
+const isOfOtherForm = ({ errors }: ValidateFunction) => errors?.[0]?.keyword === 'pattern';
+
+/** Read-only properties are not part of requests. */
 function withoutReadOnly(schema: Json): Json {
   const properties = Object.entries(schema.properties as Record<string, Json>);
   return {
@@ -78,7 +80,7 @@ function withoutReadOnly(schema: Json): Json {
   };
 }
 
-/** Whether target and fields may be more than is read. Only a socket has that limit, and `test/http.test.ts` tests it. */
+/** Whether target and fields may be more than is read. Only a socket has that limit, and `test/http/http.test.ts` tests it. */
 export function mayExceedHead({ path, query, headers }: Wire): boolean {
   const text = [path, query, ...Object.entries(headers).flat()].join('');
   return Buffer.byteLength(text) > maxHeadBytes - addedHeadBytes;
@@ -118,12 +120,15 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
     body = wire.isSpoilt ? undefined : parsed(String(wire.body));
     if (wire.isSpoilt ? mayHoldTooMany(String(wire.body)) : valuesIn(body) > maxValues) statuses.push(413);
     if (!operation.fitsBody(body) || Array.isArray(body)) statuses.push(400);
+    // The Idempotency-Key goes before a form that the operation checks itself, such as that of a URL.
+    if (isOfOtherForm(operation.fitsBody) && wire.headers['idempotency-key'] !== undefined)
+      statuses.push(422);
   } else if (
     operation.method === 'DELETE' &&
     wire.body?.length &&
     !isMediaType(wire.headers['content-type'])
   ) {
-    // Whoever names the type of a body must name one, even where it is not read.
+    // A Content-Type must be a media type, even where the body is not read.
     statuses.push(415);
   }
   if (statuses.length > 0 || !params || !query) return { statuses };
@@ -251,7 +256,7 @@ const valuesIn = (value: unknown): number =>
     ? Object.values(value).reduce((count: number, part) => count + valuesIn(part), 1)
     : 1;
 
-/** Whether the values of what is no JSON may be too many before it shows. */
+/** Whether invalid JSON may hold too many values before the error. */
 const mayHoldTooMany = (text: string) => text.split(/[[{,:]/).length > maxValues;
 
 /** The value of a JSON text of whole characters, with NaN for numbers that no integer type holds as written. */

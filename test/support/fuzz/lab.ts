@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { faults } from '../../../src/lab/rehearsals/faults.ts';
+import { faults } from '../../../src/lab/faults/list.ts';
 import { apis, assertAsDescribed, decoded } from '../description.ts';
 import { assertUntouched } from '../lab.ts';
 import { ample, type Petstore } from '../petstore.ts';
@@ -33,7 +33,7 @@ const labStep: fc.Arbitrary<Fresh> = fc
   );
 
 /**
- * Sends at least so many requests to the lab, half of them odd, in sequences, each with a key of its own. Each is answered as the
+ * Sends at least `requests` requests to the lab, half of them odd, in sequences, each with its own key. Each is answered as the
  * description of the lab says, none is touched by a fault, and a request that was not made odd is not refused for its form. Meanwhile
  * the other key of the workspace meets no fault, and the workspace stays as it is, unless it is reset.
  */
@@ -42,7 +42,12 @@ export async function fuzzLab(store: Petstore, requests: number, seed: number): 
   const steps = fc.array(labStep, { minLength: 1, maxLength: maxStepsPerSequence, size: 'max' });
   const property = fc.asyncProperty(steps, (steps) => runSequence(store, steps, report));
   for (let batch = seed; report.requests < requests; batch++) {
-    await fc.assert(property, { seed: batch, numRuns: sequencesPerBatch, reporter: failWith(batch) });
+    await fc.assert(property, {
+      seed: batch,
+      numRuns: sequencesPerBatch,
+      reporter: failWith(batch),
+      endOnFailure: true,
+    });
   }
   return report;
 }
@@ -70,7 +75,9 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
       assertAsDescribed(wire.method, `${wire.path}${wire.query && `?${wire.query}`}`, answer);
       assertUntouched(answer);
       const isPlain = step.twists.length === 0;
-      if (isPlain) assert.ok(![401, 405, 413, 415, 429].includes(answer.status), what);
+      // A hundred faults, each with all parameters of all faults, hold too many values.
+      const mayBeLarge = step.operation.id === 'startRehearsal' && answer.status === 413;
+      if (isPlain && !mayBeLarge) assert.ok(![401, 405, 413, 415, 429].includes(answer.status), what);
       if (answer.status === 201) model.begun.push(JSON.parse(answer.text).id);
       report.requests++;
       const label = `${step.operation.id} ${isPlain || answer.status >= 400 ? answer.status : 'odd'}`;

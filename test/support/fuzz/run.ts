@@ -59,7 +59,7 @@ export function failWith(seed: number) {
     if (!failed) return;
     const reason = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
     throw new Error(
-      `Seed ${seed}, made shorter ${numShrinks} times. "npm run fuzz -- --seed ${seed}" repeats it.\n${reason}`,
+      `Seed ${seed}, made shorter ${numShrinks} times. "npm run proof -- fuzz --seed ${seed}" repeats it.\n${reason}`,
       { cause: errorInstance },
     );
   };
@@ -137,7 +137,7 @@ class Sequence {
     this.#send = send;
   }
 
-  /** Notes that all but so many events are forgotten. */
+  /** Notes that all events but the last `keep` are forgotten. */
   forget(keep: number): void {
     this.model.history.keep(keep);
     this.script.push(() => `# All but the last ${keep} events are forgotten.`);

@@ -10,7 +10,7 @@ type Json = Parameters<typeof resolve>[0];
 
 const [api] = apis;
 
-/** One step of a sequence: a valid request with its twists, an earlier one again, or all but so many events are forgotten. */
+/** One step: a valid request with its twists, an earlier request again, or all events but the last `keep` are forgotten. */
 export type Step = RequestStep | { keep: number };
 export type RequestStep = { again: number } | Fresh;
 
@@ -69,7 +69,7 @@ function parametersOf(parameters: Json[]): Arbitrary<Record<string, unknown>> {
   return fc.record(Object.fromEntries(values));
 }
 
-/** Parameters whose values come from answers, or of which the schema tells too little. */
+/** Parameters whose values come from answers, or whose schema is too general. */
 const special: Record<string, Arbitrary<unknown>> = {
   rehearsalId: earlier('begun'),
   recordingId: earlier('begun'),
@@ -146,7 +146,7 @@ const jsonOf = (value: unknown) =>
     return part instanceof Numeral ? `#${part.text}#` : part;
   }).replace(/"#(-?\d[\d.eE+-]*)#"/g, '$1');
 
-/** A value with what earlier answers told in the places of references. */
+/** A value with references replaced by values from earlier answers. */
 function told(value: unknown, model: Model, at?: { path: string; id: string }): unknown {
   if (value instanceof Earlier) return find(value, model, at);
   if (Array.isArray(value)) return value.map((item) => told(item, model, at));

@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import { described } from './interpret.ts';
 import { anyValue } from './values.ts';
 
-/** A request while it is put together. */
+/** A request that is being built. */
 export interface Draft {
   method: string;
   path: string;
@@ -12,12 +12,17 @@ export interface Draft {
   headers: Record<string, string>;
   /** The JSON value of the body. */
   value?: unknown;
-  /** What becomes of the body's text; what comes out is no JSON object without duplicates, in UTF-8. */
+  /** Changes the text of the body into something that is not a JSON object without duplicates in UTF-8. */
   spoil?: (text: string) => string | Uint8Array;
 }
 
-/** Turns a valid request into one that may not be. */
+/** Turns a valid request into a possibly invalid one. */
 export type Twist = (draft: Draft) => void;
+
+const twistBy = <Value>(
+  values: Arbitrary<Value>,
+  apply: (draft: Draft, value: Value) => void,
+): Arbitrary<Twist> => values.map((value) => (draft) => apply(draft, value));
 
 const property = fc.constantFrom(...new Set(described.flatMap(({ bodyNames }) => bodyNames)));
 const strangeName = fc.constantFrom(
@@ -45,20 +50,14 @@ const ofBodies: Arbitrary<Twist> = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(strangeName, anyValue).map(([name, value]) => withProperty(name, value)) },
   {
     weight: 2,
-    arbitrary: property.map(
-      (name): Twist =>
-        (draft) => {
-          const { [name]: _, ...rest } = (draft.value ?? {}) as Record<string, unknown>;
-          if (draft.value !== undefined) draft.value = rest;
-        },
-    ),
+    arbitrary: twistBy(property, (draft, name) => {
+      const { [name]: _, ...rest } = (draft.value ?? {}) as Record<string, unknown>;
+      if (draft.value !== undefined) draft.value = rest;
+    }),
   },
-  anyValue.map(
-    (value): Twist =>
-      (draft) => {
-        if (draft.value !== undefined) draft.value = value;
-      },
-  ),
+  twistBy(anyValue, (draft, value) => {
+    if (draft.value !== undefined) draft.value = value;
+  }),
 );
 
 type Spoil = NonNullable<Draft['spoil']>;
@@ -290,75 +289,52 @@ export const twist: Arbitrary<Twist> = fc.oneof(
   { weight: 3, arbitrary: ofTexts },
   {
     weight: 4,
-    arbitrary: queryParts.map(
-      (part): Twist =>
-        (draft) => {
-          draft.query = draft.query ? `${draft.query}&${part}` : part;
-        },
-    ),
+    arbitrary: twistBy(queryParts, (draft, part) => {
+      draft.query = draft.query ? `${draft.query}&${part}` : part;
+    }),
   },
   {
     weight: 2,
-    arbitrary: addresses.map(
-      (path): Twist =>
-        (draft) => {
-          draft.path = `/v1${path}`;
-        },
-    ),
+    arbitrary: twistBy(addresses, (draft, path) => {
+      draft.path = `/v1${path}`;
+    }),
   },
   {
     weight: 1,
-    arbitrary: otherPaths.map(
-      (path): Twist =>
-        (draft) => {
-          draft.path = path;
-        },
-    ),
+    arbitrary: twistBy(otherPaths, (draft, path) => {
+      draft.path = path;
+    }),
   },
   {
     weight: 2,
-    arbitrary: encodedCharacters.map(
-      (chars): Twist =>
-        (draft) => {
-          if (draft.path.includes('%')) return;
-          draft.path = draft.path.replace(/./g, (char) =>
-            chars.includes(char) ? percentEncoded(char) : char,
-          );
-        },
-    ),
+    arbitrary: twistBy(encodedCharacters, (draft, chars) => {
+      if (draft.path.includes('%')) return;
+      draft.path = draft.path.replace(/./g, (char) => (chars.includes(char) ? percentEncoded(char) : char));
+    }),
   },
   {
     weight: 4,
-    arbitrary: fields.map(
-      ([name, value]): Twist =>
-        (draft) => {
-          draft.headers = { ...draft.headers };
-          Object.defineProperty(draft.headers, name, {
-            value,
-            enumerable: true,
-            configurable: true,
-            writable: true,
-          });
-        },
-    ),
+    arbitrary: twistBy(fields, (draft, [name, value]) => {
+      draft.headers = { ...draft.headers };
+      Object.defineProperty(draft.headers, name, {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }),
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('content-type', 'authorization').map(
-      (name): Twist =>
-        (draft) => {
-          const { [name]: _, ...rest } = draft.headers;
-          draft.headers = rest;
-        },
-    ),
+    arbitrary: twistBy(fc.constantFrom('content-type', 'authorization'), (draft, name) => {
+      const { [name]: _, ...rest } = draft.headers;
+      draft.headers = rest;
+    }),
   },
   {
     weight: 2,
-    arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'TRACE', 'QUERY', ...methods).map(
-      (method): Twist =>
-        (draft) => {
-          draft.method = method;
-        },
-    ),
+    arbitrary: twistBy(fc.constantFrom('HEAD', 'OPTIONS', 'TRACE', 'QUERY', ...methods), (draft, method) => {
+      draft.method = method;
+    }),
   },
 );

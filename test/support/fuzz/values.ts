@@ -5,7 +5,7 @@ import { goodUrls } from './model.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
-/** Something that an earlier answer told: which one is known when the request is sent. */
+/** A value from an earlier answer. It is chosen when the request is sent. */
 export class Earlier {
   readonly kind: string;
   readonly nth: number;
@@ -45,6 +45,9 @@ const kindOfId: Record<string, string> = {
   deliveryId: 'deliveries',
 };
 
+/** URLs of the right form whose hosts are not on the public Internet. */
+const urlsOfNoHost = ['https://10.0.0.1/', 'http://shop.example/', 'https://internal/?a', 'HTTPS://[::]:1'];
+
 /** Values that a schema of the description allows. Identifiers mostly name rows that exist. */
 export function validValue(reference: Json, name = '', document = description): Arbitrary<unknown> {
   const schema = resolve(reference, document);
@@ -62,7 +65,10 @@ export function validValue(reference: Json, name = '', document = description): 
       return schema.format === 'int64' ? validId(name) : validCount(schema);
     case 'string':
       if (name === 'url')
-        return fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...goodUrls) }, validText(schema));
+        return fc.oneof(
+          { weight: 9, arbitrary: fc.constantFrom(...goodUrls) },
+          fc.constantFrom(...urlsOfNoHost),
+        );
       return schema.format === 'date-time' ? dateTime : validText(schema);
     case 'array': {
       const item = validValue(schema.items as Json, name, document);

@@ -45,6 +45,19 @@ const twin = (key?: string) => ({
   ...(key && { headers: { 'Idempotency-Key': key } }),
 });
 
+/**
+ * Lets two workers wait at once before a client acts, so that its recording shows several. Without that, requests that happen not to
+ * overlap are taken for those of one worker.
+ */
+const amongSeveral = (bystander: Bystander): Bystander => ({
+  ...bystander,
+  faults: [...bystander.faults, { fault: 'delay', operation: 'listCategories', delayMs: 80, times: 2 }],
+  client: async (api) => {
+    await together(api, 2, (worker) => worker('/categories'));
+    await bystander.client(api);
+  },
+});
+
 /** Takes what there is, and changes it with its tag. */
 async function readTag(worker: Worker) {
   const { headers } = await worker('/pets?id=1');
@@ -55,13 +68,13 @@ const rename = (worker: Worker, name: string, tag: string) =>
 
 /** Careful clients that look careless to one who does not know who sent what. Each required check has some. */
 export const bystanders: readonly Bystander[] = [
-  {
+  amongSeveral({
     check: 'retry-after.obeyed',
     who: 'workers that share one pause after 429',
     faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 20 }],
     client: (api) => pollTogether(api, 4),
-  },
-  {
+  }),
+  amongSeveral({
     check: 'retry-after.obeyed',
     who: 'workers of which one got 503 and waits by itself',
     faults: [{ fault: 'unavailable', operation: 'listPets', retryAfterSeconds: 2 }],
@@ -73,7 +86,7 @@ export const bystanders: readonly Bystander[] = [
           await api.sleep(answer.status === 200 ? 100 : retryAfterMs(answer) + 50);
         }
       }),
-  },
+  }),
   {
     check: 'retry-after.obeyed',
     who: 'one who is let in, as the limit ended with its rehearsal',
@@ -85,12 +98,12 @@ export const bystanders: readonly Bystander[] = [
       await send(api, '/pets');
     },
   },
-  {
+  amongSeveral({
     check: 'ban.stops',
     who: 'workers that were under way when the key was banned',
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 20 }],
     client: (api) => pollTogether(api, 3),
-  },
+  }),
   {
     check: 'ban.stops',
     who: 'one who is let in, as the ban ended with its rehearsal',
@@ -107,13 +120,14 @@ export const bystanders: readonly Bystander[] = [
     who: 'a poller that goes on at its pace, whatever it gets',
     faults: [{ fault: 'internal-error', operation: 'listPets', times: 4 }],
     client: async (api) => {
+      // So long that what a busy machine adds to a wait is little beside it.
       for (let poll = 0; poll < 7; poll++) {
         await send(api, '/pets');
-        await api.sleep(300);
+        await api.sleep(10_000);
       }
     },
   },
-  {
+  amongSeveral({
     check: 'backoff.grows',
     who: 'workers that begin side by side, and wait longer each time',
     faults: [{ fault: 'reset', operation: 'listPets', times: 5 }],
@@ -122,7 +136,7 @@ export const bystanders: readonly Bystander[] = [
         await pause(number * 4);
         await persist(api, () => worker('/pets'));
       }),
-  },
+  }),
   {
     check: 'retry.only-when-useful',
     who: 'one who waits for something to appear',
@@ -134,7 +148,7 @@ export const bystanders: readonly Bystander[] = [
       }
     },
   },
-  {
+  amongSeveral({
     check: 'retry.only-when-useful',
     who: 'workers that ask for the same missing thing',
     faults: [],
@@ -144,8 +158,8 @@ export const bystanders: readonly Bystander[] = [
         await worker('/inventory/987654');
         await worker('/categories');
       }),
-  },
-  {
+  }),
+  amongSeveral({
     check: 'idempotency.same-key-on-retry',
     who: 'workers that create equal things, each with a key of its own',
     faults: [{ fault: 'lost-answer', operation: 'createCategory' }],
@@ -155,7 +169,7 @@ export const bystanders: readonly Bystander[] = [
         const key = randomUUID();
         await persist(api, () => worker('/categories', twin(key)));
       }),
-  },
+  }),
   {
     check: 'idempotency.same-key-on-retry',
     who: 'one with a time limit of its own, that sends the same key again',
@@ -198,7 +212,7 @@ export const bystanders: readonly Bystander[] = [
       for (const name of ['Ann', 'Bob']) await send(api, '/categories', { method: 'POST', body: { name } });
     },
   },
-  {
+  amongSeveral({
     check: 'idempotency.no-blind-post-retry',
     who: 'workers that create equal things, of which one gives up',
     faults: [{ fault: 'internal-error', operation: 'createCategory' }],
@@ -209,7 +223,7 @@ export const bystanders: readonly Bystander[] = [
         await worker('/categories', twin());
         await worker('/pets');
       }),
-  },
+  }),
   {
     check: 'ids.exact',
     who: 'one whose texts look like ids that were rounded',
@@ -259,6 +273,55 @@ export const bystanders: readonly Bystander[] = [
       const change = async (name: string): Promise<unknown> =>
         (await rename(worker, name, await readTag(worker))).status === 412 && change(name);
       await Promise.all(['A', 'B', 'C'].map(change));
+    },
+  },
+  {
+    check: 'retry-after.obeyed',
+    who: 'one that sends the same key again once the first attempt had the time to end',
+    faults: [{ fault: 'key-in-use', operation: 'createCategory' }],
+    client: async (api) => {
+      const answer = await send(api, '/categories', twin('k'));
+      assert.equal(answer.status, 409);
+      await api.sleep(retryAfterMs(answer) + 50);
+      assert.equal((await send(api, '/categories', twin('k'))).status, 201);
+    },
+  },
+  {
+    check: 'retry.only-when-useful',
+    who: 'one that reads its credentials again after 401, and tries once more',
+    faults: [{ fault: 'unauthorized', operation: 'listPets' }],
+    client: async (api) => {
+      assert.equal((await send(api, '/pets')).status, 401);
+      assert.equal((await send(api, '/pets')).status, 200);
+    },
+  },
+  {
+    check: 'retry.same-body',
+    who: 'one that reads the resource again after a lost answer, and sends the change with the new tag',
+    faults: [{ fault: 'lost-answer', operation: 'updatePet' }],
+    client: async (api) => {
+      await assert.rejects(rename(startWorker(api), 'A', await readTag(startWorker(api))));
+      await api.sleep(secondMs);
+      await rename(startWorker(api), 'A', await readTag(startWorker(api)));
+    },
+  },
+  {
+    check: 'idempotency.key-for-one-thing',
+    who: 'one that sends a thing again with its key although it was created, and another thing with another key',
+    faults: [],
+    client: async (api) => {
+      for (const name of ['k', 'k', 'l']) await send(api, '/categories', { ...twin(name), body: { name } });
+    },
+  },
+  {
+    check: 'credentials.not-forwarded',
+    who: 'one that takes its key to another path of the same origin',
+    faults: [{ fault: 'moved', operation: 'createCategory' }],
+    client: async (api) => {
+      const { status, headers } = await send(api, '/categories', twin('k'));
+      assert.equal(status, 307);
+      const path = headers.get('Location')?.replace('/v1', '') as string;
+      assert.equal((await send(api, path, twin('k'))).status, 201);
     },
   },
 ];

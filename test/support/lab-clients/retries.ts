@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, type Api, type Pair, secondMs, send, trySend } from './client.ts';
 
 /** Attempts until there is a whole answer, with a wait before each but the first. */
@@ -15,6 +16,8 @@ async function attempt(
   return attempt(api, later, request);
 }
 
+const named = (name: string) => ({ method: 'POST', body: { name } });
+
 const createCategory = (api: Api, headers: Record<string, string> = {}) =>
   trySend(api, '/categories', { method: 'POST', body: { name: 'Dragons' }, headers });
 
@@ -25,6 +28,34 @@ export const retries: Record<string, Pair> = {
     careless: (api) =>
       attempt(api, [10 * secondMs, 10 * secondMs, 10 * secondMs], () => trySend(api, '/pets')),
     shows: ['1', '2', '3', '4'],
+  },
+
+  'attempts.bounded': {
+    faults: [{ fault: 'internal-error', operation: 'listPets', times: 30 }],
+    careful: async (api) => {
+      const waitsMs = [secondMs, 2 * secondMs, 4 * secondMs];
+      await attempt(api, waitsMs, () => trySend(api, '/pets')).catch(() => send(api, '/categories'));
+    },
+    careless: (api) =>
+      attempt(
+        api,
+        Array.from({ length: 30 }, (_, retry) => Math.min(100 * 2 ** retry, 10 * secondMs)),
+        () => trySend(api, '/pets'),
+      ),
+    // Evidence names the first ten.
+    shows: ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10'],
+  },
+
+  'time-limit.exists': {
+    faults: [{ fault: 'no-answer', operation: 'listPets', silenceMs: 400 }],
+    careful: async (api) => {
+      await trySend(api, '/pets', { limitMs: 50 });
+      // In real time, until the service has noticed.
+      await pause(100);
+      await send(api, '/pets');
+    },
+    careless: (api) => attempt(api, [secondMs], () => trySend(api, '/pets')),
+    shows: ['1'],
   },
 
   'retry.only-when-useful': {
@@ -49,6 +80,32 @@ export const retries: Record<string, Pair> = {
       await send(api, '/categories');
     },
     shows: ['1'],
+  },
+
+  'retry.same-body': {
+    faults: [{ fault: 'internal-error', operation: 'createCategory' }],
+    careful: (api) => attempt(api, [secondMs], () => createCategory(api, { 'Idempotency-Key': 'a' })),
+    // Its body is a stream, which the first attempt has read to its end.
+    careless: async (api) => {
+      const headers = { 'Idempotency-Key': 'a' };
+      await createCategory(api, headers);
+      await api.sleep(secondMs);
+      await trySend(api, '/categories', { method: 'POST', headers });
+    },
+    shows: ['1', '2'],
+  },
+
+  'idempotency.key-for-one-thing': {
+    faults: [],
+    careful: async (api) => {
+      for (const name of ['Ann', 'Bob'])
+        await send(api, '/categories', { ...named(name), headers: { 'Idempotency-Key': `key-of-${name}` } });
+    },
+    careless: async (api) => {
+      for (const name of ['Ann', 'Bob'])
+        await send(api, '/categories', { ...named(name), headers: { 'Idempotency-Key': 'my-key' } });
+    },
+    shows: ['1', '2'],
   },
 
   'idempotency.same-key-on-retry': {

@@ -1,4 +1,8 @@
 import { request } from 'node:http';
+import type { TSchema } from 'typebox';
+import { operations } from '../../../src/api/operations.ts';
+import { exampleOf } from '../../../src/description/schemas.ts';
+import type { Operation } from '../../../src/http/operation.ts';
 import { type Api, type Pair, send } from './client.ts';
 
 /** Sends a request on a connection of its own. */
@@ -10,42 +14,38 @@ const sendApart = ({ url, key }: Api, target: string) =>
       .end();
   });
 
-const dog = { name: 'Rex', categoryId: 1 };
-const webhook = { url: 'http://127.0.0.1:9/events' };
+/** Follows a redirect of a GET to another origin, with or without its key. */
+async function followAway({ url, key }: Api, isWithKey: boolean) {
+  const answer = await fetch(`${url}/pets`, {
+    headers: { Authorization: `Bearer ${key}` },
+    redirect: 'manual',
+  });
+  const location = answer.headers.get('Location') as string;
+  const headers = isWithKey ? { 'X-API-Key': key } : {};
+  await new Promise((resolve, reject) => {
+    request(location, { agent: false, family: 4, headers }, (response) =>
+      response.resume().on('end', resolve),
+    )
+      .on('error', reject)
+      .end();
+  });
+}
 
-/** One request to each operation, as `METHOD path body`. `{id}` is the id of what was created last. */
-const tour: [string, string, object?][] = [
-  ['GET', '/categories'],
-  ['POST', '/categories', { name: 'Dragons' }],
-  ['GET', '/categories/{id}'],
-  ['PUT', '/categories/{id}', { name: 'Wyverns' }],
-  ['DELETE', '/categories/{id}'],
-  ['GET', '/pets'],
-  ['POST', '/pets', dog],
-  ['GET', '/pets/{id}'],
-  ['PUT', '/pets/{id}', dog],
-  ['PATCH', '/pets/{id}', { name: 'Max' }],
-  ['GET', '/inventory'],
-  ['GET', '/inventory/{id}'],
-  ['PATCH', '/inventory/{id}', { quantity: 3 }],
-  ['DELETE', '/pets/{id}'],
-  ['GET', '/store/orders'],
-  ['POST', '/store/orders', { quantity: 1 }],
-  ['GET', '/store/orders/{id}'],
-  ['PATCH', '/store/orders/{id}', { quantity: 2 }],
-  ['DELETE', '/store/orders/{id}'],
-  ['GET', '/store/events'],
-  ['GET', '/store/events/1'],
-  ['GET', '/store/webhooks'],
-  ['POST', '/store/webhooks', webhook],
-  ['GET', '/store/webhooks/{id}'],
-  ['PATCH', '/store/webhooks/{id}', { description: 'Nobody listens there.' }],
-  ['POST', '/store/webhooks/{id}/rotate-secret'],
-  ['POST', '/store/webhooks/{id}/ping'],
-  ['GET', '/store/webhooks/{id}/deliveries'],
-  ['POST', '/store/webhooks/{id}/deliveries/{delivery}/redeliver'],
-  ['DELETE', '/store/webhooks/{id}'],
-];
+/** Creations come first, since other requests need what they make. Removals come last. */
+const placeOf = ({ method, params }: Operation) =>
+  method === 'DELETE' ? 2 : method === 'POST' && Object.keys(params).length === 0 ? 0 : 1;
+
+/** One request to each operation but the stream, as its example in the description. */
+const tour = operations
+  .filter(({ success }) => success.kind !== 'stream')
+  .toSorted((a, b) => placeOf(a) - placeOf(b))
+  .map(({ method, path, params, sampleParams, body }) => ({
+    method,
+    target: path.replace(/{(\w+)}/g, (_, name) =>
+      String(sampleParams?.[name] ?? exampleOf(params[name] as TSchema)),
+    ),
+    ...(body && { body: exampleOf(body, true) as object }),
+  }));
 
 async function readStream({ url, key }: Api) {
   const stream = await fetch(`${url}/store/events/stream`, { headers: { Authorization: `Bearer ${key}` } });
@@ -55,17 +55,17 @@ async function readStream({ url, key }: Api) {
 async function takeTour(api: Api) {
   // Its end is noticed while the others come.
   await readStream(api);
-  const known: Record<string, string> = {};
-  for (const [method, path, body] of tour) {
-    const target = path.replace(/{(\w+)}/g, (_, name) => known[name] as string);
-    const { status, text } = await send(api, target, { method, body });
-    const id = text && String(JSON.parse(text).id);
-    if (status === 201) known.id = id;
-    if (status === 202) known.delivery = id;
-  }
+  for (const { target, ...request } of tour) await send(api, target, request);
 }
 
 export const use: Record<string, Pair> = {
+  'credentials.not-forwarded': {
+    faults: [{ fault: 'moved-away', operation: 'listPets' }],
+    careful: (api) => followAway(api, false),
+    careless: (api) => followAway(api, true),
+    shows: ['2'],
+  },
+
   'deprecated.not-called': {
     faults: [],
     careful: (api) => send(api, '/pets?id=1'),

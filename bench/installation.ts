@@ -1,8 +1,0 @@
-import type { Installation } from '../src/operation.ts';
-import { InstallationKey } from '../src/secret-key.ts';
-
-/** An installation that sends to nobody. */
-export const installation: Installation = {
-  key: new InstallationKey('the key of an installation for benchmarks'),
-  targetProblem: () => 'absent',
-};

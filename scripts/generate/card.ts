@@ -1,0 +1,50 @@
+/** Writes `docs/grade-card.md` from the schema of a card: `npm run generate -- card`. */
+
+import { writeFileSync } from 'node:fs';
+import type { TSchema } from 'typebox';
+import { CardData, cardVersion } from '../../src/grade/card/card-schema.ts';
+
+/** What the page reads of a schema. */
+interface Described {
+  type?: string;
+  enum?: unknown[];
+  const?: unknown;
+  description?: string;
+  properties?: Record<string, TSchema>;
+  required?: string[];
+  items?: TSchema;
+  anyOf?: TSchema[];
+}
+
+/** The page about a card as JSON. */
+export const cardPage = () =>
+  `${[
+    '# A report card as JSON',
+    'This page is made from the code, by `npm run generate`.',
+    `\`petstore grade --json\` prints the report card as an object of version ${cardVersion}. The version is raised when a property is removed or comes to mean
+something else. New properties come without a new version: ignore those that you do not know. How to use a card in CI, and what \`--compare\` does
+with it, [examples/ci](../examples/ci) shows.`,
+    `A \`?\` marks properties that may be absent, \`[]\` lists.`,
+    ['| Property | Type | What it is |', '| -------- | ---- | ---------- |', ...rowsOf(CardData)].join('\n'),
+  ].join('\n\n')}\n`;
+
+function rowsOf(schema: TSchema, path = ''): string[] {
+  const { properties = {}, required = [] } = schema as Described;
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const { items, description = '' } = property as Described;
+    const isOptional = !required.includes(name);
+    const inner = items ?? property;
+    const own = `${path}${name}${items ? '[]' : ''}`;
+    const row = `| \`${own}${isOptional ? '?' : ''}\` | ${typeOf(inner)} | ${description.replaceAll('|', '\\|')} |`;
+    return [row, ...rowsOf(inner, `${own}.`)];
+  });
+}
+
+function typeOf(schema: TSchema): string {
+  const { type, enum: values, const: value, anyOf } = schema as Described;
+  if (anyOf) return anyOf.map(typeOf).join(' or ');
+  if (values) return values.map((one) => `\`${one}\``).join(' or ');
+  return value === undefined ? String(type) : `\`${value}\``;
+}
+
+if (import.meta.main) writeFileSync(new URL('../../docs/grade-card.md', import.meta.url), cardPage());

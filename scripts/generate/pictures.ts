@@ -1,0 +1,125 @@
+/**
+ * Makes the pictures of the README: the reference and the lab's page in a browser, curl in a terminal, and the report card of a careless
+ * program. All but the last show a service that this program starts. `npm run generate -- pictures` writes them to docs/pictures.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { clockThatGoesBack } from '../../test/support/clock.ts';
+import { asCheckout, below, blocksOf } from '../../test/support/pasted.ts';
+import { freePort } from '../../test/support/port.ts';
+import { photographLab } from './pictures/lab.ts';
+import { photographReference } from './pictures/reference.ts';
+import { drawTerminal, record } from './pictures/terminal.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** How much of the minute is left when curl begins. */
+const leftMs = 6_300;
+const startTimeoutMs = 20_000;
+/** Between two lines of a report card. */
+const lineMs = 25;
+
+const folder = mkdtempSync(join(tmpdir(), 'petstore-pictures-'));
+asCheckout(folder);
+const port = await freePort();
+const clock = clockThatGoesBack(leftMs);
+const env = {
+  ...{ PATH: process.env.PATH, HOME: process.env.HOME, PORT: String(port) },
+  // The pictures show the address that readers will use.
+  PETSTORE_BASE_URL: 'http://localhost:8080/v1',
+};
+const service = spawn(process.execPath, ['bin/petstore.js', 'serve'], {
+  cwd: folder,
+  env: { ...env, ...clock.env },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const ended = once(service, 'exit');
+let output = '';
+service.stdout.on('data', (chunk) => (output += chunk));
+
+try {
+  await until(isReady, 'get ready');
+  save('limits.svg', drawTerminal(await recordLimits()));
+  save('grade.svg', drawTerminal(await recordGrade()));
+  const key = readFileSync(join(folder, 'data/demo.key'), 'utf8').trim();
+  const origin = `http://localhost:${port}`;
+  for (const [scheme, picture] of await photographReference(`${origin}/reference#key=${key}`))
+    save(`reference-${scheme}.webp`, picture);
+  for (const [scheme, picture] of await photographLab(origin, key)) save(`lab-${scheme}.webp`, picture);
+} finally {
+  service.kill();
+  await ended;
+  rmSync(folder, { recursive: true });
+}
+
+/** Runs what the README says about a key with few requests. */
+async function recordLimits() {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [create, ask] = blocksOf(below('## Limits', readme))
+    .map(({ code }) => code)
+    .filter((code) => code.includes('SMALL')) as [string, string];
+  const setUp = `${create}\nprintf %s "$SMALL"`;
+  const SMALL = execFileSync('bash', ['-ec', setUp], { cwd: folder, env, encoding: 'utf8' });
+  service.kill(clock.signal);
+  await until(() => output.includes(clock.said), 'turn its clock back');
+  const shown = ['# This key has 3 requests per minute.', ...ask.trimEnd().split('\n')];
+  return {
+    shown,
+    printed: await record(ask.replace('localhost:8080', `localhost:${port}`), { ...env, SMALL }),
+  };
+}
+
+/** Grades the careless example. Of its card the picture has the table, what is said of one fault, and the end. */
+async function recordGrade() {
+  const graded = 'grade -- node examples/careless.mjs';
+  // Run so that the card says what the reader of the README would type.
+  const cardEnv = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    npm_command: 'run',
+    npm_lifecycle_event: 'petstore',
+    TERM: 'xterm-256color',
+  };
+  const printed = await record(
+    `cd ${root} && stty cols 80 && '${process.execPath}' bin/petstore.js ${graded} 2>/dev/null; [ $? = 1 ]`,
+    cardEnv,
+  );
+  const parts = printed
+    .map(({ text }) => text)
+    .join('\n')
+    .split('\n\n');
+  const shown = [
+    ...parts.slice(0, 2),
+    ...parts.filter((part) => part.includes('lost-answer: ')),
+    '…',
+    ...parts.slice(-2),
+  ]
+    .join('\n\n')
+    .split('\n');
+  return {
+    shown: [`npm run -s petstore -- ${graded}`],
+    printed: shown.map((text, i) => ({ text, atMs: i * lineMs })),
+  };
+}
+
+async function isReady(): Promise<boolean> {
+  const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => undefined);
+  return answer?.ok === true;
+}
+
+/** Waits until the service does what it should. */
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const endMs = Date.now() + startTimeoutMs; Date.now() < endMs; await sleep(20)) {
+    if (await holds()) return;
+  }
+  throw new Error(`The service did not ${what}:\n${output}`);
+}
+
+function save(name: string, content: string | Buffer): void {
+  writeFileSync(join(root, 'docs/pictures', name), content);
+  console.log(`docs/pictures/${name}: ${(content.length / 1024).toFixed(1)} KiB`);
+}

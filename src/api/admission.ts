@@ -1,0 +1,129 @@
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../foundation/errors.ts';
+import type { Fields } from '../foundation/field-names.ts';
+import { hasContent } from '../http/headers.ts';
+import type { Identify } from '../keys/identify.ts';
+import type { Caller } from '../keys/store.ts';
+import { addressGroup, addressOf, byAddress, subjectOf } from '../limits/address.ts';
+import type { Decision, Terms } from '../limits/decision.ts';
+import { limitHeaders, limitRefusal } from '../limits/headers.ts';
+import type { Limiter, Subject } from '../limits/limiter.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { BanRules } from '../settings/ban-rules.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key it carries, also if its limits refuse it. */
+    sender: Caller | undefined;
+    /** What was decided on it by the limits. */
+    decision: Decision | undefined;
+  }
+}
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The limit headers of its answer, set when it is charged, if it has content. */
+    limitHeaders?: Fields;
+    /** Whose key it carries, set with the limit headers. */
+    sender?: Caller | undefined;
+    /** Its admission, if that has to wait for something. */
+    admitting?: Promise<void>;
+  }
+}
+
+/** What admitting a request needs. */
+export interface Admission {
+  identify(...args: Parameters<Identify>): ReturnType<Identify>;
+  limiter: Limiter;
+  /** Whose account a caller is charged to, and on which terms. */
+  accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
+  metrics: Metrics;
+  /** Called when a request starts a ban. */
+  banBegan?(request: FastifyRequest, decision: Decision): void;
+}
+
+/** The account of a key with the quota of its plan, from which it can be banned. */
+export const planAccount =
+  (banRules: BanRules): Admission['accountOf'] =>
+  ({ workspaceId, keyId, quota, banClearedAtMs }) => ({
+    subject: { workspaceId, id: keyId },
+    terms: { quota, banRules, banClearedAtMs },
+  });
+
+/**
+ * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
+ * `request.caller`, and `request.limitHeaders` in any case. Throws, or rejects with, `rate_limited` or
+ * `key_banned`, and for an admitted request without a valid key `unauthorized`. Every request comes through here, so a
+ * promise is returned only if something has to be waited for.
+ */
+export function admit(admission: Admission, request: FastifyRequest): Promise<void> | undefined {
+  const admitting = identifyAndCharge(admission, request);
+  if (admitting) request.raw.admitting = admitting;
+  return admitting;
+}
+
+function identifyAndCharge(admission: Admission, request: FastifyRequest): Promise<void> | undefined {
+  let found: Caller | Promise<Caller>;
+  try {
+    found = admission.identify(request);
+  } catch (failure) {
+    return charge(admission, request, undefined, failure);
+  }
+  if (!(found instanceof Promise)) return charge(admission, request, found);
+  return found.then(
+    (caller) => charge(admission, request, caller),
+    (failure) => charge(admission, request, undefined, failure),
+  );
+}
+
+/** Charges the caller, or the address if `failure` says that there is no caller. */
+function charge(
+  { limiter, accountOf, metrics, banBegan }: Admission,
+  request: FastifyRequest,
+  caller: Caller | undefined,
+  failure?: unknown,
+): Promise<void> | undefined {
+  request.sender = caller;
+  const settle = (decision: Decision): undefined => {
+    metrics.countDecision(caller?.plan ?? 'none', decision);
+    setLimitHeaders(request, decision);
+    if (decision.isNewBan) banBegan?.(request, decision);
+    if (decision.outcome !== 'admitted') throw limitRefusal(decision);
+    if (!caller) throw failure;
+    request.caller = caller;
+  };
+  if (!caller && !(failure instanceof ApiError)) {
+    // The storage failed to find the caller, so the address is not charged.
+    setLimitHeaders(request, limiter.peek(addressOf(request), byAddress));
+    throw failure;
+  }
+  const { subject, terms } = caller ? accountOf(caller) : { subject: addressOf(request), terms: byAddress };
+  const decided = limiter.decide(subject, terms);
+  return decided instanceof Promise ? decided.then(settle) : settle(decided);
+}
+
+/** Sets the limit headers, on the raw request too, with the sender: if the body breaks, there is no reply to write to. */
+function setLimitHeaders(request: FastifyRequest, decision: Decision): void {
+  const headers = limitHeaders(decision);
+  request.decision = decision;
+  request.limitHeaders = headers;
+  if (!hasContent(request)) return;
+  request.raw.limitHeaders = headers;
+  request.raw.sender = request.sender;
+}
+
+/**
+ * The limit headers of a request that cannot be read, and its refusal if the limit is used up. Its key is unknown, so its
+ * address is charged, except the address of a trusted proxy: all clients of the proxy would pay for it.
+ */
+export async function admitUnread(
+  { limiter, metrics }: Admission,
+  address: string | undefined,
+  isProxied: boolean,
+) {
+  const subject = subjectOf(addressGroup(address));
+  const decision = isProxied ? limiter.peek(subject, byAddress) : await limiter.decide(subject, byAddress);
+  metrics.countDecision('none', decision);
+  const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
+  return { headers: limitHeaders(decision), refusal };
+}

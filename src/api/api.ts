@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isPreflight } from '../http/headers.ts';
+import type { Handled } from '../http/operation.ts';
+import type { Paths } from '../http/paths.ts';
+import { type Admission, admit } from './admission.ts';
+import { mount, type Services } from './mount.ts';
+
+interface Api {
+  /** The beginning of its paths. */
+  start: string;
+  operations: readonly Handled[];
+  /** Where callers find it, without a slash at the end. */
+  baseUrl: string;
+  admission: Admission;
+  /** Performs faults on an admitted request. Resolves to whether the request goes on. Undefined: it does. */
+  performFaults?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
+  services: Omit<Services, 'operations' | 'baseUrl' | 'kept'>;
+  kept: Services['kept'];
+  paths: Paths;
+  answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
+}
+
+/** Serves operations below `start`: a request is admitted, may be rehearsed, and goes to its operation. */
+export function serveApi(app: FastifyInstance, api: Api): void {
+  const { start, operations, baseUrl, admission, performFaults, services, kept, paths, answerUnrouted } = api;
+  app.register(
+    async (scope) => {
+      scope.addHook('onRequest', (request, reply, done) => {
+        if (isPreflight(request) || (request.is404 && paths.isDocument(request))) {
+          paths.answer(request, reply);
+          return;
+        }
+        const goOn = () => {
+          paths.assertTarget(request);
+          const rehearsing = performFaults?.(request, reply);
+          if (rehearsing) rehearsing.then((goesOn) => goesOn && done(), done);
+          // The body is not used, whatever it is.
+          else if (request.is404) answerUnrouted(request, reply);
+          else done();
+        };
+        const admitting = admit(admission, request);
+        if (admitting) admitting.then(goOn).catch(done);
+        else goOn();
+      });
+      for (const operation of operations) mount(scope, operation, { ...services, operations, baseUrl, kept });
+      scope.setNotFoundHandler(answerUnrouted);
+    },
+    { prefix: start },
+  );
+}

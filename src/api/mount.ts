@@ -1,0 +1,272 @@
+import { hash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Database, Transaction, WriteContext } from '../db/database.ts';
+import type { Sql } from '../db/sql.ts';
+import { ignoringFinalStatements } from '../db/transaction.ts';
+import type { OpenStreams } from '../events/open-streams.ts';
+import type { Fields } from '../foundation/field-names.ts';
+import type { Changes } from '../history/changes.ts';
+import { answerWriter, type RouteHeaders, streamStarter } from '../http/answer.ts';
+import { disconnected } from '../http/disconnected.ts';
+import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
+import { hasContent } from '../http/headers.ts';
+import {
+  type AnswerCipher,
+  idempotencyKeyOf,
+  type KeptBounds,
+  once,
+  ownKey,
+  rejectConcurrent,
+} from '../http/idempotency.ts';
+import { assertContentType, inputReader } from '../http/input.ts';
+import { jsonText } from '../http/json.ts';
+import { lastEventIdOf, sentDigits } from '../http/last-event-id.ts';
+import {
+  type Answer,
+  type AnyInput,
+  type Handled,
+  type Installation,
+  isSingleRead,
+  mediaTypesOf,
+  type Operation,
+  Rendered,
+  type StreamStart,
+} from '../http/operation.ts';
+import { type Page, writeCursor } from '../http/pagination.ts';
+import type { Caller } from '../keys/store.ts';
+import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation;
+  }
+}
+
+const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
+
+/** What is needed to serve an operation, besides the operation. */
+export interface Services {
+  db: Database;
+  changes: Changes;
+  installation: Installation;
+  streams: OpenStreams;
+  /** Where callers find the API, without a slash at the end. */
+  baseUrl: string;
+  /** All operations; one may be the successor of another. */
+  operations: readonly Operation[];
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** Whether deprecated operations stop working at their sunset. */
+  enforceSunset: boolean;
+  /** POST requests with an Idempotency-Key that are being answered by this instance. */
+  inFlight: Set<string>;
+  /** Which Idempotency-Keys count together, and how many of a caller are kept. */
+  kept: { api: string; boundsOf(caller: Caller): KeptBounds };
+  /** Resolves when the key caches of all instances have expired. */
+  keyChanged(keyId: string): Promise<void>;
+}
+
+/** Handles one request, whose input is read. */
+type RequestHandle = (sql: Sql | Transaction) => Promise<Answer>;
+
+/** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
+export function mount(app: FastifyInstance, operation: Handled, services: Services): void {
+  const { method, path, success } = operation;
+  const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
+  const mediaTypes = mediaTypesOf(operation);
+  const isEnding = services.enforceSunset && operation.deprecated !== undefined;
+
+  app.route({
+    method,
+    url: path.replace(/{(\w+)}/g, ':$1'),
+    config: { operation, lifecycle },
+    ...((operation.body || isEnding) && {
+      // Before the body is read, so that no client sends one for nothing.
+      preParsing: (request, _reply, _payload, done) => {
+        if (isEnding) assertNotSunset(operation, services.operations, services.clock());
+        if (operation.body && hasContent(request)) assertContentType(request, mediaTypes);
+        done();
+      },
+    }),
+    handler: (success.kind === 'stream' ? streamHandler : answerHandler)(operation, services, lifecycle),
+  });
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+function answerHandler(operation: Handled, services: Services, lifecycle: RouteHeaders | undefined): Handler {
+  const { method } = operation;
+  const readInput = operationInputReader(operation, services);
+  const write = answerWriter(lifecycle);
+  const execute = method === 'GET' ? read : method === 'POST' ? create : change;
+  return async (request, reply) => {
+    const { rehearsed } = request;
+    const seen = rehearsed?.view?.(request) ?? request;
+    const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');
+    const input = readInput(seen, preconditions, reply);
+    if (rehearsed?.prepare) await rehearsed.prepare(input);
+    if (operation.prepare) await operation.prepare(input);
+    const run = rehearsed?.handle?.(operation.handle) ?? operation.handle;
+    const handle: RequestHandle = async (sql) => toAnswer(operation, input, seen, await run(sql, input));
+    const success = await execute(handle, services, seen);
+    if (method !== 'GET') services.changes.notify(input.workspaceId, operation.changesWebhooks);
+    if (operation.bindsKey) await services.keyChanged(input.keyId);
+    const answer = rehearsed?.represent?.(success) ?? success;
+    const { headers } = answer;
+    const { ifNoneMatch } = preconditions;
+    const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.ETag as string);
+    const final = isUnchanged ? { status: 304, headers } : answer;
+    write(request, reply, rehearsed?.answer ? await rehearsed.answer(final) : final);
+  };
+}
+
+/** The handler says where the stream begins. */
+function streamHandler(operation: Handled, services: Services, lifecycle: RouteHeaders | undefined): Handler {
+  const readInput = operationInputReader(operation, services);
+  const writeHead = streamStarter(lifecycle);
+  return async (request, reply) => {
+    const { rehearsed } = request;
+    const seen = rehearsed?.view?.(request) ?? request;
+    const input = { ...readInput(seen, none, reply), lastEventId: lastEventIdOf(seen) };
+    if (rehearsed?.prepare) await rehearsed.prepare(input);
+    const start = (await operation.handle(services.db.read, input)) as StreamStart;
+    const success = { status: 200, headers: { 'Last-Event-ID': String(start.after) } };
+    const head = rehearsed?.represent?.(success) ?? success;
+    const { headers } = rehearsed?.answer ? await rehearsed.answer(head) : head;
+    const begin = () => writeHead(request, reply, headers);
+    await services.streams.serve(request, reply, start, begin);
+  };
+}
+
+const read = (handle: RequestHandle, { db }: Services) => handle(db.read);
+
+const change = (handle: RequestHandle, services: Services, request: FastifyRequest) =>
+  services.db.write(handle, contextOf(services, request));
+
+const contextOf = ({ clock }: Services, { id, caller }: FastifyRequest): WriteContext => ({
+  atMs: clock(),
+  requestId: id,
+  workspaceId: (caller as Caller).workspaceId,
+});
+
+/** A POST may carry an Idempotency-Key, which makes it happen once. */
+function create(handle: RequestHandle, services: Services, request: FastifyRequest): Promise<Answer> {
+  const text = idempotencyKeyOf(request);
+  if (text === undefined) return change(handle, services, request);
+  const caller = request.caller as Caller;
+  const { workspaceId, keyId } = caller;
+  const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
+  const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
+  const fingerprint = `${path} ${hash('sha256', body)}`;
+  const cipher = request.operation?.hasSecret ? cipherOf(services.installation) : undefined;
+  const { api, boundsOf } = services.kept;
+  const keyedRequest = {
+    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller), fingerprint, cipher },
+    outlivesResets: api === 'lab' || path?.startsWith('/v1/store/webhooks') === true,
+    nowMs: services.clock(),
+  };
+  return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
+    services.db.write(
+      (sql) => once(sql, keyedRequest, () => handle(ignoringFinalStatements(sql))),
+      contextOf(services, request),
+    ),
+  );
+}
+
+/** Seals answers with secrets, so that only this installation can read them. */
+const cipherOf = ({ key }: Installation): AnswerCipher => ({
+  seal: (body, place) => key.seal(body, place),
+  open: (sealed, place) => key.open(sealed, place),
+});
+
+/** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
+function operationInputReader(operation: Operation, { baseUrl, installation, clock }: Services) {
+  const { id, params, query, body, success } = operation;
+  const readValues = inputReader({
+    params,
+    query,
+    body: body?.properties,
+    cursorOf: success.kind === 'page' ? id : undefined,
+  });
+  return (request: FastifyRequest, preconditions: Preconditions, reply: FastifyReply): AnyInput => {
+    const values = readValues(request);
+    const { workspaceId, keyId, plan } = request.caller as Caller;
+    const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
+    return {
+      ...values,
+      ...{
+        workspaceId,
+        keyId,
+        plan,
+        nowMs: clock(),
+        baseUrl,
+        installation,
+        lastEventId: undefined,
+      },
+      disconnected: () => disconnected(request, reply),
+      digitsOf: (position) => sentDigits(request, position),
+      assertMayChange: assertMayChangeFrom,
+    };
+  };
+}
+
+/** The answer for the kind of success, if it is not a stream. */
+function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest, result: unknown): Answer {
+  const { success } = operation;
+  const { status } = success;
+  if (result instanceof Rendered) return renderedAnswer(operation, input, request, result);
+  switch (success.kind) {
+    case 'empty':
+      return { status, headers: {} };
+    case 'page': {
+      const { items, next, headers } = result as Page<unknown>;
+      const link = next === undefined ? undefined : nextLink(operation, input.baseUrl, request, next);
+      const fields: Fields = { ...(link && { Link: link }), ...headers };
+      const body = jsonText(items);
+      const single = isSingleRead(success, input.query) ? items[0] : undefined;
+      // The ETag includes the Link header.
+      const ETag = etagOf(single === undefined ? body + Object.entries(fields).join() : jsonText(single));
+      return { status, headers: { ETag, ...fields }, body };
+    }
+    case 'resource': {
+      const body = jsonText(result);
+      return { status, headers: { ETag: tagOf(success, result, body) }, body };
+    }
+    case 'text': {
+      const body = result as string;
+      return { status, headers: { ETag: etagOf(body) }, body, type: success.mediaType as string };
+    }
+    case 'accepted':
+      return { status, headers: {}, body: jsonText(result) };
+    default: {
+      const body = jsonText(result);
+      const location = input.baseUrl + success.locationOf?.(result);
+      return { status, headers: { ETag: tagOf(success, result, body), Location: location }, body };
+    }
+  }
+}
+
+/** The answer with a resource or a page that was rendered beforehand. */
+function renderedAnswer(
+  operation: Operation,
+  input: AnyInput,
+  request: FastifyRequest,
+  { bytes, etag, next }: Rendered,
+): Answer {
+  const link = next === undefined ? undefined : nextLink(operation, input.baseUrl, request, next);
+  const headers: Fields = link ? { ETag: etagOf(etag + link), Link: link } : { ETag: etag };
+  return { status: operation.success.status, headers, bytes };
+}
+
+/** The entity tag of what a GET answers, which may be less than the body of this answer. */
+const tagOf = ({ representationOf }: Operation['success'], result: unknown, body: string) =>
+  etagOf(representationOf ? jsonText(representationOf(result)) : body);
+
+/** The link to the next page (RFC 8288): the same request with a cursor. */
+function nextLink(operation: Operation, baseUrl: string, request: FastifyRequest, after: number): string {
+  const query = new URLSearchParams((request.raw.url as string).split('?')[1]);
+  query.set('cursor', writeCursor(operation.id, after));
+  const params = request.params as Record<string, string>;
+  const path = operation.path.replace(/{(\w+)}/g, (_, name) => params[name] as string);
+  return `<${baseUrl}${path}?${query}>; rel="next"`;
+}

@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { start } from '#distribution';
+import { clientKeyVariable, type Environment, readConfig, settings } from '../settings/config.ts';
+import { readOwnFile } from '../settings/data-dir.ts';
+import {
+  challengeField,
+  isProof,
+  localUrl,
+  newChallenge,
+  readServiceAddress,
+} from '../settings/service-address.ts';
+import type { ServiceAccess } from '../start/running-service.ts';
+
+const proofTimeoutMs = 10_000;
+const maxProofBytes = 4_096;
+
+/** Adds the options `--key` and `--url` to a command. */
+export const withServiceOptions = <C extends Command>(command: C) =>
+  command
+    .option('--key <key>', `API key; by default ${clientKeyVariable}, or the key of the demonstration`)
+    .option(
+      '--url <url>',
+      'where the API is; by default PETSTORE_BASE_URL, or PORT on this machine, or the service that runs with the data folder',
+      parseUrl,
+    );
+
+/**
+ * The address of the service and the key, from the options of a command or their defaults. Throws if there is no key or no service: a
+ * key is never sent to a guessed address.
+ */
+export async function readAccess(options: { key?: string; url?: URL }): Promise<ServiceAccess> {
+  const { dataDir } = readConfig(process.env);
+  const key =
+    options.key || process.env[clientKeyVariable]?.trim() || readOwnFile(join(dataDir, 'demo.key'))?.trim();
+  if (!key) {
+    throw new Error(`There is no API key. Give --key or ${clientKeyVariable}; "keys create" makes one.`);
+  }
+  const baseUrl =
+    options.url?.href.replace(/\/$/, '') ?? urlInSettings(process.env) ?? (await findService(dataDir));
+  return { baseUrl, key, addressSetBy: '--url' };
+}
+
+/** The address in the settings. PORT 0 means a free port, so it gives none. */
+function urlInSettings(env: Environment): string | undefined {
+  const { baseUrl, host, port } = readConfig(env);
+  if (env[settings.baseUrl.variable]?.trim()) return baseUrl;
+  return env[settings.port.variable]?.trim() && port !== 0 ? localUrl({ address: host, port }) : undefined;
+}
+
+/**
+ * The address of the service that uses a data folder. The service proves that it wrote the address, before it gets a key: after a crash
+ * another program may listen on its port.
+ */
+export async function findService(dataDir: string, withinMs = proofTimeoutMs): Promise<string> {
+  const address = readServiceAddress(dataDir);
+  const challenge = newChallenge();
+  if (address && isProof(address, challenge, await proofFor(challenge, address.url, withinMs)))
+    return address.url;
+  throw new Error(
+    `No service runs with PETSTORE_DATA_DIR ${dataDir}. Start one there by "${start}", or say by --url or PETSTORE_BASE_URL where it is.`,
+  );
+}
+
+/** The proof of the service at an address; undefined if nothing answers. Throws if the answer takes too long. */
+async function proofFor(challenge: string, url: string, withinMs: number): Promise<unknown> {
+  try {
+    const { body } = await fetch(new URL('/healthz', url), {
+      headers: { [challengeField]: challenge },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(withinMs),
+    });
+    let text = '';
+    for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      if (text.length > maxProofBytes) return undefined;
+    }
+    return JSON.parse(text).proof;
+  } catch (error) {
+    if ((error as Error).name !== 'TimeoutError') return undefined;
+    throw new Error(`The service at ${url} does not answer.`, { cause: error });
+  }
+}
+
+export function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new InvalidArgumentError('It must be an http or https address.');
+  return url;
+}

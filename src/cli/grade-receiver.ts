@@ -1,0 +1,111 @@
+import { styleText } from 'node:util';
+import { Command, Option } from 'commander';
+import { toColumns } from '../foundation/columns.ts';
+import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import type { Delivery } from '../grade/receiver/deliver.ts';
+import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
+import { parseUrl } from './find-service.ts';
+import { verdictText } from './lab-report.ts';
+import { statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
+import { parseSecret } from './webhooks.ts';
+
+const failedStatus = 1;
+
+const more = `
+Start your receiver first, with the secret that WEBHOOK_SECRET or --secret names.
+Then this command posts events to URL, as a webhook of the store does: once,
+twice, out of order, forged, too old, slowly in pieces. After each it runs the
+command of --state, and compares what that prints. It must print the same while
+the receiver knows the same, so leave out times and counts of requests.
+
+With --reset, two equal messages are also sent at the same time.
+
+The exit status is ${failedStatus} if a required check failed, and else 0.
+
+Examples:
+  export WEBHOOK_SECRET=whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=
+  petstore grade-receiver http://localhost:3000/hooks --state 'curl -s localhost:3000/pets'
+  petstore grade-receiver http://localhost:3000 --state 'psql -Atc "table pets"' \\
+    --reset 'psql -qc "truncate pets, handled"' --junit receiver.xml`;
+
+interface Options {
+  state: string;
+  reset?: string;
+  secret: string;
+  json?: true;
+  junit?: string;
+}
+
+export const gradeReceiverCommand = () =>
+  new Command('grade-receiver')
+    .description('Send a receiver of webhooks every hard case, and print its report card.')
+    .argument('<url>', 'where it listens, such as http://localhost:3000/hooks', parseUrl)
+    .requiredOption('--state <command>', 'prints what the receiver knows; a shell runs it')
+    .option('--reset <command>', 'makes the receiver forget everything; a shell runs it')
+    .addOption(
+      new Option('--secret <secret>', 'the secret that the receiver verifies with')
+        .env('WEBHOOK_SECRET')
+        .argParser(parseSecret)
+        .makeOptionMandatory(),
+    )
+    .option('--json', 'print the card as JSON')
+    .option('--junit <file>', 'also write the card as JUnit')
+    .addHelpText('after', more)
+    .action(gradeAndPrint);
+
+async function gradeAndPrint(url: URL, options: Options): Promise<void> {
+  const { gradeReceiver } = await import('../grade/receiver/grade-receiver.ts');
+  const { openGradingStore } = await import('../grade/grading-store.ts');
+  const { signal, received } = watchSignals();
+  const store = await openGradingStore({}, signal);
+  try {
+    const grade = await gradeReceiver({
+      ...{ url, store, signal, secret: options.secret },
+      ...{ stateCommand: options.state, resetCommand: options.reset },
+      onDelivery: (delivery) => console.error(escapeTerminal(lineOf(delivery).join('  '))),
+    });
+    console.log(options.json ? toJson(grade) : toText(grade));
+    if (options.junit !== undefined) {
+      const { asJunit } = await import('../lab/checks/report-as-junit.ts');
+      const report = { recording: grade.receiver, version: 1, ...grade };
+      writeUserFile(options.junit, asJunit(report));
+    }
+    process.exitCode = grade.verdict === 'failed' ? failedStatus : 0;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    process.exitCode = statusOf(received() as NodeJS.Signals);
+  } finally {
+    await store.close();
+  }
+}
+
+const lineOf = ({ number, what, status, tookMs, error }: Delivery) => [
+  String(number).padStart(2),
+  String(status ?? '—'),
+  `${tookMs} ms`,
+  `${what}${error === undefined ? '' : ` (${error})`}`,
+];
+
+const marks = {
+  passed: ['✓', 'green'],
+  failed: ['✗', 'red'],
+  not_observed: ['–', 'dim'],
+} as const;
+
+/** A line for each check, what to change under those that failed, and the verdict. */
+function toText({ checks, deliveries, verdict }: ReceiverGrade): string {
+  const rows = checks.flatMap(({ name, level, result, because, advice, evidence }) => {
+    const [mark, colour] = marks[result];
+    const row = [styleText(colour, mark), name, level, because];
+    if (result !== 'failed') return [row];
+    const sent = deliveries.filter(({ number }) => evidence.includes(String(number)));
+    return [
+      row,
+      ...sent.map((delivery) => ['', '', '', `  ${lineOf(delivery).join('  ')}`]),
+      ['', '', '', `To change: ${advice}`],
+    ];
+  });
+  return `${toColumns(rows.map((cells) => cells.map(escapeCell)))}\n\n${verdictText(verdict)}`;
+}
+
+const escapeCell = (text: string, column: number) => (column === 0 ? text : escapeTerminal(text));

@@ -1,0 +1,352 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { toColumns } from '../foundation/columns.ts';
+import { command as installed } from '../foundation/distribution/package.ts';
+import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { withoutSecrets } from '../foundation/redact.ts';
+import type { Card, CommandLines } from '../grade/card/card.ts';
+import type { CardData } from '../grade/card/card-schema.ts';
+import type { GradingStore } from '../grade/grading-store.ts';
+import type { Levels } from '../lab/checks/report.ts';
+import { levels } from '../lab/faults/shared/fault.ts';
+import { maxLifeSeconds } from '../lab/lab-bounds.ts';
+import type { PlannedFault } from '../lab/rehearsals/schema.ts';
+import { settings } from '../settings/config.ts';
+import { assertFaults, readCatalogue } from './lab-faults.ts';
+import { addFault, parseCount } from './lab-rehearse.ts';
+import { printLines, statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
+
+const statuses = { passed: 0, failed: 1, incomplete: 3 };
+const unwrittenStatus = 1;
+
+const more = `
+COMMAND runs twice without faults, then once for each fault and each place where
+it strikes: the first, a middle and the last use of every operation. Each run
+has its own workspace. PETSTORE_BASE_URL and PETSTORE_API_KEY tell COMMAND where
+it is. COMMAND survives a run if it ends with 0, changes in the store what it
+changes without faults, once, and prints the same lines. If a run seems to
+deviate, COMMAND runs up to three more times without faults, to see what varies
+by itself.
+
+A fault may have parameters, as for "lab rehearse". With an operation, or with
+the number of uses to let pass, it is performed exactly so, in one run:
+  --fault lost-answer:operation=createPet,after=3
+
+This command starts a store of its own. If PETSTORE_BASE_URL is set, it uses the
+service there. PETSTORE_DATA_DIR or DATABASE_URL must then name its storage.
+
+Several runs are under way at once. If COMMAND needs what exists once, such as a
+fixed port, give --at-once 1. A run that takes longer than --timeout is ended
+and hung. The time that a fault makes COMMAND wait is added to --timeout. If
+COMMAND runs in a container, --host names the address of this machine there.
+
+LEVELS has a line for each fault or check: NAME=required, NAME=recommended or
+NAME=off. Empty lines, and lines that begin with #, are skipped.
+
+The exit status is ${statuses.failed} if COMMAND did something twice or else otherwise than
+without faults and ended with 0, did not survive a required fault, failed a
+required check, or fails without faults, or if a file could not be written. It
+is ${statuses.incomplete} if no fault was reached, and else 0.
+
+Examples:
+  petstore grade -- node my-client.mjs
+  petstore grade --fault lost-answer --fault rate-limited -- pytest tests/api
+  petstore grade --junit grade.xml --html grade.html -- npm test
+  petstore grade --json -- node my-client.mjs > card.json
+  petstore grade --compare card.json -- node my-client.mjs
+  petstore grade --list`;
+
+interface Options {
+  fault?: PlannedFault[];
+  list?: true;
+  thorough?: true;
+  timeout?: number;
+  atOnce?: number;
+  level?: [name: string, level: Level][];
+  levels?: string;
+  ignoreOutput?: true;
+  host?: string;
+  compare?: string;
+  json?: true;
+  junit?: string;
+  html?: string;
+  verbose?: true;
+}
+
+export const gradeCommand = () =>
+  new Command('grade')
+    .description('Run a program under every fault, and print its report card.')
+    .argument('[command...]', 'the program and its arguments, after --')
+    .usage('[options] -- COMMAND...')
+    .option('--fault <name>', 'run under this fault only; may be given several times', addFault)
+    .option('--list', 'list the faults, and which of them must be survived')
+    .addOption(
+      new Option('--thorough', 'strike every use of an operation, not three; takes long').conflicts('list'),
+    )
+    .option(
+      '--timeout <seconds>',
+      'how long a run may take, also without faults; 60 by default',
+      parseTimeout,
+    )
+    .option(
+      '--at-once <n>',
+      'how many runs are under way at once; by default two for each processor',
+      parseCount,
+    )
+    .option(
+      '--level <name=level>',
+      'make a fault or check required, recommended or off; may be given several times',
+      addLevel,
+    )
+    .option('--levels <file>', 'read levels from a file; --level goes before it')
+    .option('--ignore-output', 'do not compare what the program prints')
+    .option('--host <address>', 'let the store of this command listen there, and name it to the program')
+    .option('--compare <file>', 'show what became better or worse than on this card, which --json printed')
+    .option('--json', 'print the card as JSON')
+    .option('--junit <file>', 'also write the card as JUnit')
+    .option('--html <file>', 'also write the card as a page, with pictures of the requests')
+    .addOption(
+      new Option('--verbose', 'show all runs, and on standard error what the program prints').conflicts(
+        'list',
+      ),
+    )
+    .addHelpText('after', more)
+    .action(async (words: string[], options: Options, command: Command) => {
+      if (words.length > 0 === Boolean(options.list))
+        command.error('error: give the program and its arguments after --, or --list alone');
+      const { fault: faults = [] } = options;
+      await assertFaults(
+        command,
+        faults.map(({ fault }) => fault),
+        'grade --list',
+      );
+      await assertParameters(command, faults);
+      if (options.list) return list(options);
+      assertHost(command, options);
+      const levels = await levelsOf(command, options);
+      assertConsistent(command, options, levels);
+      const earlier = await earlierCard(command, options);
+      assertWritable(command, options);
+      await grade(words, { ...options, levels, earlier });
+    });
+
+/** Parses seconds, up to a day: recordings last no longer. */
+function parseTimeout(text: string): number {
+  const seconds = parseCount(text);
+  if (seconds > maxLifeSeconds)
+    throw new InvalidArgumentError(`It must be at most ${maxLifeSeconds}, a day.`);
+  return seconds;
+}
+
+/** Ends the command unless each fault takes the parameters that were given. */
+async function assertParameters(command: Command, faults: readonly PlannedFault[]): Promise<void> {
+  const { problemOf } = await import('../grade/run/given-fault.ts');
+  for (const planned of faults) {
+    const problem = problemOf(planned);
+    if (problem !== undefined) command.error(`error: ${problem}`);
+  }
+}
+
+/** Ends the command if the program could not reach the store at this address. */
+function assertHost(command: Command, { host }: Options): void {
+  if (host === undefined) return;
+  if (process.env[settings.baseUrl.variable]?.trim())
+    command.error(
+      `error: --host is for the store that this command starts, but ${settings.baseUrl.variable} names another one`,
+    );
+  if (/^(0\.0\.0\.0|\[?::\]?|\*)$/.test(host))
+    command.error(
+      'error: --host must be one address at which the program finds this machine, such as 172.17.0.1',
+    );
+}
+
+const levelNames = [...levels, 'off'] as const;
+type Level = (typeof levelNames)[number];
+
+const levelForm = levelNames.map((level) => `NAME=${level}`).join(', ');
+
+/** Parses `lost-answer=recommended`. Returns undefined if it is something else. */
+function parseLevel(text: string): [name: string, level: Level] | undefined {
+  const [, name = '', level] = /^([\w.-]+)\s*=\s*([\w-]+)$/.exec(text) ?? [];
+  const found = levelNames.find((one) => one === level);
+  return found && [name, found];
+}
+
+function addLevel(text: string, before: [string, Level][] = []): [string, Level][] {
+  const level = parseLevel(text);
+  if (!level) throw new InvalidArgumentError(`It must be one of ${levelForm}.`);
+  return [...before, level];
+}
+
+/** The levels of the file, and over them those of --level. */
+async function levelsOf(command: Command, { level = [], levels: file }: Options): Promise<Levels> {
+  const lines = file === undefined ? [] : readFile(command, file).split('\n');
+  const inFile = lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => parseLevel(line) ?? command.error(`error: ${file}: "${line}" is none of ${levelForm}`));
+  const { checks } = await import('../lab/checks/list.ts');
+  const names = [...(await readCatalogue()), ...checks].map(({ name }) => name);
+  const given = [...inFile, ...level];
+  const unknown = given.find(([name]) => !names.includes(name));
+  if (unknown) command.error(`error: there is no fault or check ${unknown[0]}`);
+  return Object.fromEntries(given);
+}
+
+function assertConsistent(command: Command, { thorough, fault: faults = [] }: Options, levels: Levels): void {
+  const off = faults.find(({ fault }) => levels[fault] === 'off');
+  if (off) command.error(`error: --fault asks for ${off.fault}, and its level is off`);
+  const exact = faults.find(({ operation, after }) => operation !== undefined || after !== undefined);
+  if (thorough && exact)
+    command.error(`error: --thorough strikes every use, and --fault ${exact.fault} names one: give either`);
+}
+
+async function earlierCard(command: Command, { compare }: Options): Promise<CardData | undefined> {
+  if (compare === undefined) return undefined;
+  const { readCard } = await import('../grade/card/changes.ts');
+  const text = readFile(command, compare);
+  try {
+    return readCard(text);
+  } catch (error) {
+    return command.error(`error: ${compare} ${(error as Error).message}`);
+  }
+}
+
+function readFile(command: Command, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    return command.error(`error: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+async function list({ json, fault: asked }: Options): Promise<void> {
+  const faults = (await readCatalogue()).filter(
+    ({ name }) => asked?.some(({ fault }) => fault === name) ?? true,
+  );
+  if (json) {
+    const shown = faults.map(({ name, level, does, goodClient }) => ({
+      ...{ fault: name, required: level === 'required', does, goodClient },
+    }));
+    return console.log(toJson(shown));
+  }
+  const rows = faults.map(({ name, level, does }) => [name, level, does]);
+  console.log(
+    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nAll about one, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
+  );
+}
+
+/** Empties the files before the program runs: reports one that cannot be written, and leaves no old card. */
+function assertWritable(command: Command, { junit, html }: Options): void {
+  const files = [junit, html].filter((file) => file !== undefined);
+  if (new Set(files.map((file) => resolve(file))).size < files.length)
+    command.error('error: --junit and --html must be two files');
+  for (const file of files) {
+    const problem = write(file, '');
+    if (problem !== undefined) command.error(`error: ${problem}`);
+  }
+}
+
+/** Writes a file. Returns the problem if it cannot be written. */
+function write(file: string, text: string): string | undefined {
+  try {
+    writeUserFile(file, text);
+    return undefined;
+  } catch (error) {
+    return `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`;
+  }
+}
+
+/** Prints a card, then writes its files. Returns whether all files could be written. */
+async function present(card: Card, { json, junit, html, verbose }: Parsed): Promise<boolean> {
+  const [{ toText }, { toData }, { toJunit }, { toPage }] = await Promise.all([
+    import('../grade/card/text.ts'),
+    import('../grade/card/json.ts'),
+    import('../grade/card/junit.ts'),
+    import('../grade/card/page.ts'),
+  ]);
+  if (json) printLines(toJson(toData(card)));
+  else console.log(toText(card, { isVerbose: verbose === true }));
+  const problems = [
+    junit === undefined ? undefined : write(junit, toJunit(card)),
+    html === undefined ? undefined : write(html, toPage(card)),
+  ].filter((problem) => problem !== undefined);
+  for (const problem of problems) console.error(`petstore: ${escapeTerminal(problem)}.`);
+  return problems.length === 0;
+}
+
+interface Parsed extends Omit<Options, 'levels'> {
+  levels: Levels;
+  earlier: CardData | undefined;
+}
+
+async function grade(words: string[], options: Parsed): Promise<void> {
+  const { verbose, fault: faults, timeout, atOnce, host, levels, earlier } = options;
+  const { gradeProgram } = await import('../grade/grade-program.ts');
+  const { openGradingStore } = await import('../grade/grading-store.ts');
+  const { progressOn } = await import('../grade/progress.ts');
+  const { toCard } = await import('../grade/card/card.ts');
+  const { comparedWith } = await import('../grade/card/json.ts');
+  const { signal, received } = watchSignals();
+  const progress = progressOn(process.stderr, { isVerbose: verbose === true });
+  let store: GradingStore | undefined;
+  try {
+    store = await openGradingStore(process.env, signal, host);
+    const graded = await gradeProgram({
+      ...{ command: words, store, faults, signal, atOnce, levels },
+      ...{ isThorough: options.thorough, ignoresOutput: options.ignoreOutput },
+      timeoutMs: timeout === undefined ? undefined : 1_000 * timeout,
+      ...{ onProgress: progress.report, onOutput: progress.showOutput },
+    });
+    progress.end();
+    const card = toCard(graded, Date.now(), commandLines(words, options, process.env));
+    const isWritten = await present(earlier ? comparedWith(earlier, card) : card, options);
+    process.exitCode = isWritten ? statuses[graded.verdict] : unwrittenStatus;
+  } catch (error) {
+    progress.end();
+    if (!signal.aborted) throw error;
+    process.exitCode = statusOf(received() as NodeJS.Signals);
+  } finally {
+    await store?.close();
+  }
+}
+
+/** The command lines that the card suggests, in the form in which this command was called, without secrets. */
+function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv): CommandLines {
+  const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host } = options;
+  const line = (...args: string[]) =>
+    [calledAs(env), ...args.map((word) => quoted(withoutSecrets(word)))].join(' ');
+  const rest = [
+    ...(timeout === undefined ? [] : ['--timeout', String(timeout)]),
+    ...(atOnce === undefined ? [] : ['--at-once', String(atOnce)]),
+    ...Object.entries(levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
+    ...(ignoreOutput ? ['--ignore-output'] : []),
+    ...(host === undefined ? [] : ['--host', host]),
+  ];
+  return {
+    again: (selector) => {
+      const selectors = selector === undefined ? faults.map(selectorOf) : [selector];
+      const isAll = selector === undefined && thorough;
+      const named = [...selectors.flatMap((one) => ['--fault', one]), ...(isAll ? ['--thorough'] : [])];
+      return line('grade', ...named, ...rest, '--', ...words);
+    },
+    about: (fault) => line('lab', 'faults', fault),
+  };
+}
+
+/** A fault as --fault takes it. */
+function selectorOf({ fault, ...parameters }: PlannedFault): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
+  return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;
+}
+
+/** How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. */
+function calledAs({ npm_command: by, npm_lifecycle_event: script }: NodeJS.ProcessEnv): string {
+  if (by === undefined) return 'petstore';
+  return /^run(-script)?$/.test(by) && script === 'petstore' ? 'npm run -s petstore --' : installed;
+}
+
+/** A word in quotes, if a shell needs them. */
+const quoted = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

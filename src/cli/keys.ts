@@ -1,0 +1,215 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import type { Sql } from '../db/sql.ts';
+import { clearBan, createKey, findKey, listKeys, revokeKey, type StoredKey, setPlan } from '../keys/store.ts';
+import { findAccount } from '../limits/accounts.ts';
+import { type Account, advanceWindows, holdMs, newAccount } from '../limits/decision.ts';
+import type { Subject } from '../limits/limiter.ts';
+import { type Plan, planNames, plans, type Quota } from '../limits/plans.ts';
+import type { Valkey } from '../limits/valkey.ts';
+import { readConfig } from '../settings/config.ts';
+import { withoutLogins } from '../settings/valkey-url.ts';
+import { demoWorkspace } from '../workspaces/store.ts';
+import { parseCount } from './lab-rehearse.ts';
+import { withStorage } from './storage.ts';
+import { isoTime, printFields, printRows } from './terminal.ts';
+import { workspaceNamed } from './workspaces.ts';
+
+interface QuotaOptions {
+  perMinute?: number;
+  perDay?: number;
+}
+
+const json = () => new Option('--json', 'print JSON');
+const plan = () =>
+  new Option('--plan <plan>', 'plan of the key; required').choices(planNames).makeOptionMandatory();
+const perMinute = () =>
+  new Option(
+    '--per-minute <n>',
+    'requests per minute; required for enterprise, and for no other plan',
+  ).argParser(parseCount);
+const perDay = () =>
+  new Option('--per-day <n>', 'requests per day; required for enterprise, and for no other plan').argParser(
+    parseCount,
+  );
+
+export function keysCommand(): Command {
+  const keys = new Command('keys').description('Create, inspect, change and revoke API keys.');
+
+  keys
+    .command('create')
+    .description('Create a key and print it. It cannot be shown again: only its hash is kept.')
+    .addOption(plan())
+    .option('--workspace <name>', 'workspace that the key gives access to', demoWorkspace)
+    .addOption(perMinute())
+    .addOption(perDay())
+    .option('--name <label>', 'label to recognize the key by', parseLabel)
+    .addOption(json())
+    .action(async (options, command: Command) => {
+      const quota = enterpriseQuota(options.plan, options, command);
+      await withStorage(async (db) => {
+        const created = await db.write(async (sql) => {
+          const { id: workspaceId } = await workspaceNamed(sql, options.workspace);
+          const key = { workspaceId, plan: options.plan, ...(quota && { quota }), label: options.name };
+          return createKey(sql, key, Date.now());
+        });
+        const { id, key } = created;
+        const { workspace, plan, name: label } = options;
+        printFields({ id, key, plan, workspace, ...limitsOf(plan, quota), label }, options.json);
+      });
+    });
+
+  keys
+    .command('list')
+    .description('List all keys, revoked ones too.')
+    .addOption(json())
+    .action(async (options) => {
+      const stored = await withStorage((db) => listKeys(db.read));
+      printRows(stored.map(keyFields), options.json);
+    });
+
+  keys
+    .command('show')
+    .description('Show one key: its plan, how much of its limits it has used, its strikes and its ban.')
+    .argument('<id>', 'id of the key, as in "keys list"')
+    .addOption(json())
+    .action(async (id, options) => {
+      const fields = await withStorage(async ({ read }) => {
+        const key = (await findKey(read, id)) ?? noSuchKey(id);
+        const account = await currentAccount(read, { workspaceId: key.workspaceId, id });
+        return { ...keyFields(key), ...usageFields(account ?? newAccount, key, Date.now()) };
+      });
+      printFields(fields, options.json);
+    });
+
+  keys
+    .command('revoke')
+    .description('Revoke a key for good. A running server refuses it within a second.')
+    .argument('<id>', 'id of the key, as in "keys list"')
+    .action(async (id) => {
+      const isKnown = await withStorage((db) => db.write((sql) => revokeKey(sql, id, Date.now())));
+      console.log(isKnown ? `Key ${id} is revoked.` : noSuchKey(id));
+    });
+
+  keys
+    .command('plan')
+    .description('Change the plan of a key. A running server follows within a second.')
+    .argument('<id>', 'id of the key, as in "keys list"')
+    .addArgument(new Argument('<plan>', 'the new plan').choices(planNames))
+    .addOption(perMinute())
+    .addOption(perDay())
+    .action(async (id, plan, options, command: Command) => {
+      const quota = enterpriseQuota(plan, options, command);
+      const isKnown = await withStorage((db) => db.write((sql) => setPlan(sql, id, plan, quota)));
+      console.log(isKnown ? `Key ${id} is on plan ${plan}.` : noSuchKey(id));
+    });
+
+  keys
+    .command('unban')
+    .description('Lift the ban of a key and forget earlier ones. A running server follows within a second.')
+    .argument('<id>', 'id of the key, as in "keys list"')
+    .action(async (id) => {
+      const nowMs = await latestClockMs();
+      const isKnown = await withStorage((db) => db.write((sql) => clearBan(sql, id, nowMs)));
+      console.log(isKnown ? `Key ${id} is not banned any more; earlier bans are forgotten.` : noSuchKey(id));
+    });
+
+  return keys;
+}
+
+function noSuchKey(id: string): never {
+  throw new Error(`There is no key with the id ${id}. "keys list" shows all keys.`);
+}
+
+/** The quota of an Enterprise key. The other plans have quotas of their own. */
+function enterpriseQuota(
+  plan: Plan,
+  { perMinute, perDay }: QuotaOptions,
+  command: Command,
+): Quota | undefined {
+  if (plan !== 'enterprise') {
+    if (perMinute !== undefined || perDay !== undefined) {
+      command.error(`error: --per-minute and --per-day are for the plan enterprise, not ${plan}`);
+    }
+    return undefined;
+  }
+  if (perMinute === undefined || perDay === undefined) {
+    command.error('error: the plan enterprise needs --per-minute and --per-day');
+  }
+  return { perMinute: perMinute as number, perDay: perDay as number };
+}
+
+const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
+
+function usageFields(account: Account, { plan, quota, banClearedAtMs }: StoredKey, clockMs: number) {
+  const { memoryMs } = readConfig(process.env).banRules;
+  const { current, nowMs } = advanceWindows(account, { banClearedAtMs }, clockMs);
+  const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = current;
+  const { perMinute, perDay } = limitsOf(plan, quota);
+  return {
+    minuteUsed: minuteCount,
+    minuteRemaining: Math.max(0, (perMinute ?? 0) - minuteCount),
+    dayUsed: dayCount,
+    dayRemaining: Math.max(0, (perDay ?? 0) - dayCount),
+    strikes,
+    bans: nowMs < bannedAtMs + memoryMs ? bans : 0,
+    ...(nowMs < bannedUntilMs && { bannedUntil: isoTime(bannedUntilMs) }),
+  };
+}
+
+function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs }: StoredKey) {
+  return {
+    id,
+    workspace,
+    plan,
+    ...limitsOf(plan, quota),
+    createdAt: isoTime(createdAtMs),
+    ...(label !== undefined && { label }),
+    ...(revokedAtMs !== undefined && { revokedAt: isoTime(revokedAtMs) }),
+  };
+}
+
+function parseLabel(text: string): string {
+  if (!/^[^\p{Cc}]{1,100}$/u.test(text)) {
+    throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
+  }
+  return text;
+}
+
+const connectWithinMs = 2_000;
+
+/**
+ * The account of a key: from Valkey if instances share their counts there, else as the running server saved it, at most a second ago.
+ * Throws if Valkey cannot be reached.
+ */
+async function currentAccount(sql: Sql, subject: Subject): Promise<Account | undefined> {
+  const { valkeyUrls } = readConfig(process.env);
+  if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
+  const { findSharedAccount } = await import('../limits/shared-accounts.ts');
+  return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
+    const reason = withoutLogins(error.message, valkeyUrls);
+    throw new Error(`Valkey cannot be reached, and only it has the counts: ${reason}`);
+  });
+}
+
+/**
+ * The later of this clock and Valkey's, since a ban may have begun by either. At most `holdMs` after Valkey's clock, if that is known:
+ * a later time would have no effect. Waits at most `connectWithinMs` for Valkey.
+ */
+async function latestClockMs(): Promise<number> {
+  const { valkeyUrls } = readConfig(process.env);
+  const nowMs = Date.now();
+  if (valkeyUrls.length === 0) return nowMs;
+  const { sharedClockMs } = await import('../limits/shared-accounts.ts');
+  const sharedMs = await withValkey(valkeyUrls, sharedClockMs).catch(() => undefined);
+  return sharedMs === undefined ? nowMs : Math.min(Math.max(nowMs, sharedMs), sharedMs + holdMs);
+}
+
+async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {
+  const { connectValkey, inTime } = await import('../limits/valkey.ts');
+  const valkey = await connectValkey(urls, connectWithinMs);
+  try {
+    return await inTime(connectWithinMs, work(valkey));
+  } finally {
+    valkey.disconnect();
+  }
+}

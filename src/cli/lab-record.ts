@@ -1,0 +1,164 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { isatty } from 'node:tty';
+import { Command, Option } from 'commander';
+import type { Lab, LabTypes } from '../client/index.ts';
+import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { withoutSecrets } from '../foundation/redact.ts';
+import { spawnUserProgram } from '../foundation/spawn-user-program.ts';
+import { clientKeyVariable, settings } from '../settings/config.ts';
+import { labUrlOf, type ServiceAccess, withService } from '../start/running-service.ts';
+import { readAccess, withServiceOptions } from './find-service.ts';
+import {
+  checksText,
+  faultsMet,
+  faultsTable,
+  isUnrehearsed,
+  missedFaults,
+  shownIds,
+  verdictText,
+} from './lab-report.ts';
+import { printLines, toJson, writeUserFile } from './terminal.ts';
+
+const failedStatus = 1;
+const incompleteStatus = 3;
+
+const more = `
+COMMAND gets PETSTORE_BASE_URL and PETSTORE_API_KEY:
+  petstore lab record -- node my-client.mjs
+Without COMMAND, all requests of the key are recorded until Ctrl-C.
+If a rehearsal is active, its faults are listed with the card. The verdict is incomplete if the client met none of them.
+The exit status is ${failedStatus} if the verdict is failed, ${incompleteStatus} if it is incomplete, and else that of COMMAND.`;
+
+export const recordCommand = () =>
+  withServiceOptions(
+    new Command('record')
+      .description('Record what a client does, and print its report card.')
+      .argument('[command...]', 'the client and its arguments, after --')
+      .usage('[options] [-- COMMAND...]')
+      .option('--name <name>', 'name of the recording')
+      .option('--json', 'print the report as JSON; the output of COMMAND goes to standard error')
+      .addOption(new Option('--markdown', 'print the report as Markdown, in the same way').conflicts('json'))
+      .option('--junit <file>', 'also write the report as JUnit'),
+  )
+    .addHelpText('after', more)
+    .action(async (command: string[], options) => {
+      const access = await readAccess(options);
+      await withService(access, async ({ lab }) => {
+        const name = options.name ?? (withoutSecrets(command.join(' ')).slice(0, 100) || undefined);
+        const { id, createdAt } = await lab.startRecording({ ...(name && { name }) });
+        const before = await lab.listRehearsals();
+        const isData = options.json || options.markdown;
+        const status = await untilEnd(command, access, id, isData).finally(() => end(lab, id));
+        const faults = faultsMet(before, await lab.listRehearsals(), Date.parse(createdAt));
+        const report = judged(await lab.getReport(id), isUnrehearsed(faults));
+        if (options.junit) writeUserFile(options.junit, await lab.getReportAsJunit(id));
+        const missed = missedFaults(faults);
+        if (isData) {
+          if (missed) note(missed);
+          printLines(
+            options.json ? toJson({ ...report, faults }) : (await lab.getReportAsMarkdown(id)).trimEnd(),
+          );
+        } else {
+          const parts = [
+            checksText(report, await requestsOf(lab, id, shownIds(report))),
+            ...(faults.length > 0 ? [faultsTable(faults)] : []),
+            [...(missed ? [missed] : []), verdictText(report.verdict)].join('\n'),
+            `Recording ${id}. With your key, read all requests there, or …/har for the tools of browsers:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
+          ];
+          console.log(`\n${parts.filter((part) => part !== '').join('\n\n')}`);
+        }
+        process.exitCode = statuses[report.verdict] ?? status;
+      });
+    });
+
+const statuses: Record<string, number> = { failed: failedStatus, incomplete: incompleteStatus };
+
+/** A client that passed without any of its faults has proved nothing about them. */
+const judged = (report: LabTypes.Report, isUnrehearsed: boolean): LabTypes.Report =>
+  isUnrehearsed && report.verdict === 'passed' ? { ...report, verdict: 'incomplete' } : report;
+
+/** Runs the command, or waits for Ctrl-C if there is none. Returns the exit status. */
+async function untilEnd(
+  command: string[],
+  access: ServiceAccess,
+  id: string,
+  isData: boolean,
+): Promise<number> {
+  if (command.length === 0) {
+    // Listens before the note is shown, since its reader may end the recording at once.
+    const ended = untilSignal();
+    note(`Recording ${id}: all that the key does at ${access.baseUrl}. Ctrl-C ends it.`);
+    await ended;
+    return 0;
+  }
+  const status = await runClient(command, access, isData);
+  note(`${command[0]} ended with ${status}.`);
+  return status;
+}
+
+/** Ends a recording. Warns if it had ended by itself, so that the last requests are missing. */
+async function end(lab: Lab, id: string): Promise<void> {
+  const { endedAt: earlier } = await lab.getRecording(id);
+  const { endedAt, expiresAt } = await lab.endRecording(id);
+  const why = earlier ? 'another recording of the key began' : endedAt ? undefined : 'its time was over';
+  if (why) note(`The recording ended before the client did, at ${earlier ?? expiresAt}: ${why}.`);
+}
+
+/** The requests of a recording with these ids. */
+async function requestsOf(
+  lab: Lab,
+  recordingId: string,
+  ids: readonly string[],
+): Promise<Map<string, LabTypes.RecordedRequest>> {
+  const found = new Map<string, LabTypes.RecordedRequest>();
+  if (ids.length === 0) return found;
+  for await (const request of lab.listRecordedRequests(recordingId)) {
+    if (ids.includes(request.id)) found.set(request.id, request);
+    if (found.size === new Set(ids).size) break;
+  }
+  return found;
+}
+
+/** Prints to standard error: standard output holds the report alone. */
+const note = (text: string) => console.error(escapeTerminal(text));
+
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Runs a client with the address and the key in its environment, and returns its exit status. Signals to end are passed on to the client,
+ * so that the report still comes. With `isData` its output goes to standard error.
+ */
+async function runClient(command: string[], access: ServiceAccess, isData: boolean): Promise<number> {
+  const child = startClient(command, access, isData);
+  for (const signal of endSignals) process.on(signal, () => passOn(signal, child));
+  try {
+    const [code, signal] = await once(child, 'exit');
+    return code ?? 128 + constants.signals[signal as NodeJS.Signals];
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`${command[0]} does not start (${code}).`, { cause: error });
+  }
+}
+
+function startClient(command: string[], { baseUrl, key }: ServiceAccess, isData: boolean): ChildProcess {
+  const env = { ...process.env, [settings.baseUrl.variable]: baseUrl, [clientKeyVariable]: key };
+  return spawnUserProgram(command, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
+}
+
+/** A terminal sends Ctrl-C to its whole group. Many programs end at once on a second one, so it is not passed on. */
+function passOn(signal: NodeJS.Signals, child: ChildProcess): void {
+  const hasIt = signal === 'SIGINT' && [0, 1, 2].some((fd) => isatty(fd));
+  if (!hasIt) child.kill(signal);
+}
+
+/** Waits for a signal to end. The listeners stay: the process that started this one may send the signal a second time. */
+async function untilSignal(): Promise<void> {
+  // A promise alone does not keep the process running.
+  const timer = setInterval(() => {}, 60_000);
+  await new Promise((resolve) => {
+    for (const signal of endSignals) process.on(signal, resolve);
+  });
+  clearInterval(timer);
+}

@@ -1,0 +1,99 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Lab, LabTypes } from '../client/index.ts';
+import { withService } from '../start/running-service.ts';
+import { readAccess, withServiceOptions } from './find-service.ts';
+import { assertFaults } from './lab-faults.ts';
+import { printLines, printRows, toJson } from './terminal.ts';
+
+/** A fault and its parameters. The service checks them. */
+type PlannedFault = { fault: string } & Record<string, string | number>;
+
+const examples = `
+Write a fault as its name, with parameters after a colon. "petstore lab faults" lists them:
+  petstore lab rehearse rate-limited
+  petstore lab rehearse rate-limited:operation=placeOrder,times=2,retryAfterSeconds=2 lost-answer:operation=createPet
+Each takes operation, an operationId; without it the fault acts on every operation that fits. Most take times, counted
+for each operation, and after, the number of requests that pass first.`;
+
+export const rehearseCommand = () =>
+  withServiceOptions(
+    new Command('rehearse')
+      .description('Make a running service perform faults for one key. Its rehearsal before ends.')
+      .argument('[fault...]', 'faults to perform, such as rate-limited:operation=placeOrder', addFault)
+      .option('--expires <seconds>', 'when it ends by itself; by default after 10 minutes', parseCount)
+      .addOption(new Option('--show', 'show what was performed until now').conflicts(['end', 'expires']))
+      .addOption(new Option('--end', 'end the rehearsal, and show what was performed').conflicts('expires'))
+      .option('--json', 'print JSON'),
+  )
+    .addHelpText('after', examples)
+    .action(async (faults: PlannedFault[], options, command: Command) => {
+      const hasFaults = faults.length > 0;
+      if (hasFaults === Boolean(options.show || options.end))
+        command.error('error: name the faults to perform, or give --show or --end alone');
+      await assertFaults(
+        command,
+        faults.map(({ fault }) => fault),
+      );
+      const rehearsal = await withService(await readAccess(options), ({ lab }) =>
+        hasFaults ? start(lab, faults, options.expires) : lastRehearsal(lab, options.end === true),
+      );
+      if (options.json) printLines(toJson(rehearsal));
+      else show(rehearsal);
+    });
+
+const start = (lab: Lab, faults: PlannedFault[], expiresInSeconds: number | undefined) =>
+  lab.startRehearsal({ faults, expiresInSeconds } as LabTypes.NewRehearsal);
+
+/** The newest rehearsal. Ends it first if `isToEnd`. */
+async function lastRehearsal(lab: Lab, isToEnd: boolean): Promise<LabTypes.Rehearsal> {
+  const [last] = await lab.listRehearsals();
+  if (!last) throw new Error('This key has no rehearsal.');
+  return isToEnd && isActive(last) ? lab.endRehearsal(last.id) : last;
+}
+
+const isActive = ({ endedAt, expiresAt }: LabTypes.Rehearsal) =>
+  endedAt === undefined && Date.parse(expiresAt) > Date.now();
+
+function show(rehearsal: LabTypes.Rehearsal): void {
+  const { id, expiresAt, endedAt, faults } = rehearsal;
+  const until = isActive(rehearsal) ? `is active until ${expiresAt}` : `ended at ${endedAt ?? expiresAt}`;
+  console.log(`Rehearsal ${id} ${until}.\n`);
+  printRows(
+    faults.map(({ fault, operation, performed, remaining, repeated, ...parameters }) => ({
+      fault,
+      operation: operation ?? 'every one',
+      parameters: Object.entries(parameters)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
+      performed,
+      remaining,
+      ...(repeated !== undefined && { repeated }),
+    })),
+    false,
+  );
+}
+
+/** Parses `rate-limited:operation=placeOrder,times=2`, and adds it to the faults before. */
+export function addFault(text: string, before: PlannedFault[] | undefined): PlannedFault[] {
+  const [, fault = '', rest] = /^([\w-]+)(?::(.*))?$/s.exec(text) ?? [];
+  const pairs = rest?.split(',').map((pair) => /^(\w+)=([\w-]+)$/.exec(pair)?.slice(1) ?? []) ?? [];
+  if (fault === '' || pairs.some((pair) => pair.length === 0)) {
+    throw new InvalidArgumentError(
+      'It must look like rate-limited or rate-limited:operation=createPet,times=2.',
+    );
+  }
+  const parameters = pairs.map(([name, value]) => [
+    name,
+    /^\d+$/.test(value as string) ? Number(value) : value,
+  ]);
+  return [...(before ?? []), { fault, ...Object.fromEntries(parameters) }];
+}
+
+/** Parses a whole number above 0. */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
+    throw new InvalidArgumentError('It must be a whole number above 0.');
+  }
+  return count;
+}

@@ -1,0 +1,17 @@
+import { Command } from 'commander';
+import { readConfig } from '../settings/config.ts';
+
+export function openapiCommand(): Command {
+  return new Command('openapi')
+    .description('Print the OpenAPI description. Its server is PETSTORE_BASE_URL.')
+    .option('--yaml', 'print YAML instead of JSON')
+    .option('--lab', 'print the description of the lab instead')
+    .action(async (options) => {
+      const { describeLab, describeStore } = await import('../description/apis.ts');
+      const { asJson, asYaml } = await import('../description/serve-description.ts');
+      const { operations } = await import('../api/operations.ts');
+      const { baseUrl } = readConfig(process.env);
+      const document = options.lab ? describeLab(baseUrl) : describeStore(operations, baseUrl);
+      process.stdout.write(options.yaml ? await asYaml(document) : asJson(document));
+    });
+}

@@ -1,0 +1,66 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { withStorage } from './storage.ts';
+import { statusOf, watchSignals } from './terminal.ts';
+import { workspaceNamed } from './workspaces.ts';
+
+const barWidth = 40;
+const maxPets = 100_000_000;
+
+export function seedCommand(): Command {
+  return new Command('seed')
+    .description('Add many plausible pets, with stock, to a workspace.')
+    .requiredOption('--workspace <name>', 'workspace to fill; required')
+    .requiredOption('--pets <n>', `how many pets to add, at most ${maxPets}; required`, parsePets)
+    .action(async (options) => {
+      const { pets, workspace } = options;
+      const startedMs = Date.now();
+      const { addPets } = await import('../demo/bulk.ts');
+      const { signal, received } = watchSignals();
+      const bar = progressBar(pets);
+      let added = 0;
+      const progress = (done: number) => {
+        added = done;
+        bar(done);
+      };
+      await withStorage(async (db) => {
+        const { id } = await workspaceNamed(db.read, workspace);
+        await addPets(db, id, pets, { atMs: startedMs, workspaceId: id }, progress, signal);
+      }).catch((error: Error) => {
+        if (added === 0) throw error;
+        throw new Error(`${error.message} ${added} of ${pets} pets were added before.`, { cause: error });
+      });
+      const seconds = (Date.now() - startedMs) / 1000;
+      if (added === pets) console.log(`Added ${pets} pets to ${workspace} in ${seconds.toFixed(1)} s.`);
+      else
+        endBy(
+          received() as NodeJS.Signals,
+          `Added ${added} of ${pets} pets to ${workspace}, which stay there.`,
+        );
+    });
+}
+
+/** Ends the process by the signal itself, so that a loop in a shell ends, too. */
+function endBy(signal: NodeJS.Signals, text: string): void {
+  console.error(`${process.stderr.isTTY ? '\n' : ''}petstore: Stopped by ${signal}. ${text}`);
+  process.exitCode = statusOf(signal);
+  process.removeAllListeners(signal).kill(process.pid, signal);
+}
+
+function parsePets(text: string): number {
+  const pets = Number(text);
+  if (!/^\d+$/.test(text) || pets < 1 || pets > maxPets) {
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxPets}.`);
+  }
+  return pets;
+}
+
+/** Draws the progress, on a terminal only. */
+function progressBar(total: number): (done: number) => void {
+  if (!process.stderr.isTTY) return () => {};
+  return (done) => {
+    const filled = Math.floor((done / total) * barWidth);
+    const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled);
+    const percent = Math.floor((done / total) * 100);
+    process.stderr.write(`\r${bar} ${percent} % ${done}/${total}${done === total ? '\n' : ''}`);
+  };
+}

@@ -1,0 +1,54 @@
+import { Command, type Help, Option } from 'commander';
+import { planNames } from '../limits/plans.ts';
+import { banSettings, settings, shownDefault } from '../settings/config.ts';
+import type { Setting } from '../settings/setting.ts';
+
+const helpWidth = 80;
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('Run the service until it gets SIGTERM, SIGINT or SIGHUP.')
+    .option(
+      '--json',
+      'print one line of JSON once it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
+    )
+    .addOption(new Option('--port <n>', 'port to listen on, instead of PORT; 0 picks a free one'))
+    .option(
+      '--ephemeral',
+      'keep everything in memory, and create or read no folder. The service ends when its standard input closes, if that is a pipe. With --json it obeys lines of JSON there (docs/from-code.md)',
+    )
+    .addOption(
+      new Option(
+        '--plan <plan>',
+        'plan of the key that --ephemeral creates; by default its limits are too high to meet',
+      ).choices(planNames.filter((plan) => plan !== 'enterprise')),
+    )
+    .addHelpText('after', ({ command }) => environmentHelp(command.createHelp()))
+    .action(async ({ json, port, ephemeral, plan }, command: Command) => {
+      if (plan && !ephemeral) command.error('error: --plan is for --ephemeral');
+      const env = { ...process.env, ...(port !== undefined && { PORT: port }) };
+      const { serve } = await import('../start/serve.ts');
+      await serve(env, {
+        isForPrograms: json === true,
+        ephemeral: ephemeral ? { ...(plan && { plan }) } : undefined,
+      });
+    });
+}
+
+function environmentHelp(help: Help): string {
+  help.prepareContext({ helpWidth });
+  const list = (group: Record<string, Setting<unknown>>) => {
+    const all = Object.values(group);
+    const width = Math.max(...all.map(({ variable }) => variable.length));
+    return all.map((setting) => help.formatItem(setting.variable, width, explain(setting), help));
+  };
+  return [
+    '\nEnvironment, with defaults in parentheses:',
+    ...list(settings),
+    '\nBans of keys that keep sending after 429:',
+    ...list(banSettings),
+  ].join('\n');
+}
+
+const explain = (setting: Setting<unknown>) =>
+  `${setting.meaning.replaceAll('`', '')} (${shownDefault(setting)})`;

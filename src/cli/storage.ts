@@ -1,0 +1,26 @@
+import type { Database } from '../db/database.ts';
+import { openStorage } from '../db/open.ts';
+import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { readConfig, unknownVariable } from '../settings/config.ts';
+import { aboutDataDir } from '../settings/data-dir.ts';
+
+/** Commands may count or delete many rows, so they may take longer than requests. */
+const deadlineMs = 120_000;
+
+/** Runs a command's work on the configured storage. `isAlone`: fails if a service uses the SQLite folder. */
+export async function withStorage<T>(
+  work: (db: Database) => Promise<T>,
+  { isAlone = false } = {},
+): Promise<T> {
+  const config = readConfig(process.env);
+  for (const name of config.unknownVariables)
+    console.error(`petstore: ${escapeTerminal(name)}: ${unknownVariable}`);
+  const db = await openStorage(config, { deadlineMs, isService: isAlone });
+  try {
+    return await work(db);
+  } catch (error) {
+    throw config.databaseUrl === undefined ? aboutDataDir(config.dataDir, error) : error;
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { createInterface } from 'node:readline';
+import { styleText } from 'node:util';
+import { escapeTerminal, unprintable } from '../foundation/escape-terminal.ts';
+import { withUserUmask } from '../foundation/umask.ts';
+
+type Cell = string | number | undefined;
+
+/** Prints rows as JSON, or as a table with the field names as its head. */
+export function printRows(rows: Record<string, Cell>[], asJson: boolean | undefined): void {
+  console.log(asJson ? toJson(rows) : toTable(rows));
+}
+
+/** Prints an object as JSON, or as lines of name and value. */
+export function printFields(fields: Record<string, Cell>, asJson: boolean | undefined): void {
+  console.log(asJson ? toJson(fields) : toLines(fields));
+}
+
+export const toJson = (value: unknown) => JSON.stringify(value, null, 2);
+
+export function toTable(rows: Record<string, Cell>[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [
+    names,
+    ...rows.map((row) => names.map((name) => String(row[name] ?? '').replace(unprintable, '?'))),
+  ];
+  const widths = names.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length)));
+  const texts = lines.map((line) =>
+    line
+      .map((cell, i) => cell.padEnd(widths[i] as number))
+      .join('  ')
+      .trimEnd(),
+  );
+  return rows.length > 0 ? [styleText('bold', texts[0] as string), ...texts.slice(1)].join('\n') : 'None.';
+}
+
+function toLines(fields: Record<string, Cell>): string {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const width = Math.max(...present.map(([name]) => name.length));
+  return present
+    .map(([name, value]) => `${name.padEnd(width)}  ${String(value).replace(unprintable, '?')}`)
+    .join('\n');
+}
+
+/** Prints text of a service, with control characters escaped. */
+export const printLines = (text: string) => console.log(text.split('\n').map(escapeTerminal).join('\n'));
+
+/** Writes a file that the user named, with the permissions of the user's own files. */
+export const writeUserFile = (file: string, text: string) => withUserUmask(() => writeFileSync(file, text));
+
+/** Milliseconds since 1970 as an ISO 8601 time. */
+export const isoTime = (ms: number) => new Date(ms).toISOString();
+
+/**
+ * Asks the user at the terminal, and throws unless the answer is yes. A script, which cannot answer, is not asked. Throws if the user could
+ * answer but not see the question.
+ */
+export async function confirm(question: string): Promise<void> {
+  if (!process.stdin.isTTY) return;
+  const output = [process.stderr, process.stdout].find(({ isTTY }) => isTTY);
+  if (!output)
+    throw new Error('Nothing was changed, since no terminal shows the question. --yes does without it.');
+  const terminal = createInterface({ input: process.stdin, output });
+  const answer = await new Promise<string | undefined>((resolve) => {
+    terminal
+      .once('close', () => resolve(undefined))
+      .once('SIGINT', () => {
+        terminal.close();
+        output.write('\n');
+        // As the terminal does, to the whole group: so a loop in a shell ends, too.
+        process.kill(0, 'SIGINT');
+      })
+      .question(`${question} [y/N] `, resolve);
+  });
+  terminal.close();
+  if (answer === undefined) output.write('\n');
+  if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Error('Nothing was changed.');
+}
+
+/** One Ctrl-C may arrive several times within this time, since npm and `bin/petstore.js` pass it on. */
+const sameSignalMs = 500;
+
+/** The first signal to end aborts `signal`, so that the work can finish in order. A second one ends this process at once. */
+export function watchSignals(): { signal: AbortSignal; received(): NodeJS.Signals | undefined } {
+  const stop = new AbortController();
+  let received: NodeJS.Signals | undefined;
+  let receivedAtMs = 0;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (received && performance.now() - receivedAtMs > sameSignalMs) process.exit(statusOf(received));
+      if (received) return;
+      [received, receivedAtMs] = [signal, performance.now()];
+      stop.abort();
+    });
+  return { signal: stop.signal, received: () => received };
+}
+
+/** The exit status that shells report for a process that a signal ended. */
+export const statusOf = (signal: NodeJS.Signals) => 128 + constants.signals[signal];

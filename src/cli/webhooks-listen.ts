@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPetstore, type Event, type Int64, PetstoreError, writeExactly } from '../client/index.ts';
+import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { fetchFailureReason, messageOf, type ServiceAccess } from '../start/running-service.ts';
+import { signedHeaders } from '../webhooks/signature.ts';
+
+interface ListenOptions extends ServiceAccess {
+  /** Looks for the service again, which may have been restarted on another port. Rejects if there is none. */
+  find: () => Promise<ServiceAccess>;
+  /** The types of events; empty for all types. */
+  types: readonly string[];
+  /** The id of the event after which to begin. Default: begin now. */
+  after?: Int64 | undefined;
+  /** Where to post each event. Default: events are only printed. */
+  forwardTo?: URL | undefined;
+  secret: string;
+  asJson: boolean;
+}
+
+const forwardWithinMs = 15_000;
+const leastRetryMs = 2_000;
+
+/**
+ * Prints or forwards events until the process ends. After an interruption it continues after the last event. Throws if the service refuses
+ * for good.
+ */
+export async function listen(options: ListenOptions): Promise<never> {
+  const { forwardTo, secret } = options;
+  if (forwardTo) note(`Forwarding to ${forwardTo.href}, signed with the secret ${secret}`);
+  let { after } = options;
+  for (let service: ServiceAccess | undefined = options; ; service = await findAgain(options)) {
+    const end: StreamEnd = service ? await readStream(service, { ...options, after }) : { after };
+    after = end.after;
+    const askedMs = end.retryAt ? end.retryAt.getTime() - Date.now() : 0;
+    await sleep(Math.max(leastRetryMs, askedMs));
+  }
+}
+
+/** Finds the service again before it gets the key: another program may listen on its port by now. */
+async function findAgain({ find }: ListenOptions): Promise<ServiceAccess | undefined> {
+  try {
+    return await find();
+  } catch (error) {
+    note(`${(error as Error).message} Trying again.`);
+    return undefined;
+  }
+}
+
+/** After which event to continue, and when the service may be asked again. */
+interface StreamEnd {
+  after: Int64 | undefined;
+  retryAt?: Date | undefined;
+}
+
+/** A stream ended as streams do. */
+const ended = new PetstoreError({ code: 'no_answer', message: 'The stream ended.' });
+
+/** Handles the events of one stream. Throws if the service refuses for good. */
+async function readStream({ baseUrl, key }: ServiceAccess, options: ListenOptions): Promise<StreamEnd> {
+  let { after } = options;
+  let isOpen = false;
+  const store = createPetstore({ baseUrl, apiKey: key, attempts: 1 });
+  const query = { type: options.types, after } as Parameters<typeof store.streamEvents>[0];
+  const events = store.streamEvents(query, {
+    onOpen(begin) {
+      isOpen = true;
+      after ??= begin;
+      note(`Listening to ${baseUrl}. End with Ctrl-C.`);
+    },
+    onBreak(failure) {
+      throw failure ?? ended;
+    },
+  });
+  try {
+    for await (const event of events) {
+      await handle(event, options);
+      after = event.id;
+    }
+  } catch (error) {
+    if (!(error instanceof PetstoreError)) throw error;
+    if (isOpen) noteBreak(error);
+    else if (error.status === 410) note(`${refusalIn(error)} Going on from now.`);
+    else noteFailure(error, baseUrl);
+    return { after: error.status === 410 ? undefined : after, retryAt: error.retryAt };
+  }
+  return { after };
+}
+
+function noteBreak(error: PetstoreError): void {
+  // A silent stream ends without a reason.
+  const isSilent = error.cause instanceof PetstoreError;
+  if (error !== ended && !isSilent)
+    note(`The stream broke (${fetchFailureReason(error.code === 'no_answer' ? error.cause : error)}).`);
+  note('The stream ended. Going on behind the last event.');
+}
+
+/** Throws if another request would get the same answer. */
+function noteFailure(error: PetstoreError, baseUrl: string): void {
+  const { status } = error;
+  const isFinal = status && status >= 300 && status < 500 && ![403, 429].includes(status);
+  if (isFinal) throw new Error(refusalIn(error), { cause: error });
+  const problem = status
+    ? refusalIn(error)
+    : `${baseUrl} cannot be reached (${fetchFailureReason(error.cause ?? error)}).`;
+  note(`${problem} Trying again.`);
+}
+
+const refusalIn = (error: PetstoreError) => messageOf(error) ?? `The answer is ${error.status}.`;
+
+async function handle(event: Event, { forwardTo, secret, asJson }: ListenOptions): Promise<void> {
+  const json = writeExactly(event);
+  const outcome = forwardTo && ` → ${await forward(forwardTo, event, json, secret)}`;
+  const line = `#${event.id} ${event.timestamp} ${event.type}${outcome ?? ` ${writeExactly(event.data)}`}`;
+  console.log(escapeTerminal(asJson ? json : line));
+  if (asJson && outcome) note(`#${event.id}${outcome}`);
+}
+
+/** Posts an event once, signed as the service would. Returns the outcome in words. */
+async function forward(url: URL, event: Event, body: string, secret: string): Promise<string> {
+  const startedMs = performance.now();
+  const message = { id: `evt_listen_${event.id}`, atMs: Date.now(), body };
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      body,
+      redirect: 'manual',
+      headers: { 'content-type': 'application/json', ...signedHeaders(message, [secret]) },
+      signal: AbortSignal.timeout(forwardWithinMs),
+    });
+    await response.body?.cancel();
+    return `${response.status} in ${Math.round(performance.now() - startedMs)} ms`;
+  } catch (error) {
+    return `failed: ${fetchFailureReason(error)}`;
+  }
+}
+
+/** Prints to standard error: standard output holds events alone. */
+const note = (text: string) => console.error(escapeTerminal(text));

@@ -1,0 +1,126 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Sql } from '../db/sql.ts';
+import { type Counted, contentKinds } from '../db/tables.ts';
+import {
+  assertStillThere,
+  closeWorkspace,
+  createWorkspace,
+  deleteInBatches,
+  deleteWorkspace,
+  findWorkspace,
+  isWorkspaceName,
+  listWorkspaces,
+  type Workspace,
+  workspaceNameRule,
+} from '../workspaces/store.ts';
+import { withStorage } from './storage.ts';
+import { confirm, isoTime, printFields, printRows } from './terminal.ts';
+
+const yes = () =>
+  new Option(
+    '--yes',
+    'do not ask first. Required at a terminal whose output goes elsewhere. A script is never asked',
+  );
+
+export function workspacesCommand(): Command {
+  const workspaces = new Command('workspaces').description(
+    'Create, list, reset and delete workspaces. Each has its own pets, orders and ids; a key gives access to one of them.',
+  );
+
+  workspaces
+    .command('create')
+    .description('Create a workspace, empty or with the demonstration data.')
+    .argument('<name>', 'name of the workspace', parseName)
+    .option('--seed', 'fill it with the demonstration data')
+    .option('--json', 'print JSON')
+    .action(async (name, options) => {
+      const { seedWorkspace } = await import('../demo/seed.ts');
+      const { id, createdAtMs } = await withStorage((db) =>
+        db.write(async (sql) => {
+          if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);
+          const workspace = await createWorkspace(sql, name, Date.now());
+          if (options.seed) await seedWorkspace(sql, workspace.id);
+          return workspace;
+        }, cause()),
+      );
+      printFields({ id, name, createdAt: isoTime(createdAtMs) }, options.json);
+    });
+
+  workspaces
+    .command('list')
+    .description('List all workspaces and what they hold.')
+    .option('--json', 'print JSON')
+    .action(async (options) => {
+      const all = await withStorage((db) => listWorkspaces(db.read));
+      printRows(
+        all.map(({ createdAtMs, ...fields }) => ({ ...fields, createdAt: isoTime(createdAtMs) })),
+        options.json,
+      );
+    });
+
+  workspaces
+    .command('reset')
+    .description('Remove everything in a workspace and fill it with the demonstration data. Its keys stay.')
+    .argument('<name>', 'name of the workspace')
+    .addOption(yes())
+    .action(async (name, options) => {
+      // Loaded on demand, so that other commands start fast.
+      const { resetWorkspace } = await import('../demo/seed.ts');
+      await withStorage(async (db) => {
+        const workspace = await workspaceNamed(db.read, name);
+        if (!options.yes) {
+          const lost = await contentOf(db.read, name, contentKinds);
+          await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
+        }
+        await deleteInBatches(db, workspace, cause(workspace.id));
+        await db.write((sql) => resetWorkspace(sql, workspace), cause(workspace.id));
+      });
+      console.log(`Workspace ${name} holds the demonstration data again.`);
+    });
+
+  workspaces
+    .command('delete')
+    .description('Delete a workspace with everything in it, its keys too.')
+    .argument('<name>', 'name of the workspace')
+    .addOption(yes())
+    .action(async (name, options) => {
+      await withStorage(async (db) => {
+        const workspace = await findWorkspace(db.read, name);
+        if (!workspace)
+          throw new Error(`There is no workspace ${name}. "workspaces list" shows all workspaces.`);
+        if (!options.yes)
+          await confirm(`Delete workspace ${name} with all it holds (${await contentOf(db.read, name)})?`);
+        await closeWorkspace(db, workspace, cause(workspace.id));
+        await deleteInBatches(db, workspace, cause(workspace.id));
+        await db.write(async (sql) => {
+          await assertStillThere(sql, workspace);
+          await deleteWorkspace(sql, workspace.id);
+        }, cause(workspace.id));
+      });
+      console.log(`Workspace ${name} is deleted.`);
+    });
+
+  return workspaces;
+}
+
+/** The counts of a workspace as text, such as `pets: 20, orders: 8`. */
+async function contentOf(sql: Sql, name: string, some?: readonly Counted[]): Promise<string> {
+  const [{ id, name: _, createdAtMs, ...counts } = {}] = await listWorkspaces(sql, name);
+  const held = Object.entries(counts).filter(([countedAs]) => !some || some.some((one) => one === countedAs));
+  return held.map(([countedAs, count]) => `${countedAs}: ${count}`).join(', ');
+}
+
+/** The write context of a command. */
+const cause = (workspaceId?: number) => ({ atMs: Date.now(), workspaceId });
+
+/** The workspace with this name. Throws if there is none. */
+export async function workspaceNamed(sql: Sql, name: string): Promise<Workspace> {
+  const workspace = await findWorkspace(sql, name);
+  if (!workspace) throw new Error(`There is no workspace ${name}. "workspaces create ${name}" creates it.`);
+  return workspace;
+}
+
+function parseName(text: string): string {
+  if (!isWorkspaceName(text)) throw new InvalidArgumentError(`It must be ${workspaceNameRule}.`);
+  return text;
+}

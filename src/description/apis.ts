@@ -1,0 +1,79 @@
+import { grouped } from '../foundation/bounds.ts';
+import { referenceUrl } from '../foundation/reference-url.ts';
+import type { Operation } from '../http/operation.ts';
+import { labPrefix } from '../http/target.ts';
+import { faults } from '../lab/faults/list.ts';
+import { labKeptBounds, labQuota } from '../lab/lab-bounds.ts';
+import { labOperations } from '../lab/operations.ts';
+import { plans } from '../limits/plans.ts';
+import { type ApiInfo, describeApi } from './document.ts';
+import { type Guide, guides } from './guides.ts';
+import type { JsonObject } from './schemas.ts';
+
+/** The URL of the lab of an API. */
+export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix);
+
+/** The description of the store. With a lab it has the guide "Rehearse failures". */
+export function describeStore(operations: readonly Operation[], baseUrl: string, hasLab = true): JsonObject {
+  const texts = guides(baseUrl, hasLab);
+  return describeApi(operations, baseUrl, {
+    title: 'Petstore',
+    introduction: introduction(baseUrl, texts),
+    guides: texts,
+    faults: hasLab ? faults : [],
+    quota: plans.free,
+    keptKeys: 'twice the requests of a day',
+    tags,
+  });
+}
+
+const tags = [
+  { name: 'Pets', description: 'Pets and the categories they belong to.' },
+  {
+    name: 'Store',
+    description:
+      'Orders for pets, the stock they are taken from, and what happens in the workspace: events and webhooks.',
+  },
+];
+
+/** The start page of the reference. */
+function introduction(baseUrl: string, guides: Guide[]): string {
+  const rootUrl = baseUrl.replace(/\/v1$/, '');
+  const [start, authentication, ...others] = guides.map(
+    ({ name }) => `[${name}](${referenceUrl(baseUrl)}#tag/${name.toLowerCase().replaceAll(' ', '-')})`,
+  );
+  return `A demonstration API that behaves like a real one, for people who build SDK generators, gateways, clients and agents: limits that
+hold, errors that name the field, writes that survive a crash. It is a pet shop with categories, orders and stock, and a history of all
+that happens, as a list, as a stream and as webhooks. Try whatever you like.
+
+1. **Get a key.** The service prints one when it starts. ${authentication} says how to send it.
+2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
+   top of the page, and press *Test Request* beside any operation.
+3. **Write a client that lasts.** What it needs to know: ${others.join(', ')}.
+
+This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools.
+[llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
+}
+
+/** The description of the lab of an API at `baseUrl`. */
+export const describeLab = (baseUrl: string): JsonObject =>
+  describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl));
+
+const labInfo = (baseUrl: string): ApiInfo => ({
+  title: 'Petstore lab',
+  introduction: `The lab puts a client to the test. A **rehearsal** makes the API at ${baseUrl} perform hard cases for your key alone: limits,
+bans, failures, connections that break. A **recording** keeps what your client really sends and gets, and its report card tells
+whether the client kept its half of the interface.
+
+The keys are those of the API. Requests to the lab take nothing from the limits of a key, and are bounded by ${labQuota.perMinute} a minute
+of their own. [Rehearse failures](${referenceUrl(baseUrl)}#tag/rehearse-failures) shows each fault with an example.`,
+  guides: [],
+  faults: [],
+  quota: labQuota,
+  keptKeys: `${grouped(labKeptBounds.keys)} of the lab`,
+  tags: [
+    { name: 'Rehearsals', description: 'Faults on demand, for your key alone.' },
+    { name: 'Recordings', description: 'What your client sent and got, and a report card of it.' },
+    { name: 'Account', description: 'How your key stands, and its workspace.' },
+  ],
+});

@@ -1,0 +1,82 @@
+import type { TSchema } from 'typebox';
+import { Event } from '../events/schema.ts';
+import { EventsMissed, Ping } from '../webhooks/schema.ts';
+import type { JsonObject, Schemas } from './schemas.ts';
+import { exampleOf } from './schemas.ts';
+
+/** The messages of webhooks, by kind. */
+const messages: Record<string, { id: string; summary: string; description: string; body: TSchema }> = {
+  event: {
+    id: 'receiveEvent',
+    summary: 'An event',
+    description: 'Sent for each event of the workspace that the `types` of the webhook let through.',
+    body: Event,
+  },
+  ping: {
+    id: 'receivePing',
+    summary: 'A ping',
+    description: 'Sent when `pingWebhook` asks for it, to see whether messages arrive.',
+    body: Ping,
+  },
+  eventsMissed: {
+    id: 'receiveEventsMissed',
+    summary: 'A gap',
+    description:
+      'Sent when the history no longer held some events when their turn came. It comes before the next event. The `types` of the webhook do not filter it.',
+    body: EventsMissed,
+  },
+};
+
+/** The header fields of Standard Webhooks 1.0. */
+const headers: Record<string, [description: string, example: string]> = {
+  'webhook-id': [
+    'The id of the message, which stays the same when it is sent again.',
+    'evt_3kq0x9v7m2n5b8c1z4l6j0h2g',
+  ],
+  'webhook-timestamp': ['When this attempt was made, in Unix seconds.', '1795253400'],
+  'webhook-signature': [
+    'Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, separated by a space: `v1,` and the HMAC-SHA256 in Base64. While two secrets hold, there is one for each.',
+    'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  ],
+};
+
+/** The callbacks of the operation that adds a webhook, to the `url` of its body. */
+export const describeCallbacks = (schemas: Schemas): JsonObject =>
+  mapMessages((message) => ({ '{$request.body#/url}': { post: describeMessage(message, schemas) } }));
+
+/** The same messages as `x-webhooks`, which viewers show as the webhooks of OpenAPI 3.1. */
+export const describeWebhooks = (schemas: Schemas): JsonObject =>
+  mapMessages((message) => ({ post: { operationId: message.id, ...describeMessage(message, schemas) } }));
+
+type Message = (typeof messages)[string];
+
+const mapMessages = (describe: (message: Message) => JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(messages).map(([name, message]) => [name, describe(message)]));
+
+function describeMessage({ summary, description, body }: Message, schemas: Schemas): JsonObject {
+  return {
+    tags: ['Store'],
+    summary,
+    description,
+    security: [],
+    parameters: Object.entries(headers).map(([name, [description, example]]) => ({
+      name,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
+      example,
+    })),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemas.use(body), example: exampleOf(body) } },
+    },
+    responses: {
+      '2XX': { description: 'The message has arrived. The body is not looked at.' },
+      '410': { description: 'No message is wanted any more: the webhook is disabled.' },
+      default: {
+        description: 'The message is sent again later. `Retry-After` is obeyed up to an hour.',
+      },
+    },
+  };
+}

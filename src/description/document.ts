@@ -1,0 +1,145 @@
+import type { TSchema } from 'typebox';
+import { version } from '../foundation/version.ts';
+import { mediaTypesOf, type Operation } from '../http/operation.ts';
+import type { Fault } from '../lab/faults/shared/fault.ts';
+import type { Quota } from '../limits/plans.ts';
+import { successorOf } from '../observe/deprecation.ts';
+import { describeCallbacks, describeWebhooks } from './callbacks.ts';
+import type { Guide } from './guides.ts';
+import { Parameters } from './parameters.ts';
+import { Responses, responseHeaders } from './responses.ts';
+import { codeSamples } from './samples.ts';
+import { exampleOf, type JsonObject, Schemas } from './schemas.ts';
+
+/** The parts of a description that do not follow from operations. */
+export interface ApiInfo {
+  title: string;
+  introduction: string;
+  guides: readonly Guide[];
+  /** The faults whose errors its operations may answer, too. */
+  faults: readonly Fault[];
+  /** The quota in examples. */
+  quota: Quota;
+  /** How many Idempotency-Keys an API key may have, in words. */
+  keptKeys: string;
+  /** Tags with operations. The other tags are guides. */
+  tags: { name: string; description: string }[];
+}
+
+/** The OpenAPI 3.0.3 document of the operations, for an API at `baseUrl`. */
+export function describeApi(operations: readonly Operation[], baseUrl: string, info: ApiInfo): JsonObject {
+  const { title, introduction, guides, quota, keptKeys, tags } = info;
+  const schemas = new Schemas();
+  const parameters = new Parameters(schemas, operations, keptKeys);
+  const responses = new Responses(schemas, info.faults);
+  const context = { operations, schemas, parameters, responses, baseUrl };
+  const paths: Record<string, JsonObject> = {};
+  for (const operation of operations) {
+    const method = operation.method.toLowerCase();
+    paths[operation.path] = { ...paths[operation.path], [method]: describeOperation(operation, context) };
+  }
+  const headers = responseHeaders(operations, baseUrl, quota);
+  return {
+    openapi: '3.0.3',
+    info: {
+      title,
+      version,
+      description: introduction,
+      contact: { name: 'The developers of Petstore' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
+    tags: [...guides, ...tags],
+    'x-tagGroups': [
+      ...(guides.length > 0 ? [{ name: 'Guides', tags: namesOf(guides) }] : []),
+      { name: 'API', tags: namesOf(tags) },
+    ],
+    paths,
+    ...(operations.some(({ sendsEvents }) => sendsEvents) && { 'x-webhooks': describeWebhooks(schemas) }),
+    components: {
+      schemas: schemas.components,
+      parameters: parameters.components,
+      headers: usedHeaders(headers, [paths, responses.components]),
+      responses: responses.components,
+      securitySchemes: {
+        bearerAuth: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key as `Authorization: Bearer KEY`.',
+        },
+        apiKeyAuth: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description: 'An API key as `X-API-Key: KEY`.',
+        },
+      },
+    },
+  };
+}
+
+interface Context {
+  operations: readonly Operation[];
+  schemas: Schemas;
+  parameters: Parameters;
+  responses: Responses;
+  baseUrl: string;
+}
+
+/** The header components that a response refers to. */
+function usedHeaders(headers: JsonObject, responses: object[]): JsonObject {
+  const text = JSON.stringify(responses);
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
+  );
+}
+
+const namesOf = (tags: readonly { name: string }[]) => tags.map(({ name }) => name);
+
+function describeOperation(operation: Operation, context: Context): JsonObject {
+  const { id, tag, summary, stability, deprecated, hideTryItPanel, body, sendsEvents } = operation;
+  const { schemas, parameters, responses, baseUrl } = context;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: [operation.description, ...notesOn(operation, context)].join('\n\n'),
+    ...(deprecated && {
+      deprecated: true,
+      'x-deprecated-sunset': deprecated.sunset,
+      'x-sunset': deprecated.sunset,
+    }),
+    ...(stability && { 'x-stability': stability }),
+    ...(hideTryItPanel && { 'x-hideTryItPanel': true }),
+    parameters: parameters.use(operation),
+    ...(body && { requestBody: describeBody(operation, body, schemas) }),
+    responses: responses.use(operation),
+    ...(sendsEvents && { callbacks: describeCallbacks(schemas) }),
+    'x-codeSamples': codeSamples(operation, baseUrl),
+  };
+}
+
+const stabilityNotes = {
+  beta: '**Beta:** this operation may change, with notice.',
+  experimental: '**Experimental:** this operation may change or be removed without notice.',
+};
+
+function notesOn(operation: Operation, { operations }: Context): string[] {
+  const { stability, deprecated } = operation;
+  const notes = stability ? [stabilityNotes[stability]] : [];
+  if (!deprecated) return notes;
+  const { since, sunset } = deprecated;
+  const { method, path } = successorOf(operation, operations);
+  return [
+    `**Deprecated** since ${since}. Its sunset is ${sunset}: it may be removed from then on. Use \`${method} ${path}\` instead.`,
+    ...notes,
+  ];
+}
+
+function describeBody(operation: Operation, body: TSchema, schemas: Schemas): JsonObject {
+  const content = { schema: schemas.use(body), example: exampleOf(body, true) };
+  return {
+    required: true,
+    content: Object.fromEntries(mediaTypesOf(operation).map((type) => [type, content])),
+  };
+}

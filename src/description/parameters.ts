@@ -1,0 +1,117 @@
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { entityTagsPattern, etagOf } from '../http/etag.ts';
+import { keyPattern, maxKeyLength, rememberHours } from '../http/idempotency.ts';
+import { jsonText } from '../http/json.ts';
+import type { Operation } from '../http/operation.ts';
+import { exampleResource, isConditionalRead, text } from './responses.ts';
+import type { Json, JsonObject, Schemas } from './schemas.ts';
+
+/** Describes the parameters of operations. Parameters that several operations share are components. */
+export class Parameters {
+  readonly components: JsonObject = {};
+  readonly #schemas: Schemas;
+  readonly #headers: Record<RequestHeader, JsonObject>;
+
+  /** `keptKeys` says how many Idempotency-Keys an API key may have. */
+  constructor(schemas: Schemas, operations: readonly Operation[], keptKeys: string) {
+    this.#schemas = schemas;
+    this.#headers = requestHeaders(operations, keptKeys);
+  }
+
+  /** The parameters of an operation: of its path, its query and its header. */
+  use(operation: Operation): Json[] {
+    return [
+      ...this.#properties(operation.params, 'path', operation),
+      ...this.#properties(operation.query, 'query', operation),
+      ...requestHeadersOf(operation).map((name) => this.#header(name, operation)),
+    ];
+  }
+
+  #properties(properties: TProperties, place: 'path' | 'query', operation: Operation): Json[] {
+    const { sampleParams, success } = operation;
+    return Object.entries(properties).map(([name, schema]) => {
+      const own = place === 'path' ? sampleParams?.[name] : undefined;
+      const { description, ...rest } = schema as TSchema & { description: string; title?: string };
+      const parameter: JsonObject = {
+        name,
+        in: place,
+        required: !Type.IsOptional(schema),
+        description,
+        schema: this.#schemas.use(
+          rest.title ? schema : ({ ...rest, ...(own !== undefined && { examples: [own] }) } as TSchema),
+        ),
+      };
+      // Filters and cursors differ between operations.
+      const isShared = place === 'path' ? own === undefined : success.kind === 'page' && name === 'limit';
+      return isShared ? this.#component(name, parameter) : parameter;
+    });
+  }
+
+  /**
+   * Header fields are shared. But Postman generates one value for all parameters with equal schemas, and two operations must not share an
+   * Idempotency-Key. So its schema names the operation.
+   */
+  #header(name: RequestHeader, { id }: Operation): Json {
+    const parameter: JsonObject = { name, in: 'header', required: false, ...this.#headers[name] };
+    if (name !== 'Idempotency-Key') return this.#component(name.replaceAll('-', ''), parameter);
+    return { ...parameter, schema: { ...(parameter.schema as JsonObject), 'x-operation': id } };
+  }
+
+  #component(name: string, parameter: JsonObject): JsonObject {
+    this.components[name] = parameter;
+    return { $ref: `#/components/parameters/${name}` };
+  }
+}
+
+const withPattern = (description: string, pattern: string, example?: string): JsonObject => ({
+  description,
+  schema: { type: 'string', pattern },
+  ...(example !== undefined && { example }),
+});
+
+type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key' | 'Last-Event-ID' | 'X-Request-Id';
+
+/**
+ * The request header fields by name. Many tools send the examples, so these must be harmless: `*` matches every state, the tag matches
+ * no state of the example resource, and Idempotency-Key has no example, since a shared key is refused.
+ */
+const requestHeaders = (
+  operations: readonly Operation[],
+  keptKeys: string,
+): Record<RequestHeader, JsonObject> => ({
+  'If-Match': withPattern(
+    'Change the resource only if its ETag is among these, or `*`; otherwise 412.',
+    entityTagsPattern,
+    '*',
+  ),
+  'If-None-Match': withPattern(
+    'When reading, answer 304 if the ETag is among these, or `*`; when changing, refuse with 412.',
+    entityTagsPattern,
+    etagOf(jsonText({ ...exampleResource(operations), status: 'pending' })),
+  ),
+  'Idempotency-Key': withPattern(
+    `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. Take a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused. An API key has at most ${keptKeys} at once: a new one beyond them is refused with \`conflict\`.`,
+    keyPattern,
+  ),
+  'Last-Event-ID': {
+    description: 'The `id` that was received last, or 0: the stream goes on after it.',
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    example: 0,
+  },
+  'X-Request-Id': text(
+    'An id for this request: 1 to 128 visible ASCII characters. The answer carries it. Any other value is accepted, and the answer carries a new id.',
+    'walk-1',
+  ),
+});
+
+function requestHeadersOf(operation: Operation): RequestHeader[] {
+  const { method, success } = operation;
+  const isChange = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+  return [
+    ...(isChange ? (['If-Match'] as const) : []),
+    ...(isChange || isConditionalRead(operation) ? (['If-None-Match'] as const) : []),
+    ...(method === 'POST' ? (['Idempotency-Key'] as const) : []),
+    ...(success.kind === 'stream' ? (['Last-Event-ID'] as const) : []),
+    'X-Request-Id',
+  ];
+}

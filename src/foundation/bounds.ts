@@ -1,0 +1,18 @@
+/** Bounds of every request. Texts use these constants. */
+
+export const maxBodyBytes = 64 * 1024;
+
+/** The request line and the header fields together. */
+export const maxHeaderBytes = 16 * 1024;
+
+/** How many values a body may contain at any depth, counting lists and objects too. */
+export const maxValues = 1_000;
+
+/** How deep a body may be nested. JSON.parse allows more, but its limit depends on the stack. */
+export const maxDepth = 500;
+
+/** A number with separators, such as `1,000`. `toLocaleString` would cost 10 ms at the start. */
+export const grouped = (number: number) => String(number).replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ',');
+
+/** A size, such as `64 KiB`. */
+export const kibibytes = (bytes: number) => `${grouped(bytes / 1024)} KiB`;

@@ -1,0 +1,127 @@
+import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from './bounds.ts';
+import type { Fields } from './field-names.ts';
+import { withoutKeys } from './redact.ts';
+
+/** Every error code, with its HTTP status and its meaning. */
+export const errorCodes = {
+  invalid_json: [400, 'The body is not valid JSON.'],
+  invalid_request: [
+    400,
+    'The request breaks a rule of the description; the message names every field that does.',
+  ],
+  invalid_reference: [400, 'The body names a category or pet that does not exist.'],
+  unauthorized: [401, 'There is no API key, or it is malformed, unknown or revoked.'],
+  key_banned: [403, 'The API key is banned for a while, because it kept sending after 429.'],
+  not_found: [404, 'There is nothing at this path.'],
+  method_not_allowed: [405, 'The path exists, but not with this method.'],
+  request_timeout: [408, 'The request did not arrive in time.'],
+  conflict: [409, 'The state of the resource does not allow it.'],
+  idempotency_key_in_use: [409, 'A request with this Idempotency-Key is being answered.'],
+  insufficient_stock: [409, 'The pet has too few units in stock.'],
+  order_complete: [409, 'The order is complete and closed.'],
+  gone: [410, 'The operation was sunset and is no longer served.'],
+  events_expired: [410, 'The events after this position are no longer kept.'],
+  precondition_failed: [412, 'The resource does not meet If-Match or If-None-Match.'],
+  payload_too_large: [
+    413,
+    `The body exceeds ${kibibytes(maxBodyBytes)}, or holds more than ${grouped(maxValues)} values.`,
+  ],
+  unsupported_media_type: [415, 'The operation does not accept this Content-Type.'],
+  idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
+  rate_limited: [429, 'A limit of the plan is used up. Retry-After says when to try again.'],
+  headers_too_large: [431, `The header fields exceed ${kibibytes(maxHeaderBytes)}.`],
+  internal_error: [500, 'The service failed. The failure was logged under the request id.'],
+  unavailable: [503, 'The storage cannot answer at the moment.'],
+} as const satisfies Record<string, readonly [status: number, when: string]>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** A message, or a function that makes it from a formatter of ids. */
+type Message = string | ((id: (id: unknown) => string) => string);
+
+/**
+ * An error that is sent to the caller. Its code decides the status. API keys are removed from its message. Its `cause` is only
+ * logged.
+ */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly headers: Fields;
+  readonly #says: Message;
+
+  constructor(code: ErrorCode, says: Message, headers: Fields = {}, options?: ErrorOptions) {
+    super(withoutKeys(typeof says === 'string' ? says : says(String)), options);
+    this.code = code;
+    this.headers = headers;
+    this.#says = says;
+  }
+
+  /** The same error with its ids formatted by `show`. */
+  withIds(show: (id: string) => string): ApiError {
+    const says = this.#says;
+    if (typeof says === 'string') return this;
+    return new ApiError(
+      this.code,
+      says((id) => show(String(id))),
+      this.headers,
+      { cause: this.cause },
+    );
+  }
+
+  get status(): number {
+    return errorCodes[this.code][0];
+  }
+
+  /** The Error object that is sent. */
+  get body() {
+    return { code: this.code, message: this.message, status: this.status };
+  }
+}
+
+/** The challenge of a 401 (RFC 6750, section 3). */
+export const bearerChallenge = 'Bearer realm="petstore"';
+
+/** The error for a request without a valid key. `invalid_token`: a key was sent (RFC 6750, section 3.1). */
+export function unauthorized(message: string, error?: 'invalid_token'): ApiError {
+  const challenge = error ? `${bearerChallenge}, error="${error}"` : bearerChallenge;
+  return new ApiError('unauthorized', message, { 'WWW-Authenticate': challenge });
+}
+
+/** The storage cannot answer now: it is locked, full, unreadable or unreachable. A later retry may succeed. */
+export class StorageUnavailableError extends Error {}
+
+const retryUnavailableAfterSeconds = 1;
+
+/** Errors of Fastify and Node.js, by their codes. */
+const frameworkErrors: Record<string, [ErrorCode, string]> = {
+  FST_ERR_BAD_URL: ['invalid_request', 'The request target is malformed; look at its percent-encoding.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A segment of the path is too long.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', `The body must not exceed ${maxBodyBytes} bytes.`],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The body is not as long as Content-Length says.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Content-Type must be a media type.'],
+  ECONNRESET: ['invalid_request', 'The connection ended before the body did.'],
+  HPE_HEADER_OVERFLOW: [
+    'headers_too_large',
+    `The header fields must not exceed ${kibibytes(maxHeaderBytes)} in all.`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+};
+
+/** Whether Fastify refused a request because of its body. */
+export const isBodyError = (error: unknown) =>
+  /^FST_ERR_(CTP_|ROUTE_MISSING_CONTENT_TYPE)/.test((error as { code?: string } | null)?.code ?? '');
+
+/** The error that the caller gets for a thrown value. For an unexpected failure it contains the request id and no internals. */
+export function toApiError(error: unknown, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StorageUnavailableError) {
+    const headers = { 'Retry-After': String(retryUnavailableAfterSeconds) };
+    const message = 'The storage cannot answer at the moment. Try again shortly.';
+    return new ApiError('unavailable', message, headers, { cause: error });
+  }
+  const errorCode = (error as { code?: string } | null)?.code ?? '';
+  const [code, message] = frameworkErrors[errorCode] ?? [
+    'internal_error',
+    `The service failed, which is not your fault. The failure was logged under the request id ${requestId}.`,
+  ];
+  return new ApiError(code, message, {}, { cause: error });
+}

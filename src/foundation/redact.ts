@@ -1,0 +1,99 @@
+/**
+ * How an escape of JSON for a character of ASCII begins. JSON within JSON has more backslashes, all of which are taken at once: to
+ * begin at each of them anew would take long where there are many.
+ */
+const jsonEscape = String.raw`(?<!\\)\\+u00`;
+
+/** A pattern for `character`, plain or as an escape of JSON of its two `hexadecimal` digits. */
+const orEscaped = (character: string, hexadecimal: string) => `(?:${character}|${jsonEscape}${hexadecimal})`;
+
+/** The same, or percent-encoded any number of times. */
+const orEncoded = (character: string, hexadecimal: string) =>
+  orEscaped(`${character}|%(?:25)*${hexadecimal}`, hexadecimal);
+
+const underscore = orEncoded('_', '5[Ff]');
+/** A pattern for `letters` with an underscore after them. */
+const prefix = (letters: string) =>
+  [...letters].map((letter) => orEncoded(letter, letter.charCodeAt(0).toString(16))).join('') + underscore;
+
+/** A letter or digit of ASCII. */
+const digit = orEncoded('[0-9A-Za-z]', '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])');
+
+/** API keys in any text, a URL too. The text after a key may be another key, whose beginning was taken for the end of the first. */
+const keysInText = new RegExp(`${prefix('pet')}${digit}{36}(?:${digit}|${underscore})*`, 'g');
+
+/** A slash, before which JSON may have a backslash. */
+const plainSlash = String.raw`\\*/`;
+
+/** A character of Base64 in either alphabet. */
+const base64 = `(?:${digit}|${orEncoded(`[-+_=]|${plainSlash}`, '(?:2[BbDdFf]|3[Dd]|5[Ff])')})`;
+
+/** Secrets of webhooks in any text. */
+const webhookSecretsInText = new RegExp(`${prefix('whsec')}${base64}{24,}`, 'g');
+
+const colon = orEscaped(':', '3[Aa]');
+const slash = orEscaped(plainSlash, '2[Ff]');
+const at = orEscaped('@', '40');
+/** Any characters of an address, but for these and for escapes with these hexadecimal digits. */
+const partOf = (characters: string, hexadecimal: string) =>
+  String.raw`(?:[^\s"\\${characters}]|\\+(?!\\|u00(?:${hexadecimal})))*`;
+
+/** The password in an address such as DATABASE_URL. */
+const passwordsInText = new RegExp(
+  `(${colon}${slash}{2}${partOf('/:@', '2[Ff]|3[Aa]|40')})${colon}${partOf('/@', '2[Ff]|40')}${at}`,
+  'g',
+);
+
+/** A percent sign, which may itself be percent-encoded up to four times. Without this bound a hostile text would take long to search. */
+const percent = '(%(?:25){0,4})';
+/** The sign of this address, which either its colon or its slashes have shown. The password itself may have been encoded before. */
+const same = String.raw`(?:\2\3)`;
+const encodedPartOf = (characters: string, hexadecimal: string) =>
+  String.raw`(?:[^\s"&/%${characters}]|(?!${same}(?:${hexadecimal}))%)*`;
+
+/** The password in an address that is percent-encoded. Not all who do so encode every colon, slash and at sign. */
+const encodedPasswordsInText = new RegExp(
+  `((?:${percent}3[Aa](?:/|${same}2[Ff]){2}|:${percent}2[Ff]${same}2[Ff])${encodedPartOf(':@', '2[Ff]|3[Aa]|40')})` +
+    `(?::|${same}3[Aa])${encodedPartOf('@', '2[Ff]|40')}(?:@|${same}40)`,
+  'g',
+);
+
+/** The password of Sentinels in an address such as VALKEY_URL. In JSON a backslash is two, and one before a quote is the quote's. */
+const sentinelPasswordsInText = new RegExp(
+  String.raw`(sentinel${underscore}password${orEncoded('=', '3[Dd]')})(?:\\[\\/u]|[^\s&"\\])*`,
+  'g',
+);
+
+/**
+ * What stands in every text that one of the patterns above finds something in. Nearly no line of a log has it, and to look for it
+ * costs less than the patterns do.
+ */
+const hint = /pet_|whsec_|%|:\/\/|\\u00|\\\//;
+
+/** The text with `pet_***` in place of each API key, and `whsec_***` in place of each secret of a webhook. */
+export const withoutKeys = (text: string) =>
+  text.replace(keysInText, 'pet_***').replace(webhookSecretsInText, 'whsec_***');
+
+/** The text without API keys, without secrets of webhooks, and without passwords of addresses. */
+export const withoutSecrets = (text: string) =>
+  hint.test(text)
+    ? withoutKeys(text)
+        .replace(sentinelPasswordsInText, '$1***')
+        .replace(passwordsInText, '$1:***@')
+        .replace(encodedPasswordsInText, '$1:***@')
+    : text;
+
+/** A text whose beginning was cut away, without what may be the rest of a secret. None goes past white space or a quote. */
+export const withoutCutBeginning = (text: string) => text.replace(/^[^\s"]*/, '…');
+
+/** The same for a text whose end was cut off. */
+export const withoutCutEnd = (text: string) => text.replace(/(?<![^\s"])[^\s"]*$/, '…');
+
+const maxQuoted = 100;
+
+/** A caller's text for a message: in quotes, without keys, and cut if it is long. */
+export function quote(text: string): string {
+  // Keys are removed before cutting: half a key would not be recognized.
+  const shown = withoutKeys(text);
+  return JSON.stringify(shown.length <= maxQuoted ? shown : `${shown.slice(0, maxQuoted)}…`.toWellFormed());
+}

@@ -1,0 +1,142 @@
+import Type, { type TProperties, type TSchema } from 'typebox';
+import Format from 'typebox/format';
+import { toUtc } from './time.ts';
+
+/** Checks RFC 3339 date-times wherever a schema says `format: date-time`. */
+Format.Set('date-time', (text) => toUtc(text) !== undefined);
+
+export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
+
+const identifies = Symbol('identifies');
+
+/** Marks the schema of an integer that is an identifier, not a quantity. The description does not show the mark. */
+export const identifying = { [identifies]: true };
+
+/** Whether a schema is that of an id or of a position in a history. */
+export const isId = (schema: TSchema) => identifies in schema;
+
+const form = Symbol('form');
+
+/** Marks the schema of text whose form the operation checks itself, with its own messages. The description shows the form. */
+export const ofForm = (pattern: string, maxLength?: number) => ({
+  [form]: { pattern, ...(maxLength !== undefined && { maxLength }) },
+});
+
+/** The form that the operation checks itself, as the description shows it. */
+export const formOf = (schema: TSchema) => (schema as { [form]?: object })[form];
+
+/** A 64-bit integer identifier. Existing ids are small enough to be exact as JSON numbers. */
+export const Id = (description: string, options: { readOnly?: true } = {}) =>
+  Type.Integer({ format: 'int64', description, examples: [1], ...identifying, ...options });
+
+/** U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. */
+const anyText = '^[^\\u0000]*$';
+const notBlank = '^\\s*[^\\s\\u0000][^\\u0000]*$';
+
+/** The words of messages for each pattern of a schema. */
+export const patternWords: Readonly<Record<string, string>> = {
+  [anyText]: 'without the null character',
+  [notBlank]: 'not only white space, without the null character',
+};
+
+/** Text of 1 to `maxLength` characters that is not only white space. */
+export const Name = (maxLength: number, description: string, example: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: notBlank,
+    description,
+    examples: [example],
+  });
+
+/** Text of at most `maxLength` characters, possibly empty. */
+export const Text = (maxLength: number, description: string, example: string, options: object = {}) =>
+  Type.String({ maxLength, pattern: anyText, description, examples: [example], ...options });
+
+/** Any text of an answer. */
+export const Shown = (description: string, example: string) =>
+  Type.String({ description, examples: [example] });
+
+/** Any number of an answer. */
+export const Measured = (description: string, example: number) =>
+  Type.Number({ description, examples: [example] });
+
+/** A count of units from `minimum` to 2^31 − 1. */
+export const Units = (minimum: number, description: string, example: number) =>
+  Type.Integer({ format: 'int32', minimum, maximum: maxInt32, description, examples: [example] });
+
+export const DateTime = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] });
+
+export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
+  type: 'string',
+  title: 'PetStatus',
+  description:
+    'Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken.',
+  examples: ['available'],
+});
+export type PetStatus = Type.Static<typeof PetStatus>;
+
+/** Integers with this many digits, with or without a sign, are exact as doubles. */
+const digitsOfSafeIntegers = 15;
+
+const [minInt64, maxInt64] = ['-9223372036854775808', '9223372036854775807'];
+
+/** The largest double below 2^63. */
+const maxInt64Double = 2 ** 63 - 1024;
+
+/** Whether a number is a signed 64-bit integer, as toInt64 returns it. */
+export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
+
+/** Whether a number is a signed 32-bit integer. */
+export const isInt32 = (value: number) => value >= minInt32 && value <= maxInt32;
+
+/**
+ * The number for a decimal integer without leading zeros, or undefined outside 64 bits. Beyond 2^53 it is the nearest
+ * double within 64 bits: such an id is valid and columns accept it, but no row has an id that large.
+ */
+export function toInt64(digits: string): number | undefined {
+  if (digits.length <= digitsOfSafeIntegers) return Number(digits);
+  const last = digits.startsWith('-') ? minInt64 : maxInt64;
+  // With equally many digits, the greater number is the greater text.
+  if (digits.length > last.length || (digits.length === last.length && digits > last)) return undefined;
+  return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
+}
+
+/** It has no example, because tools would show it for every code. Each response has its own examples. */
+export const ErrorBody = Type.Object(
+  {
+    code: Type.String({
+      description: 'Machine-readable error code. New codes may be added; treat an unknown one by its status.',
+    }),
+    message: Type.String({
+      description: 'Human-readable description of the error. It names every offending field.',
+    }),
+    status: Type.Integer({
+      format: 'int32',
+      description: 'The HTTP status code, equal to that of the response.',
+    }),
+  },
+  { title: 'Error', description: 'The body of every error.' },
+);
+
+/**
+ * The properties of a JSON Merge Patch (RFC 7396). Each may be absent. Null removes an optional property or sets its default.
+ */
+export function patchOf(properties: TProperties): TProperties {
+  const changed = Object.entries(properties).map(([name, property]) => [
+    name,
+    Type.Optional(Type.IsOptional(property) ? Type.Union([property, Type.Null()]) : property),
+  ]);
+  return Object.fromEntries(changed);
+}
+
+/** Applies a JSON Merge Patch whose values are not objects. */
+export function mergePatch<T extends object>(target: T, patch: object): T {
+  const merged = { ...target } as Record<string, unknown>;
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = value;
+  }
+  return merged as T;
+}

@@ -1,0 +1,173 @@
+import Type, { type Static } from 'typebox';
+import { DateTime, Shown, Units } from '../../foundation/schema.ts';
+import { Report } from '../../lab/checks/report-schema.ts';
+import { RecordedRequests } from '../../lab/recordings/schema.ts';
+import { verdicts } from '../grade.ts';
+import { ranks } from './words.ts';
+
+/** Raise it when a property is removed or comes to mean something else. */
+export const cardVersion = 1;
+
+const enumerated = <const Value extends string>(
+  values: readonly Value[],
+  description: string,
+  example: NoInfer<Value>,
+) => Type.Unsafe<Value>({ type: 'string', enum: [...values], description, examples: [example] });
+
+const CardVerdict = (description: string) =>
+  enumerated(['passed', 'failed', 'incomplete'], description, 'failed');
+
+const Milliseconds = (description: string, example: number) =>
+  Type.Number({ minimum: 0, description, examples: [example] });
+
+const sent = RecordedRequests.items.properties;
+
+const CardRequest = Type.Object({
+  ...{ id: sent.id, at: sent.at, method: sent.method, target: sent.target, operation: sent.operation },
+  idempotencyKey: Type.Optional(Shown('The first characters of its `Idempotency-Key`.', '9f8b7c6d…')),
+  ...{ bodyBytes: sent.bodyBytes, status: sent.status, code: sent.code, durationMs: sent.durationMs },
+  ...{ gapMs: sent.gapMs, retryOf: sent.retryOf, fault: sent.fault },
+  retryAfter: Type.Optional(Shown('`Retry-After` of the answer.', '2')),
+  ...{ connection: sent.connection, left: sent.left },
+});
+
+const requestId = Type.String({ description: 'The id of a request of this run.', examples: ['7'] });
+
+const CardFinding = Type.Object({
+  rank: enumerated(['must-fix', 'should-fix'], 'How urgent it is.', 'must-fix'),
+  kind: enumerated([...verdicts, 'check'], 'A verdict, or `check` if a check failed.', 'did-it-twice'),
+  title: Shown('The verdict in words, or the name of the check.', 'did it twice'),
+  what: Shown('What happened, in a sentence.', 'two pets Smaug where there was one'),
+  where: Shown('The use that the fault struck.', 'lost-answer at the 4th createPet'),
+  fault: Type.Optional(Shown('The fault; absent without faults.', 'lost-answer')),
+  requests: Type.Array(requestId, { description: 'The requests behind it.' }),
+  service: Type.Optional(Shown('What the service did.', 'committed request 4, then reset the connection')),
+  goodClient: Type.Optional(Shown('What a good client does.', 'Retries with the same `Idempotency-Key`.')),
+  change: Type.Optional(Shown('What to change.', 'Make the key once, before the loop of attempts.')),
+  again: Shown(
+    'A command line that does this run again.',
+    'petstore grade --fault lost-answer:operation=createPet,after=3 -- node client.mjs',
+  ),
+});
+
+const ending = {
+  exitStatus: Type.Optional(
+    Type.Integer({
+      description:
+        'The exit status, or 128 and the number of the signal that ended the program. Absent if it did not end in time.',
+      examples: [0],
+    }),
+  ),
+  lastLines: Type.Array(Shown('A line.', 'done'), { description: 'The last lines of its output.' }),
+  tookMs: Milliseconds('How long the run took.', 92),
+};
+
+const observed = {
+  findings: Type.Array(CardFinding, { description: 'What the run did wrong, with the cause.' }),
+  checks: Report.properties.checks,
+  requests: Type.Array(CardRequest, { description: 'The requests of the program, in the order of time.' }),
+};
+
+const CardRun = Type.Object({
+  name: Shown('The name of the run, the same on every card.', 'lost-answer, middle use'),
+  place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
+    description:
+      'Which use of its operations the fault strikes; a number is the n-th. `whole`: it is a condition, or strikes once.',
+    examples: ['middle'],
+  }),
+  strikes: Type.Array(
+    Type.Object({
+      operation: Type.Optional(Shown('The operationId; any operation if absent.', 'createPet')),
+      after: Units(0, 'How many uses the fault lets pass.', 3),
+    }),
+    { description: 'What the fault strikes.' },
+  ),
+  verdict: enumerated(verdicts, 'The verdict on this run.', 'did-it-twice'),
+  rank: enumerated(ranks, 'How urgent it is.', 'must-fix'),
+  performed: Units(0, 'How often the fault was performed.', 1),
+  ...ending,
+  gaveUpAfterMs: Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+      description: 'Under a silent answer: when the program gave up by itself; null if it never did.',
+      examples: [5_000],
+    }),
+  ),
+  ...observed,
+  again: CardFinding.properties.again,
+});
+
+const ChangeList = (description: string) =>
+  Type.Array(
+    Type.Object({
+      name: Shown('The name of a run or of a check.', 'lost-answer, first use'),
+      before: Type.Optional(Shown('On the earlier card.', 'survived')),
+      now: Type.Optional(Shown('On this card.', 'did it twice')),
+    }),
+    { description },
+  );
+
+export const Changes = Type.Object({
+  since: DateTime('When the earlier card was made.', '2026-11-21T09:30:00.000Z'),
+  before: CardVerdict('The verdict on the earlier card.'),
+  note: Type.Optional(Shown('Why both cards can be compared in part only.', 'The checks have changed.')),
+  better: ChangeList('What became better.'),
+  worse: ChangeList('What became worse.'),
+  new: ChangeList('What the earlier card did not have.'),
+  gone: ChangeList('What only the earlier card had.'),
+});
+export type Changes = Static<typeof Changes>;
+
+export const CardData = Type.Object({
+  cardVersion: Units(1, 'The version of this format.', cardVersion),
+  checksVersion: Units(1, 'The version of the checks.', 3),
+  at: DateTime('When the program was graded.', '2026-11-21T09:30:00.000Z'),
+  command: Type.Array(Shown('A word.', 'node'), { description: 'The program and its arguments.' }),
+  verdict: CardVerdict('The verdict on the program. `incomplete`: it reached no fault.'),
+  sentence: Shown('The verdict in a sentence or two.', 'Not survived: 5 of 20 required faults.'),
+  runCount: Units(0, 'The number of runs, with those without faults.', 48),
+  baseline: Type.Object(
+    {
+      problem: Type.Optional(
+        Shown('Why nothing can be graded.', 'Without a fault it ends with 1, not with 0.'),
+      ),
+      ...ending,
+      operations: Type.Array(
+        Type.Object({
+          operation: Shown('The operationId.', 'createPet'),
+          uses: Units(1, 'How often the program used it.', 6),
+        }),
+        { description: 'The operations that it used, in the order of their first use.' },
+      ),
+      refused: Type.Array(
+        Type.Object({
+          id: requestId,
+          operation: Type.Optional(Shown('The operationId.', 'createPet')),
+          status: Units(400, 'The status code.', 422),
+          code: Type.Optional(Shown('The code of the error.', 'validation_failed')),
+        }),
+        { description: 'Requests that the service refused without any fault.' },
+      ),
+      nothingToCompare: Type.Boolean({
+        description:
+          'Whether only exit statuses are compared: the program changes nothing and prints nothing.',
+        examples: [false],
+      }),
+      ...observed,
+    },
+    { description: 'The program without faults.' },
+  ),
+  faults: Type.Array(
+    Type.Object({
+      fault: Shown('The name of the fault.', 'lost-answer'),
+      required: Type.Boolean({ description: 'Whether a client must survive it.', examples: [true] }),
+      verdict: enumerated(verdicts, 'The worst of its runs.', 'did-it-twice'),
+      runs: Type.Array(CardRun, { description: 'The runs under it. None if it fits no operation.' }),
+    }),
+    { description: 'The faults, in the order of the catalogue.' },
+  ),
+  notCompared: Type.Array(Shown('A difference.', 'pet Smaug: name'), {
+    description: 'What differs between runs without faults, too, so it is not compared.',
+  }),
+  changes: Type.Optional(Changes),
+});
+export type CardData = Static<typeof CardData>;

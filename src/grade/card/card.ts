@@ -1,0 +1,347 @@
+import { withoutSecrets } from '../../foundation/redact.ts';
+import { checks as catalogue } from '../../lab/checks/list.ts';
+import type { CheckResult } from '../../lab/checks/report.ts';
+import { faultNamed } from '../../lab/faults/list.ts';
+import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
+import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
+import { mapStrings } from '../map-strings.ts';
+import { runName, withoutFaults } from '../run-name.ts';
+import { isFailing, kindVerdicts, severity } from '../verdict.ts';
+import type { Changes } from './card-schema.ts';
+import {
+  counted,
+  gaveUpInWords,
+  howEnded,
+  inWords,
+  isStruckBy,
+  type Rank,
+  ranks,
+  useOf,
+  verdictWords,
+} from './words.ts';
+
+/** A request behind a finding. */
+export interface Evidence {
+  /** Its number. */
+  id: string;
+  /** When it came, since the first request of the run: `+0.52 s`. */
+  at: string;
+  method: string;
+  target: string;
+  /** The first characters of its `Idempotency-Key`. */
+  key?: string;
+  /** The status, or how it ended without one. */
+  outcome: string;
+  /** Whether the fault touched it. */
+  isStruck: boolean;
+}
+
+/** Something that a run did wrong, with its cause. */
+export interface Finding {
+  rank: 'must-fix' | 'should-fix';
+  /** `check`: a check failed. */
+  kind: Verdict | 'check';
+  /** The words of the verdict, or the name of the check. */
+  title: string;
+  what: string;
+  /** The run, and the use that the fault struck: `lost-answer at the 4th createPet`. */
+  where: string;
+  evidence: Evidence[];
+  service?: string | undefined;
+  goodClient?: string | undefined;
+  change?: string | undefined;
+  fault?: string;
+  /** A command line that does this run again. */
+  again: string;
+}
+
+/** The same finding in one or several runs. It is described as in the first. */
+export interface Problem extends Finding {
+  /** Where it happened, without the first. */
+  alsoAt: string[];
+}
+
+/** A run under a fault on the card. */
+export interface Row {
+  fault: string;
+  required: boolean;
+  /** Undefined if the fault fits none of the program's operations. */
+  run?: FaultRun;
+  verdict: Verdict;
+  rank: Rank;
+  /** Unique and stable: `lost-answer, first use`. */
+  name: string;
+  /** The verdict in words. */
+  word: string;
+  /** What happened, in a few words. */
+  happened: string;
+  /** What it did wrong. Failed checks that fail without faults, too, are not repeated. */
+  findings: Finding[];
+  again: string;
+}
+
+/** Command lines that the card suggests. */
+export interface CommandLines {
+  /** Grades the program again: as `--fault` selects, or under all faults of the card. */
+  again(selector?: string): string;
+  /** Describes a fault. */
+  about(fault: string): string;
+}
+
+/** A grade, prepared for every presentation. */
+export interface Card {
+  grade: Grade;
+  /** The runs under faults, in the order of their ranks. */
+  rows: Row[];
+  /** What failed checks show without faults. */
+  baseline: Finding[];
+  /** All findings, equal ones as one, the worst first. */
+  problems: Problem[];
+  /** The verdict in a sentence or two. */
+  sentence: string;
+  /** The number of runs, in words. */
+  runs: string;
+  /** Sentences about what this grade does not show. */
+  notes: string[];
+  /** Requests of the run without faults that the service refused. */
+  refused: Evidence[];
+  /** The command lines to run next. */
+  next: string[];
+  /** Grades the program again under all faults of the card. */
+  again: string;
+  /** When the program was graded. */
+  atMs: number;
+  /** What changed since an earlier card. */
+  changes?: Changes;
+}
+
+/** Prepares a grade for presentation. `atMs`: when the program was graded. */
+export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
+  // The command line may hold secrets, for example.
+  const grade = mapStrings(graded, withoutSecrets);
+  const { baseline, faults, notCompared } = grade;
+  const known = failedChecks(baseline.checks).map(({ name }) => name);
+  const rows = faults
+    .flatMap((fault) => rowsOf(fault, known, lines))
+    .toSorted((a, b) => urgency(a.rank, a.verdict) - urgency(b.rank, b.verdict));
+  const ofBaseline = failedChecks(baseline.checks).map((check) =>
+    ofCheck(check, baseline.requests, { where: withoutFaults, again: lines.again() }),
+  );
+  const problems = grouped([...ofBaseline, ...rows.flatMap(({ findings }) => findings)]);
+  const [worst] = problems;
+  return {
+    ...{ grade, rows, problems, atMs },
+    baseline: ofBaseline,
+    sentence: sentenceOf(grade, rows, problems),
+    runs: runsInWords(grade, rows),
+    notes: [
+      ...(baseline.nothingToCompare ? ['Nothing to compare: survived means exit status 0.'] : []),
+      ...(notCompared.length > 0
+        ? [`Not compared, since it differs without faults, too: ${notCompared.join('; ')}.`]
+        : []),
+    ],
+    refused: baseline.refused.map((one) => refusal(one, baseline)),
+    next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
+    again: lines.again(),
+  };
+}
+
+function rowsOf(graded: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
+  const { fault, runs } = graded;
+  if (runs.length === 0)
+    return [{ ...rowOf(graded, undefined, [], lines), name: fault, happened: 'it fits no operation' }];
+  const names = runs.map(({ place }) => runName(fault, place));
+  return runs.map((run, i) => {
+    const checks = run.verdict === 'not-reached' ? [] : run.checks;
+    const failed = failedChecks(checks).filter(({ name }) => !known.includes(name));
+    // Two runs with one place strike different operations.
+    const isUnique = names.indexOf(names[i] as string) === names.lastIndexOf(names[i] as string);
+    return {
+      ...rowOf(graded, run, failed, lines),
+      name: isUnique ? (names[i] as string) : useOf(fault, run).name,
+    };
+  });
+}
+
+function rowOf(
+  { fault, required, verdict: worst }: FaultGrade,
+  run: FaultRun | undefined,
+  failed: readonly CheckResult[],
+  lines: CommandLines,
+): Row {
+  const verdict = run?.verdict ?? worst;
+  const rank = rankOf({ required, verdict });
+  return {
+    ...{ fault, required, ...(run && { run }), verdict, rank, name: fault },
+    word: inWords({ verdict, exitStatus: run?.exitStatus }),
+    happened: run ? happened(run) : '',
+    findings: run ? findingsOf(fault, rank, run, failed, lines) : [],
+    again: lines.again(run ? useOf(fault, run).selector : fault),
+  };
+}
+
+/** The rank of a run under a fault. */
+export function rankOf(one: Pick<FaultGrade, 'required' | 'verdict'>): Rank {
+  if (one.verdict === 'survived' || one.verdict === 'not-reached') return one.verdict;
+  return isFailing(one) ? 'must-fix' : 'should-fix';
+}
+
+/** What happened in a run, in a few words. */
+export function happened(run: FaultRun): string {
+  const [first, ...others] = run.deviations.filter(({ isWarning }) => !isWarning);
+  const deviation = first && others.length > 0 ? `${first.what} (+${others.length})` : first?.what;
+  const what = {
+    survived: undefined,
+    'not-reached': 'the fault was never performed',
+    failed: tellingLine(run.lastLines),
+    hung: howEnded(run),
+  }[run.verdict as string];
+  return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
+}
+
+/** The line that says why a program failed, if there is one; else the last. Some print more after it. */
+const tellingLine = (lines: readonly string[]) =>
+  (lines.findLast((line) => /error|exception|panic|fatal/i.test(line)) ?? lines.at(-1))?.trim();
+
+function findingsOf(
+  fault: string,
+  rank: Rank,
+  run: FaultRun,
+  failed: readonly CheckResult[],
+  lines: CommandLines,
+): Finding[] {
+  if (run.verdict === 'not-reached') return [];
+  const at = (ids: readonly string[]) => {
+    const { name, selector } = useOf(fault, run, ids);
+    return { where: name, fault, again: lines.again(selector) };
+  };
+  const about = faultNamed(fault);
+  const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
+  const ofDeviations = run.deviations.map((deviation): Finding => {
+    const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
+    return {
+      ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
+      rank: isWarning || rank !== 'must-fix' ? 'should-fix' : 'must-fix',
+      ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
+      ...{ service: service ?? about?.does, goodClient: goodClient ?? about?.goodClient, change },
+    };
+  });
+  if (run.verdict !== 'failed' && run.verdict !== 'hung') return [...ofDeviations, ...ofChecks];
+  const struck = run.requests.filter((request) => isStruckBy(fault, request)).map(({ id }) => id);
+  const ending: Finding = {
+    rank: rank === 'must-fix' ? rank : 'should-fix',
+    ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
+    ...{ evidence: evidenceOf(run.requests, struck, fault), ...at(struck) },
+    ...{ service: about?.does, goodClient: about?.goodClient },
+    change: failed[0]?.advice ?? remedies[run.verdict],
+  };
+  return [ending, ...ofDeviations, ...ofChecks];
+}
+
+/** What to change in a program that failed or hung, if no check knows. */
+const remedies = {
+  failed: 'Handle this case instead of ending, so that the program ends as it does without faults.',
+  hung: 'Give each request a time limit, and end when there is no hope left.',
+};
+
+function ofCheck(
+  { name, level, because, evidence, advice }: CheckResult,
+  requests: readonly RecordedRequest[],
+  at: Pick<Finding, 'where' | 'fault' | 'again'>,
+): Finding {
+  const { fault } = at;
+  const check = catalogue.find((one) => one.name === name);
+  const isBroughtAbout = fault !== undefined && check?.faults.includes(fault);
+  return {
+    rank: level === 'required' ? 'must-fix' : 'should-fix',
+    ...{ kind: 'check', title: name, what: because, ...at },
+    evidence: evidenceOf(requests, evidence, fault),
+    service: isBroughtAbout ? faultNamed(fault)?.does : undefined,
+    ...{ goodClient: check?.asks, change: advice },
+  };
+}
+
+const failedChecks = (checks: readonly CheckResult[]) => checks.filter(({ result }) => result === 'failed');
+
+const shownKeyLength = 8;
+
+/** The requests with these ids. */
+export function evidenceOf(
+  requests: readonly RecordedRequest[],
+  ids: readonly string[],
+  fault = '',
+): Evidence[] {
+  const startMs = Date.parse(requests[0]?.at ?? '');
+  return requests
+    .filter(({ id }) => ids.includes(id))
+    .map((request) => ({
+      ...{ id: request.id, method: request.method, target: request.target },
+      at: `+${((Date.parse(request.at) - startMs) / 1_000).toFixed(2)} s`,
+      ...keyOf(request),
+      outcome: outcomeOf(request).word,
+      isStruck: isStruckBy(fault, request),
+    }));
+}
+
+/** The first characters of the `Idempotency-Key` of a request. They tell keys apart, and are no secret. */
+export function keyOf({ headers }: Pick<RecordedRequest, 'headers'>): { key?: string } {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return {};
+  return { key: key.length > shownKeyLength ? `${key.slice(0, shownKeyLength)}…` : key };
+}
+
+function refusal({ id, status, code, operation }: Baseline['refused'][number], { requests }: Baseline) {
+  const [evidence] = evidenceOf(requests, [id]);
+  const outcome = [status, code].filter((word) => word !== undefined).join(' ');
+  const unknown = { id, at: '', method: '', target: operation ?? '', isStruck: false };
+  return { ...(evidence ?? unknown), outcome };
+}
+
+/** Kinds of findings, the worst first. A check fails where a program may yet have survived. */
+const worstFirst: readonly Finding['kind'][] = severity.flatMap((verdict) =>
+  verdict === 'hung' ? ['check', verdict] : verdict,
+);
+const alikeByTitle: readonly Finding['kind'][] = ['check', 'hung', 'failed'];
+
+/** Equal findings as one, the worst first. */
+function grouped(findings: readonly Finding[]): Problem[] {
+  const keyOf = ({ rank, kind, title, what }: Finding) =>
+    JSON.stringify([rank, title, alikeByTitle.includes(kind) || what]);
+  const groups = [...Map.groupBy(findings, keyOf).values()] as [Finding, ...Finding[]][];
+  const problems = groups.map(([first, ...others]) => ({
+    ...first,
+    alsoAt: others.map(({ where }) => where),
+  }));
+  return problems.toSorted(
+    (a, b) => urgency(a.rank, a.kind) - urgency(b.rank, b.kind) || b.alsoAt.length - a.alsoAt.length,
+  );
+}
+
+/** A number by which to sort, the most urgent first. */
+const urgency = (rank: Rank, kind: Finding['kind']) =>
+  ranks.indexOf(rank) * worstFirst.length + worstFirst.indexOf(kind);
+
+function runsInWords({ runCount, faults, baseline }: Grade, rows: readonly Row[]): string {
+  if (baseline.problem !== undefined) return `${counted(runCount, 'run')} without faults.`;
+  const under = rows.filter(({ run }) => run).length;
+  const reached = faults.filter(({ runs }) => runs.length > 0).length;
+  return `${counted(runCount, 'run')}: ${runCount - under} without faults, ${under} under ${counted(reached, 'fault')}.`;
+}
+
+function sentenceOf({ baseline, faults, verdict }: Grade, rows: Row[], problems: Problem[]): string {
+  if (baseline.problem !== undefined) return baseline.problem;
+  if (verdict === 'incomplete') return 'The program reached no fault, so nothing is proved.';
+  if (verdict === 'passed')
+    return 'It survived every required fault that it reached, did nothing else than without faults, and failed no required check.';
+  const required = faults.filter((fault) => fault.required);
+  const lost = required.filter((fault) => rankOf(fault) === 'must-fix').length;
+  const silent = faults.filter((fault) => !fault.required && rankOf(fault) === 'must-fix').length;
+  const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
+  const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
+  return [
+    `Not survived: ${lost} of ${counted(required.length, 'required fault')}`,
+    ...(silent > 0 ? [`and ${silent} recommended, under which nobody would notice`] : []),
+    `(${counted(failing, 'run')}). Required checks failed: ${checks}.`,
+  ].join(' ');
+}

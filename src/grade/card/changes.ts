@@ -1,0 +1,80 @@
+import { Compile } from 'typebox/schema';
+import { withoutFaults } from '../run-name.ts';
+import { severity } from '../verdict.ts';
+import { CardData, type Changes, cardVersion } from './card-schema.ts';
+import { counted, inWords } from './words.ts';
+
+const card = Compile(CardData);
+
+/** Reads a card that `grade --json` printed. Throws an error whose message says what is wrong with it. */
+export function readCard(text: string): CardData {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw new Error('is not JSON: give a card that "petstore grade --json" printed');
+  }
+  const version = (data as Partial<CardData> | null)?.cardVersion;
+  if (typeof version === 'number' && version !== cardVersion)
+    throw new Error(`is a card of version ${version}, and this program reads version ${cardVersion}`);
+  if (!card.Check(data)) throw new Error('is not a card: give what "petstore grade --json" printed');
+  return data;
+}
+
+/** Something that both cards may have, and how good it is. */
+interface Item {
+  word: string;
+  grade: number;
+}
+
+/** What changed since an earlier card: runs, checks, and the program without faults. Faults that only one card has are left out. */
+export function changesSince(earlier: CardData, now: CardData): Changes {
+  const common = namesOf(earlier).filter((fault) => namesOf(now).includes(fault));
+  const leftOut = namesOf(earlier).length + namesOf(now).length - 2 * common.length;
+  const notes = [
+    ...(earlier.checksVersion === now.checksVersion
+      ? []
+      : [
+          `That card has version ${earlier.checksVersion} of the checks, this one version ${now.checksVersion}.`,
+        ]),
+    ...(leftOut > 0 ? [`Left out: ${counted(leftOut, 'fault')} that only one of both cards has.`] : []),
+  ];
+  const [before, after] = [itemsOf(earlier, common), itemsOf(now, common)];
+  const both = [...after].flatMap(([name, item]) => {
+    const old = before.get(name);
+    return old ? [{ name, before: old.word, now: item.word, gain: item.grade - old.grade }] : [];
+  });
+  const changed = (isSuch: (gain: number) => boolean) =>
+    both.filter(({ gain }) => isSuch(gain)).map(({ gain: _, ...change }) => change);
+  const only = (items: typeof before, others: typeof before) =>
+    [...items].filter(([name]) => !others.has(name));
+  return {
+    ...{ since: earlier.at, before: earlier.verdict },
+    ...(notes.length > 0 && { note: notes.join(' ') }),
+    better: changed((gain) => gain > 0),
+    worse: changed((gain) => gain < 0),
+    new: only(after, before).map(([name, { word }]) => ({ name, now: word })),
+    gone: only(before, after).map(([name, { word }]) => ({ name, before: word })),
+  };
+}
+
+const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
+
+/** Runs that were not reached, and checks that were not observed, are no items. */
+function itemsOf({ baseline, faults }: CardData, among: readonly string[]): Map<string, Item> {
+  const runs = faults
+    .flatMap(({ fault, runs }) => (among.includes(fault) ? runs : []))
+    .filter(({ verdict }) => verdict !== 'not-reached');
+  const items = new Map<string, Item>([
+    [
+      withoutFaults,
+      baseline.problem === undefined ? { word: 'runs', grade: 1 } : { word: 'has a problem', grade: 0 },
+    ],
+  ]);
+  for (const run of runs) items.set(run.name, { word: inWords(run), grade: severity.indexOf(run.verdict) });
+  for (const { name, result } of [baseline, ...runs].flatMap(({ checks }) => checks)) {
+    if (result === 'not_observed' || items.get(name)?.word === 'failed') continue;
+    items.set(name, { word: result, grade: result === 'passed' ? 1 : 0 });
+  }
+  return items;
+}

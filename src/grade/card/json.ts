@@ -1,0 +1,56 @@
+import { checksVersion } from '../../lab/checks/list.ts';
+import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import { type Card, type Finding, keyOf, type Row } from './card.ts';
+import { type CardData, cardVersion } from './card-schema.ts';
+import { changesSince } from './changes.ts';
+
+/** A card as data, as `docs/grade-card.md` describes it. */
+export function toData({ grade, rows, baseline, sentence, atMs, changes }: Card): CardData {
+  const { command, faults, notCompared, runCount, verdict } = grade;
+  const rowOf = new Map(rows.map((row) => [row.run, row]));
+  return {
+    ...{ cardVersion, checksVersion, at: new Date(atMs).toISOString(), command, verdict, sentence, runCount },
+    baseline: {
+      ...grade.baseline,
+      findings: baseline.map(findingOf),
+      requests: grade.baseline.requests.map(requestOf),
+    },
+    faults: faults.map(({ fault, required, verdict, runs }) => ({
+      ...{ fault, required, verdict },
+      runs: runs.map((run) => toRun(rowOf.get(run) as Row)),
+    })),
+    notCompared,
+    ...(changes && { changes }),
+  } as CardData;
+}
+
+/** The card with what changed since an earlier one. */
+export const comparedWith = (earlier: CardData, card: Card): Card => ({
+  ...card,
+  changes: changesSince(earlier, toData(card)),
+});
+
+function toRun({ run, name, rank, findings, again }: Row) {
+  const { deviations: _, requests = [], ...facts } = run ?? {};
+  return {
+    name,
+    ...facts,
+    ...{ rank, findings: findings.map(findingOf), requests: requests.map(requestOf), again },
+  };
+}
+
+const findingOf = ({ evidence, ...finding }: Finding) => ({
+  ...finding,
+  requests: evidence.map(({ id }) => id),
+});
+
+function requestOf(request: RecordedRequest) {
+  const { headers: _, answerHeaders, requestId: _id, body: _body, ...facts } = request;
+  const { key } = keyOf(request);
+  const retryAfter = answerHeaders['retry-after'];
+  return {
+    ...facts,
+    ...(key !== undefined && { idempotencyKey: key }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
+}

@@ -1,0 +1,28 @@
+import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import { escapeXml } from '../../foundation/escape-xml.ts';
+
+/** HTML that needs no escaping. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Markup | string | number | undefined | false | readonly Part[];
+
+/**
+ * A template tag for HTML. It escapes values, except `Markup`. It joins the items of an array, and leaves out undefined and false.
+ */
+export const html = (texts: TemplateStringsArray, ...parts: Part[]): Markup =>
+  new Markup(texts.map((text, i) => text + (i < parts.length ? markupOf(parts[i]) : '')).join(''));
+
+function markupOf(part: Part): string {
+  if (part instanceof Markup) return part.text;
+  if (Array.isArray(part)) return part.map(markupOf).join('');
+  return part === undefined || part === false ? '' : escapeXml(shown(String(part)));
+}
+
+/** Shows control characters, except line ends. */
+const shown = (text: string) => text.split('\n').map(escapeTerminal).join('\n');

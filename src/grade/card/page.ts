@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { version } from '../../foundation/version.ts';
+import { faultNamed } from '../../lab/faults/list.ts';
+import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
+import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import type { FaultGrade, Grade } from '../grade.ts';
+import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, rankOf } from './card.ts';
+import type { Changes } from './card-schema.ts';
+import { html, Markup } from './markup.ts';
+import { timeline } from './timeline.ts';
+import { counted, howEndedWhen, type Rank, roundedDuration, verdictWords } from './words.ts';
+
+const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
+/** The page loads nothing and runs nothing. Only its own style applies. */
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** The numbers of requests of a run and of a finding that are listed. */
+const [maxListed, maxEvidence] = [200, 20];
+/** So many problems are open at first. */
+const openProblems = 2;
+
+const headings = { 'must-fix': 'Must fix', 'should-fix': 'Should fix' } as const;
+const signs: Record<Rank, string> = { 'must-fix': '✗', 'should-fix': '!', survived: '✓', 'not-reached': '–' };
+const verdictSigns: Record<Grade['verdict'], string> = { passed: '✓', failed: '✗', incomplete: '?' };
+
+/** A grade as an HTML page without further files. */
+export function toPage(card: Card): string {
+  const { grade, problems } = card;
+  const isBroken = grade.baseline.problem !== undefined;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${verdictOf(grade)}: report card of ${grade.command.join(' ')}</title>
+<style>${new Markup(style)}</style>
+</head>
+<body>
+${header(card)}
+<main>
+${isBroken && baseline(card)}
+${card.changes && changed(card.changes, grade.verdict)}
+${(['must-fix', 'should-fix'] as const).map((rank) =>
+  problemList(
+    rank,
+    problems.filter((problem) => problem.rank === rank),
+  ),
+)}
+${!isBroken && baseline(card)}
+${runs(card)}
+</main>
+<footer><p>Made by Petstore ${version}. All of it again: <code>${card.again}</code></p></footer>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+const verdictOf = ({ verdict }: Grade) => capitalized(verdict);
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The faults in the order of their worst runs. */
+const inOrder = ({ grade, rows }: Card) =>
+  Map.groupBy(rows, ({ fault }) => fault)
+    .keys()
+    .toArray()
+    .flatMap((name) => grade.faults.filter(({ fault }) => fault === name));
+
+function header(card: Card): Markup {
+  const { grade, sentence, runs, atMs } = card;
+  return html`<header class="${grade.verdict}">
+<p class="what">Report card ${time(new Date(atMs).toISOString())}</p>
+<h1><span class="seal" aria-hidden="true">${verdictSigns[grade.verdict]}</span> ${verdictOf(grade)}</h1>
+<p class="command"><code>${grade.command.join(' ')}</code></p>
+<p>${sentence} ${runs}</p>
+${grade.faults.length > 0 && html`<nav aria-label="Faults"><ul class="tiles">${inOrder(card).map(tile)}</ul></nav>`}
+</header>`;
+}
+
+const time = (at: string) => html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`;
+
+/** A fault as a tile that links to its details. */
+function tile(fault: FaultGrade): Markup {
+  const name = `${fault.fault}: ${verdictWords[fault.verdict]}`;
+  const rank = rankOf(fault);
+  return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${signs[rank]}</span><span class="for-readers">${name}</span></a></li>`;
+}
+
+function changed({ since, before, note, ...changes }: Changes, verdict: Grade['verdict']): Markup {
+  const list = (what: keyof typeof changes) =>
+    html`<ul class="changes ${what}">${changes[what].map(
+      ({ name, before, now }) =>
+        html`<li><b>${name}</b>: ${[before, now].filter((word) => word !== undefined).join(' → ')}</li>`,
+    )}</ul>`;
+  const title = (what: keyof typeof changes) =>
+    html`${capitalized(what)} <span class="count">${changes[what].length}</span>`;
+  const isSame = Object.values(changes).every(({ length }) => length === 0);
+  return html`<section aria-labelledby="changes">
+<h2 id="changes">Since ${time(since)}: ${before} → ${verdict}</h2>
+${note !== undefined && html`<p>${note}</p>`}
+${isSame && html`<p>No run and no check changed.</p>`}
+${(['worse', 'better'] as const).map((what) => changes[what].length > 0 && html`<h3>${title(what)}</h3>${list(what)}`)}
+${(['new', 'gone'] as const).map((what) => changes[what].length > 0 && html`<details><summary>${title(what)}</summary>${list(what)}</details>`)}
+</section>`;
+}
+
+const problemList = (rank: keyof typeof headings, problems: Problem[]) =>
+  problems.length > 0 &&
+  html`<section aria-labelledby="${rank}">
+<h2 id="${rank}">${headings[rank]} <span class="count">${problems.length}</span></h2>
+${problems.map(
+  (
+    problem,
+    i,
+  ) => html`<details class="problem ${rank}"${i < openProblems && rank === 'must-fix' && new Markup(' open')}>
+<summary><h3>${problemTitle(problem)}</h3>
+<p class="where">${problem.where}${problem.alsoAt.length > 0 && `, and in ${counted(problem.alsoAt.length, 'more run')}`}</p></summary>
+${cause(problem)}
+</details>`,
+)}
+</section>`;
+
+const problemTitle = ({ kind, title, what }: Finding) =>
+  html`${kind === 'check' ? html`<code>${title}</code>` : html`<b>${title}</b>`}${what !== '' && html`: ${what}`}`;
+
+/** The requests behind a finding, what the service did, what a good client does, what to change, and how to see it again. */
+const cause = ({ evidence, service, goodClient, change, again, alsoAt, ...problem }: Problem) => html`
+${evidence.length > 0 && evidenceTable(evidence, `${problem.title}: ${problem.what} (${problem.where})`)}
+<dl>
+${service !== undefined && html`<dt>The service</dt><dd>${prose(service)}</dd>`}
+${goodClient !== undefined && html`<dt>A good client</dt><dd>${prose(goodClient)}</dd>`}
+${change !== undefined && html`<dt>To change</dt><dd class="change">${prose(change)}</dd>`}
+${alsoAt.length > 0 && html`<dt>Also</dt><dd>${alsoAt.join('; ')}</dd>`}
+<dt>Once more</dt><dd><code>${again}</code></dd>
+</dl>`;
+
+const evidenceTable = (evidence: readonly Evidence[], what: string) =>
+  scrolled(
+    `Requests behind: ${what}`,
+    ['#', 'At', 'Request', 'Idempotency-Key', 'Outcome', 'Fault'],
+    evidence
+      .slice(0, maxEvidence)
+      .map(({ id, at, method, target, key, outcome, isStruck }) => [
+        id,
+        at,
+        html`<code>${method} ${target}</code>`,
+        key ?? (method === 'POST' ? 'none' : ''),
+        outcome,
+        isStruck && 'struck',
+      ]),
+    evidence.length - maxEvidence,
+  );
+
+const baseline = ({
+  grade: { baseline },
+  baseline: findings,
+  notes,
+  refused,
+}: Card) => html`<section class="baseline" aria-labelledby="baseline">
+<h2 id="baseline">Without faults</h2>
+<dl>
+<dt>Ended</dt><dd>${howEndedWhen(baseline)}</dd>
+<dt>Used</dt><dd>${baseline.operations.length === 0 ? 'no operation' : baseline.operations.map(({ operation, uses }) => html`<span class="use"><code>${operation}</code>${uses > 1 && ` × ${uses}`}</span> `)}</dd>
+${notes.length > 0 && html`<dt>Note</dt><dd>${notes.map((note) => html`<p>${note}</p>`)}</dd>`}
+${findings.length > 0 && html`<dt>Failed checks</dt><dd>${findings.map(({ title }) => html`<code>${title}</code> `)}</dd>`}
+</dl>
+${
+  refused.length > 0 &&
+  html`<h3>Refused without any fault</h3><p>A right program seldom sends such a request each time.</p>
+${evidenceTable(refused, 'refused without any fault')}`
+}
+${baseline.problem !== undefined && lines(baseline.lastLines, 'without faults')}
+</section>`;
+
+const runs = (card: Card) =>
+  card.rows.length > 0 &&
+  html`<section aria-labelledby="runs">
+<h2 id="runs">Every fault <span class="count">${card.grade.faults.length}</span></h2>
+${inOrder(card).map((fault) =>
+  faultDetails(
+    fault,
+    card.rows.filter((row) => row.fault === fault.fault),
+  ),
+)}
+</section>`;
+
+/** A fault as a line that opens. Its id is inside, so that a link to it opens the line. */
+const faultDetails = (
+  { fault, required, verdict, runs }: FaultGrade,
+  rows: Row[],
+) => html`<details class="fault">
+<summary><span class="chip ${rankOf({ required, verdict })}">${verdictWords[verdict]}</span>
+<span class="name">${fault}</span> <span class="level">${required ? 'required' : 'recommended'}</span>
+<span class="happened">${runs.length > 1 ? counted(runs.length, 'run') : rows[0]?.happened}</span></summary>
+<div class="body" id="${fault}">
+${about(fault)}
+${rows.map(runDetails)}
+</div>
+</details>
+`;
+
+function runDetails(row: Row): Markup | false {
+  const { name, rank, word, happened, run, findings, again } = row;
+  if (!run) return false;
+  const guilty = new Set(findings.flatMap(({ evidence }) => evidence.map(({ id }) => id)));
+  return html`<section class="run" aria-label="${name}">
+<h3><span class="chip ${rank}">${word}</span> ${name}</h3>
+${rank === 'survived' && happened !== '' && html`<p>${happened}</p>`}
+${findings.map(
+  (finding) =>
+    html`<p class="finding ${finding.rank}">${problemTitle(finding)} <span class="level">${finding.where}, ${requestNumbers(finding)}</span></p>`,
+)}
+${run.requests.length > 0 && timeline(run.requests, guilty)}
+${findings.length > 0 && requestList(name, run.requests)}
+${run.exitStatus !== 0 && html`<p>Ended: ${howEndedWhen(run)}.</p>${lines(run.lastLines, `in ${name}`)}`}
+<p class="again">Once more: <code>${again}</code></p>
+</section>`;
+}
+
+const requestNumbers = ({ evidence }: Finding) =>
+  evidence.length === 0 ? 'no request' : evidence.map(({ id }) => `#${id}`).join(' ');
+
+/** The description of a fault. */
+function about(name: string): Markup | undefined {
+  const fault = faultNamed(name);
+  return (
+    fault &&
+    html`<dl class="about"><dt>The service</dt><dd>${prose(fault.does)}</dd><dt>A good client</dt><dd>${prose(fault.goodClient)}</dd></dl>`
+  );
+}
+
+function requestList(name: string, requests: readonly RecordedRequest[]): Markup {
+  const startMs = Date.parse(requests[0]?.at ?? '');
+  return html`<details class="requests"><summary>The requests as a table</summary>
+${scrolled(
+  `Requests of ${name}`,
+  ['#', 'At', 'Request', 'Idempotency-Key', 'Outcome', 'Waited', 'Fault'],
+  requests.slice(0, maxListed).map((request) => requestCells(request, startMs)),
+  requests.length - maxListed,
+)}
+</details>`;
+}
+
+function requestCells(request: RecordedRequest, startMs: number) {
+  const { id, at, method, target, code, gapMs, fault } = request;
+  const { kind, word } = outcomeOf(request);
+  return [
+    id,
+    `${((Date.parse(at) - startMs) / 1_000).toFixed(3)} s`,
+    html`<code>${method} ${target}</code>`,
+    keyOf(request).key,
+    html`<span class="outcome ${kind}">${word}</span> ${code}`,
+    gapMs !== undefined && roundedDuration(gapMs),
+    fault,
+  ];
+}
+
+type CellOfTable = Markup | string | undefined | false;
+
+/** A table that scrolls where it is too wide. `more`: how many rows were left out. */
+const scrolled = (name: string, head: string[], rows: CellOfTable[][], more: number) => html`
+<div class="scrolled" tabindex="0" role="region" aria-label="${name}">
+<table><thead><tr>${head.map((cell) => html`<th>${cell}</th>`)}</tr></thead><tbody>
+${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}
+</tbody></table></div>
+${more > 0 && html`<p>And ${more} more.</p>`}`;
+
+const lines = (lastLines: readonly string[], when: string) =>
+  lastLines.length > 0 &&
+  html`<pre tabindex="0" role="region" aria-label="What the program wrote last ${when}">${lastLines.join('\n')}</pre>`;
+
+/** A sentence with code in backticks. */
+const prose = (text: string) =>
+  text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));

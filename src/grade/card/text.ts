@@ -1,0 +1,226 @@
+import { styleText } from 'node:util';
+import { type Cell, toColumns } from '../../foundation/columns.ts';
+import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import type { Ending } from '../grade.ts';
+import { withoutFaults } from '../run-name.ts';
+import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
+import type { Changes } from './card-schema.ts';
+import { counted, gaveUpInWords, howEndedWhen, inWords, type Rank } from './words.ts';
+
+/** The longest summary, in lines. */
+export const maxSummaryLines = 40;
+/** How many lines each part of the summary may take. The rest is for problems. */
+const maxLines = { title: 1, ending: 12, fact: 2, survived: 6, changes: 9, verdict: 3, head: 2 };
+/** How many requests of a finding are shown: in the summary, and in the details. */
+const [maxEvidence, maxEvidenceInDetails] = [4, 20];
+/** The longest texts, in characters. */
+const [maxText, maxTarget] = [240, 40];
+
+const looks = {
+  'must-fix': { mark: '✗', style: 'red' },
+  'should-fix': { mark: '!', style: 'yellow' },
+  survived: { mark: '✓', style: 'green' },
+  'not-reached': { mark: '–', style: 'dim' },
+} as const satisfies Record<Rank, object>;
+
+const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
+
+/**
+ * A card for a terminal: a summary of at most 40 lines. `isVerbose`: all runs in a table, and the details of those that did something
+ * wrong, come before it.
+ */
+export const toText = (card: Card, { isVerbose = false } = {}): string =>
+  [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
+
+type RowInWords = Pick<Row, 'rank' | 'name' | 'word' | 'happened'>;
+
+/** A run in a line. `nameWidth`: the length of the longest name. */
+export function lineOf(row: RowInWords, nameWidth: number): string {
+  const room = ['', ''.padEnd(nameWidth), ''.padEnd(verdictWidth), ''];
+  const lines = toColumns([cellsOf(row), room], { width: Number.POSITIVE_INFINITY });
+  return lines.split('\n')[0] as string;
+}
+
+const verdictWidth = inWords({ verdict: 'failed', exitStatus: 1 }).length;
+
+function cellsOf({ rank, name, word, happened }: RowInWords): Cell[] {
+  const { mark, style } = looks[rank];
+  return [{ text: mark, style }, name, { text: word, style }, cut(happened, maxText)];
+}
+
+function summary(card: Card): string {
+  const { grade, runs, changes } = card;
+  const title = `Report card of ${escapeTerminal(cut(grade.command.join(' '), maxText))}`;
+  const begin = [styleText('bold', title), ...clipped(linesOf([[runs]]), maxLines.title)];
+  const end = [
+    grade.baseline.problem === undefined
+      ? factLines(card)
+      : clipped(linesOf(endingRows(grade.baseline)), maxLines.ending),
+    changes ? clipped(changeLines(changes, grade.verdict), maxLines.changes) : [],
+    verdictLines(card),
+  ];
+  const used = [begin, ...end].reduce((sum, lines) => sum + lines.length + 1, 0);
+  return [begin, fitted(card.problems, maxSummaryLines - used), ...end]
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
+}
+
+/**
+ * Problems in so many lines: the worst with its cause, then the others in a line or two, with their causes as far as there is room, then
+ * how many more there are.
+ */
+function fitted(problems: readonly Problem[], room: number): string[] {
+  const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
+  const [worst, ...others] = heads;
+  if (!worst) return [];
+  const cause = (index: number) => causeLines(problems[index] as Problem, maxEvidence);
+  const first = clipped([...worst, ...cause(0)], room - 1);
+  const needed = others.reduce((sum, lines) => sum + lines.length, 0);
+  let left = room - first.length;
+  if (needed > left) left--;
+  const shown = others.filter((lines, i) => {
+    const before = others.slice(0, i).reduce((sum, other) => sum + other.length, 0);
+    return before + lines.length <= left;
+  });
+  left -= shown.reduce((sum, lines) => sum + lines.length, 0);
+  const blocks = shown.map((lines, i) => {
+    const more = cause(i + 1);
+    if (more.length > left) return lines;
+    left -= more.length;
+    return [...lines, ...more];
+  });
+  const more = others.length - shown.length;
+  return [...first, ...blocks.flat(), ...(more > 0 ? [styleText('dim', `${more} more: --verbose`)] : [])];
+}
+
+function headLines({ rank, title, what, where, alsoAt }: Problem): string[] {
+  const { mark, style } = looks[rank];
+  const also = alsoAt.length > 0 ? ` and in ${counted(alsoAt.length, 'more run')}` : '';
+  const text = cut(what === '' ? title : `${title}: ${what}`, maxText);
+  return linesOf([
+    [
+      { text: mark, style },
+      { text: `${text} (${where}${also})`, style: 'bold' },
+    ],
+  ]);
+}
+
+/** The requests behind a finding, what the service did, what a good client does, and what to change. */
+function causeLines({ evidence, service, goodClient, change }: Finding, most: number): string[] {
+  const shown = evidence.slice(0, most).map(requestCells);
+  const more = evidence.length - shown.length;
+  const facts = [
+    ['The service', service],
+    ['A good client', goodClient],
+    ['To change', change],
+  ].filter(([, text]) => text !== undefined);
+  const indent = '   ';
+  return [
+    ...(shown.length > 0 ? linesOf(shown, indent) : []),
+    ...(more > 0 ? [`${indent}and ${counted(more, 'more request')}`] : []),
+    ...(facts.length > 0 ? linesOf(facts as Cell[][], indent) : []),
+  ];
+}
+
+function requestCells({ id, at, method, target, key, outcome, isStruck }: Evidence): Cell[] {
+  const known = key ?? (method === 'POST' ? 'no key' : '');
+  return [`#${id}`, at, outcome, isStruck ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
+}
+
+/** What else the grade shows. */
+function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
+  const faultsBy = (verdict: string) => grade.faults.filter((one) => one.verdict === verdict);
+  const named = (faults: readonly { fault: string }[]) =>
+    `${counted(faults.length, 'fault')}: ${faults.map(({ fault }) => fault).join(', ')}`;
+  const [survived, unreached] = [faultsBy('survived'), faultsBy('not-reached')];
+  const silent = rows.flatMap(({ name, run }) => {
+    const told = run && gaveUpInWords(run);
+    return told === undefined ? [] : [`${name}: ${told}`];
+  });
+  const refusals = refused.map(({ id, method, target, outcome }) => `#${id} ${method} ${target}: ${outcome}`);
+  const facts = [
+    ...(survived.length > 0 ? [['Survived', named(survived)]] : []),
+    ...(unreached.length > 0 ? [['Not reached', named(unreached)]] : []),
+    ...(silent.length > 0 ? [['Silence', silent.join('; ')]] : []),
+    ...(refusals.length > 0 ? [['Refused', `${withoutFaults}: ${cut(refusals.join('; '), maxText)}`]] : []),
+    ...notes.map((note) => ['Note', cut(note, maxText)]),
+  ] as [string, string][];
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts.flatMap(([name, text]) => {
+    const most = name === 'Survived' && problems.length === 0 ? maxLines.survived : maxLines.fact;
+    return clipped(linesOf([[name.padEnd(width), text]]), most);
+  });
+}
+
+function changeLines({ since, before, note, ...changes }: Changes, verdict: string): string[] {
+  const rows = (['worse', 'better', 'new', 'gone'] as const)
+    .filter((what) => changes[what].length > 0)
+    .map((what) => {
+      const words = changes[what].map(
+        ({ name, before, now }) =>
+          `${name}: ${[before, now].filter((word) => word !== undefined).join(' → ')}`,
+      );
+      return [what.padEnd(6), `${words.length}: ${words.join('; ')}`];
+    });
+  const title = `Since ${since.slice(0, 16).replace('T', ' ')} UTC: ${before} → ${verdict}.`;
+  const same = rows.length === 0 ? 'No run and no check changed.' : undefined;
+  return [
+    ...linesOf([[[title, note, same].filter((text) => text !== undefined).join(' ')]]),
+    ...rows.flatMap((row) => clipped(linesOf([row]), maxLines.fact)),
+  ];
+}
+
+function verdictLines({ grade: { verdict }, sentence, next }: Card): string[] {
+  const name = { text: `Verdict: ${verdict}`, style: ['bold', verdictStyles[verdict]] as const };
+  return [
+    ...clipped(linesOf([[name as Cell, sentence]]), maxLines.verdict),
+    // It is never cut, since it is there to be copied.
+    ...next.map((line, i) => `${i < next.length - 1 ? 'About it: ' : 'Once more: '}${escapeTerminal(line)}`),
+  ];
+}
+
+/** A table of all runs, then what each of them did wrong. */
+function details({ rows, baseline, grade }: Card): string[] {
+  if (grade.baseline.problem !== undefined) return [];
+  const head = ['', 'RUN', 'VERDICT', 'WHAT HAPPENED'].map((text) => ({ text, style: 'bold' as const }));
+  return [
+    toColumns([head, ...rows.map(cellsOf)]),
+    ...(baseline.length > 0
+      ? [[styleText('bold', withoutFaults), ...findingLines(baseline)].join('\n')]
+      : []),
+    ...rows.filter(({ findings }) => findings.length > 0).map(rowDetails),
+  ];
+}
+
+function rowDetails({ rank, name, word, required, run, findings, again }: Row): string {
+  return [
+    styleText([looks[rank].style, 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
+    ...(run && run.exitStatus !== 0 ? linesOf(endingRows(run), '  ') : []),
+    ...findingLines(findings),
+    `  ${escapeTerminal(again)}`,
+  ].join('\n');
+}
+
+const findingLines = (findings: readonly Finding[]) =>
+  findings.flatMap((finding) => [
+    ...linesOf([
+      [
+        { text: looks[finding.rank].mark, style: looks[finding.rank].style },
+        `${finding.title}: ${finding.what}`,
+      ],
+    ]),
+    ...causeLines(finding, maxEvidenceInDetails),
+  ]);
+
+const endingRows = (ending: Ending): Cell[][] => [
+  ['Ended', howEndedWhen(ending)],
+  ...ending.lastLines.slice(-10).map((line, i) => [i === 0 ? 'Wrote' : '', escapeTerminal(line)]),
+];
+
+const linesOf = (rows: Cell[][], indent = '') => toColumns(rows, { indent }).split('\n');
+
+const clipped = (lines: string[], most: number) =>
+  lines.length > most ? [...lines.slice(0, most - 1), `${lines[most - 1]} …`] : lines;
+
+const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);

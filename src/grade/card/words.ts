@@ -1,0 +1,71 @@
+import { faultNamed } from '../../lab/faults/list.ts';
+import type { Ending, FaultRun, Verdict } from '../grade.ts';
+import { nth, runName } from '../run-name.ts';
+
+/** How urgent something is for the author of the program, the most urgent first. */
+export const ranks = ['must-fix', 'should-fix', 'survived', 'not-reached'] as const;
+export type Rank = (typeof ranks)[number];
+
+export const verdictWords: Record<Verdict, string> = {
+  survived: 'survived',
+  'did-it-twice': 'did it twice',
+  'left-undone': 'left it undone',
+  'did-something-else': 'did something else',
+  'printed-something-else': 'printed something else',
+  failed: 'failed',
+  hung: 'hung',
+  'not-reached': 'not reached',
+};
+
+/** A verdict in words, with the exit status of a program that failed. */
+export const inWords = ({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) =>
+  verdict === 'failed' ? `failed (exit status ${exitStatus})` : verdictWords[verdict];
+
+/** What a fault strikes. */
+export interface Use {
+  /** `lost-answer at the 4th createPet` */
+  name: string;
+  /** What `--fault` takes to strike it again. */
+  selector: string;
+}
+
+/** What a fault struck in a run. If it struck several operations, the one among the requests with these ids, if that is clear. */
+export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
+  const struck = run.requests.filter((request) => ids.includes(request.id) && isStruckBy(fault, request));
+  const fitting = run.strikes.filter((strike) => struck.some((one) => one.operation === strike.operation));
+  const [strike, ...others] = fitting.length > 0 ? fitting : run.strikes;
+  if (!strike || others.length > 0 || faultNamed(fault)?.isCondition)
+    return { name: runName(fault, run.place), selector: fault };
+  const { operation, after } = strike;
+  return {
+    name: `${fault} at the ${nth(after + 1)} ${operation ?? 'request'}`,
+    selector: `${fault}:${operation === undefined ? '' : `operation=${operation},`}after=${after}`,
+  };
+}
+
+/** Whether a fault touched a request. */
+export const isStruckBy = (fault: string, request: { fault?: string }) =>
+  request.fault?.split(' ').includes(fault) ?? false;
+
+/** How a program ended. */
+export const howEnded = ({ exitStatus, tookMs }: Ending) =>
+  exitStatus === undefined ? `did not end within ${roundedDuration(tookMs)}` : `exit status ${exitStatus}`;
+
+/** How a program ended, and after how long. */
+export const howEndedWhen = (ending: Ending) =>
+  ending.exitStatus === undefined
+    ? howEnded(ending)
+    : `${howEnded(ending)} after ${roundedDuration(ending.tookMs)}`;
+
+/** Whether a program gave up on a silent answer. Undefined under other faults. */
+export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>): string | undefined {
+  if (gaveUpAfterMs === undefined) return undefined;
+  return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${(gaveUpAfterMs / 1_000).toFixed(1)} s`;
+}
+
+/** A duration for people: `61 ms`, `0.7 s`, `12 s`. */
+export const roundedDuration = (ms: number) =>
+  ms < 100 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 0))} s`;
+
+/** `1 run`, `2 runs`. */
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

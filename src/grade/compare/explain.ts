@@ -1,0 +1,115 @@
+import { connectionFaults } from '../../lab/faults/list.ts';
+import type { Fault } from '../../lab/faults/shared/fault.ts';
+import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import type { Deviation } from '../grade.ts';
+import type { Difference } from './compare.ts';
+import type { Change, Past } from './past.ts';
+
+/** A run, as far as causes are found in it. */
+interface Facts {
+  requests: readonly RecordedRequest[];
+  past: Past;
+}
+
+/** How many requests a deviation names, and how many of them its sentence about the service. */
+const [maxRequests, maxDescribed] = [10, 3];
+
+/** Returns a function that finds the requests behind a difference of a run, and says what the service did and what to change. */
+export function explainer(fault: Fault, base: Facts, run: Facts) {
+  const touched = run.requests.filter((request) => isTouched(request, fault));
+  const committed = new Set(requestsOf(changesIn(run.past), run.requests));
+  const serviceDid = (requests: readonly RecordedRequest[]) => {
+    const sentences = requests
+      .filter((request) => isTouched(request, fault))
+      .slice(0, maxDescribed)
+      .map((request) => serviceSentence(request, committed.has(request)));
+    return sentences.length > 0 ? { service: sentences.join('; ') } : {};
+  };
+  const because = (requests: readonly RecordedRequest[]) => ({
+    requests: requests.slice(0, maxRequests).map(({ id }) => id),
+    ...serviceDid(requests),
+    goodClient: fault.goodClient,
+  });
+  const ofStore = ({ kind, what, changes, missing }: Difference): Deviation => {
+    const made = requestsOf(changes, run.requests);
+    // An attempt that looked like a failure may have been the first of two.
+    const hidden = touched.filter((one) => committed.has(one) && made.some(isOfOperation(one)));
+    const lacking = requestsOf(missing, base.requests);
+    const failed = run.requests.filter((one) => !isSuccess(one) && lacking.some(isOfOperation(one)));
+    const all = kind === 'twice' ? run.requests.filter((one) => [...made, ...hidden].includes(one)) : made;
+    const behind = [all, failed, touched].find(({ length }) => length > 0) ?? [];
+    const change = changeFor(kind, behind, fault);
+    return { kind, what, ...because(behind), ...(change !== undefined && { change }) };
+  };
+  return {
+    ofStore: (differences: readonly Difference[]) => oneForEachCause(differences.map(ofStore)),
+    ofPrint: (what: string): Deviation => ({ kind: 'printed', what, ...because(touched) }),
+  };
+}
+
+const isOfOperation = (one: RecordedRequest) => (other: RecordedRequest) => one.operation === other.operation;
+
+/** How many sentences of deviations with one cause are joined. */
+const maxJoined = 3;
+
+/** Joins deviations of one kind that have the same requests behind them. */
+function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
+  const byCause = Map.groupBy(deviations, ({ kind, requests }) => `${kind} ${requests.join(' ')}`);
+  return [...byCause.values()].map((same) => {
+    const shown = same.slice(0, maxJoined).map(({ what }) => what);
+    const rest = same.length - shown.length;
+    const what = [...shown, ...(rest > 0 ? [`and ${rest} more differences`] : [])].join('; ');
+    return { ...(same[0] as Deviation), what };
+  });
+}
+
+const isTouched = ({ fault: touching }: RecordedRequest, { name }: Fault) =>
+  touching?.split(' ').includes(name) ?? false;
+
+const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
+  status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));
+
+const changesIn = ({ lives }: Past): Change[] =>
+  [...lives.values()].flatMap(({ created, deleted, writes }) => [
+    ...[created, deleted].filter((change) => change !== undefined),
+    ...writes.map(({ change }) => change),
+  ]);
+
+/** The requests that made changes, in the order of time. Attempts may share an `X-Request-Id`: the last that had begun made the change. */
+function requestsOf(changes: readonly Change[], requests: readonly RecordedRequest[]): RecordedRequest[] {
+  const byId = Map.groupBy(requests, ({ requestId }) => requestId);
+  const made = changes.map(({ requestId = '', atMs }) => {
+    const attempts = byId.get(requestId) ?? [];
+    return attempts.findLast(({ at }) => Date.parse(at) <= atMs) ?? attempts[0];
+  });
+  return requests.filter((request) => made.includes(request));
+}
+
+function serviceSentence(request: RecordedRequest, isCommitted: boolean): string {
+  const { id, status, left } = request;
+  const end = left
+    ? 'sent no whole answer until the client left'
+    : status === undefined
+      ? 'cut the connection'
+      : isSuccess(request)
+        ? `answered ${status}`
+        : `answered ${status}${status < 400 ? ', cut short' : ''}`;
+  return isCommitted ? `committed request ${id}, then ${end}` : `${end} (request ${id})`;
+}
+
+/** What to change in the client, if that is clear. */
+function changeFor(
+  kind: Difference['kind'],
+  behind: readonly RecordedRequest[],
+  { shortensPages }: Fault,
+): string | undefined {
+  if (shortensPages) return 'Follow the link with `rel="next"` until a page has none.';
+  if (kind === 'undone') return 'Retry until the request succeeds, or end with an exit status other than 0.';
+  if (kind !== 'twice') return undefined;
+  const posts = behind.filter(({ method }) => method === 'POST');
+  if (posts.length === 0)
+    return 'Read the resource again after a lost answer or 412. If your own change is there, do not make it again.';
+  return posts.some(({ headers }) => headers['idempotency-key'] === undefined)
+    ? 'Send an `Idempotency-Key` with each POST, and the same one with each retry of it.'
+    : 'Make the `Idempotency-Key` before the first attempt, and send the same one with each retry.';
+}

@@ -1,0 +1,43 @@
+import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import { withoutSecrets } from '../../foundation/redact.ts';
+import type { Printed } from './printed-lines.ts';
+
+/** How many sentences there are at most, and how many characters of a line they show. */
+const [maxSentences, maxShown] = [10, 120];
+
+/** The lines that all runs without faults printed and this run did not, each in a sentence with the line that it printed instead. */
+export function missingLines(expected: ReadonlySet<string>, { lines, others }: Printed): string[] {
+  const left = new Set(others);
+  const missing = [...expected].filter((line) => !lines.has(line));
+  const sentences = missing.slice(0, maxSentences).map((line) => {
+    const instead = nearest(line, left);
+    if (instead === undefined) return `did not print ${quoted(line)}`;
+    left.delete(instead);
+    return `printed ${quoted(instead)} instead of ${quoted(line)}`;
+  });
+  const rest = missing.length - sentences.length;
+  return rest > 0 ? [...sentences, `did not print ${rest} more lines`] : sentences;
+}
+
+/** The line that has most of its beginning and end in common with another, if that is half of it. */
+function nearest(line: string, others: ReadonlySet<string>): string | undefined {
+  let [found, most]: [string | undefined, number] = [undefined, line.length / 2];
+  for (const other of others) {
+    const common = inCommon(line, other);
+    if (common >= most) [found, most] = [other, common];
+  }
+  return found;
+}
+
+function inCommon(one: string, other: string): number {
+  const shorter = Math.min(one.length, other.length);
+  let [before, after] = [0, 0];
+  while (before < shorter && one[before] === other[before]) before++;
+  while (after < shorter - before && one.at(-1 - after) === other.at(-1 - after)) after++;
+  return before + after;
+}
+
+function quoted(line: string): string {
+  const shown = escapeTerminal(withoutSecrets(line));
+  return `"${shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown}"`;
+}

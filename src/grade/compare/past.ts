@@ -1,0 +1,163 @@
+import type { TObject } from 'typebox';
+import { events as definitions } from '../../events/schema.ts';
+import type { EventDefinition } from '../../history/event.ts';
+import { fieldNameOf, type Item, lists, type OtherChange, type StoreState } from './state.ts';
+
+/** An event of the history, as the API shows it. */
+export interface StoreEvent {
+  type: string;
+  timestamp: string;
+  requestId?: string;
+  data: Item;
+  previous?: Item;
+}
+
+/** A committed change of a resource. */
+export interface Change {
+  atMs: number;
+  requestId: string | undefined;
+}
+
+/** A value that an update gave to a field. */
+export interface Write {
+  field: string;
+  /** References have none: ids differ between runs. */
+  value: string;
+  /** Whether a request wrote it. Otherwise it followed from a change of another resource: an order changes the stock of its pet. */
+  isOwn: boolean;
+  change: Change;
+}
+
+/** What happened to a resource. */
+export interface Life {
+  /** As it was before the program ran, or as it was created. */
+  born: Item;
+  last: Item;
+  created?: Change;
+  deleted?: Change;
+  writes: readonly Write[];
+}
+
+/** A workspace after a run, and how it came about. */
+export interface Past {
+  /** What it holds, and what the program created and deleted again. */
+  state: StoreState;
+  /** By kind and id, as `lifeKey` joins them. */
+  lives: ReadonlyMap<string, Life>;
+  /** Whether the program changed anything. */
+  hasChanges: boolean;
+  /** The changes of the other writer that the fault `conflict` adds. */
+  others: readonly OtherChange[];
+}
+
+export const lifeKey = (kind: string, id: unknown) => `${kind} ${id}`;
+
+/** How events of a type describe a resource. */
+interface Described {
+  kind: string;
+  change: NonNullable<EventDefinition['change']>;
+  keyOf(data: Item): string;
+}
+
+const described = new Map(
+  definitions.flatMap(({ type, data, change }: EventDefinition): [string, Described][] => {
+    const title = (data as TObject & { title?: string }).title?.toLowerCase();
+    const list = lists.find(({ kind }) => kind === title);
+    if (!list || !change) return [];
+    // An inventory entry is a part of its pet.
+    const [property] = Object.keys(list.properties) as [string];
+    const kind = property === 'id' ? list.kind : property.replace(/Id$/, '');
+    return [[type, { kind, change, keyOf: (item) => lifeKey(kind, item[property]) }]];
+  }),
+);
+
+/** Joins a state and its history. `otherWriter`: the `requestId` of changes that the program did not make. */
+export function pastOf(
+  state: StoreState,
+  initial: StoreState | undefined,
+  events: readonly StoreEvent[] = [],
+  otherWriter?: string,
+): Past {
+  const lives = livesOf(initial);
+  const others: StoreEvent[] = [];
+  for (const [index, event] of events.entries()) {
+    // The demonstration data is back, with its ids.
+    if (event.type === 'workspace.reset') for (const [key, life] of livesOf(initial)) lives.set(key, life);
+    const type = described.get(event.type);
+    if (!type) continue;
+    const isOthers = otherWriter !== undefined && event.requestId === otherWriter;
+    if (isOthers) others.push(event);
+    const key = type.keyOf(event.data);
+    const isOwn = !isOthers && !isConsequence(event, events[index - 1]);
+    lives.set(key, lifeAfter(lives.get(key), event, type, isOwn));
+  }
+  return {
+    state: withDeleted(state, lives),
+    lives,
+    hasChanges: events.some(({ type, requestId }) => described.has(type) && requestId !== otherWriter),
+    others: others.flatMap(otherChangeOf),
+  };
+}
+
+function livesOf(state: StoreState | undefined): Map<string, Life> {
+  const items = lists.flatMap(({ kind, name }) =>
+    ((state?.[name] ?? []) as Item[]).map((item): [string, Life] => [
+      lifeKey(kind, item.id),
+      { born: item, last: item, writes: [] },
+    ]),
+  );
+  return new Map(items);
+}
+
+/** Whether an event follows from the one before: it tells of another resource in the same transaction. */
+const isConsequence = (event: StoreEvent, before: StoreEvent | undefined) =>
+  before !== undefined &&
+  described.has(before.type) &&
+  before.requestId === event.requestId &&
+  before.timestamp === event.timestamp &&
+  before.type.split('.')[0] !== event.type.split('.')[0];
+
+function lifeAfter(
+  before: Life | undefined,
+  { timestamp, requestId, data, previous }: StoreEvent,
+  { kind, change: what }: Described,
+  isOwn: boolean,
+): Life {
+  const change: Change = { atMs: Date.parse(timestamp), requestId };
+  if (what === 'created') return { born: data, last: data, created: change, writes: [] };
+  const known = before ?? { born: data, last: data, writes: [] };
+  if (what === 'deleted') return { ...known, last: data, deleted: change };
+  const changed = Object.keys(previous ?? data).filter((name) => previous || data[name] !== known.last[name]);
+  const writes = changed.map((property) => ({
+    ...{ field: fieldNameOf(kind, property), isOwn, change },
+    value: /Id$/.test(property) ? '' : String(data[property] ?? 'none'),
+  }));
+  return { ...known, last: { ...known.last, ...data }, writes: [...known.writes, ...writes] };
+}
+
+/** The state, with the resources that the program created and deleted again. */
+function withDeleted(state: StoreState, lives: ReadonlyMap<string, Life>): StoreState {
+  const entries = lists.map(({ kind, name }) => {
+    const deleted = [...lives].flatMap(([key, { created, deleted, last }]) =>
+      created && deleted && key === lifeKey(kind, last.id) ? [last] : [],
+    );
+    return [name, [...(state[name] ?? []), ...deleted]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function otherChangeOf({ type, data, previous = {} }: StoreEvent): OtherChange[] {
+  if (type === 'order.updated') return written('order', data, previous, 'shipDate');
+  if (type === 'inventory.updated') return written('pet', { ...data, id: data.petId }, previous, 'quantity');
+  if (type === 'pet.updated' || type === 'category.updated')
+    return written(type === 'pet.updated' ? 'pet' : 'category', data, previous, 'name');
+  return [];
+}
+
+/** A change, if it is one of that property: the status of a pet follows its stock in an event of its own. */
+function written(kind: OtherChange['kind'], data: Item, previous: Item, property: string): OtherChange[] {
+  if (!(property in previous)) return [];
+  const before = previous[property] === null ? undefined : String(previous[property]);
+  const field = fieldNameOf(kind, property) as OtherChange['property'];
+  return [{ kind, id: Number(data.id), property: field, before, after: String(data[property]) }];
+}

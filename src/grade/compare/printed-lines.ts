@@ -1,0 +1,60 @@
+import { StringDecoder } from 'node:string_decoder';
+import { stripVTControlCharacters } from 'node:util';
+
+/** How many distinct lines are kept, and how many characters of a line. */
+const [maxLines, maxLineLength] = [1_000, 300];
+/** How many characters are kept of a line without an end. */
+const maxOpen = 4_096;
+
+/** What a program printed on standard output. */
+export interface Printed {
+  /** The lines that were looked for and found; of a first run, all of them. */
+  lines: ReadonlySet<string>;
+  /** The first other lines. */
+  others: ReadonlySet<string>;
+}
+
+/**
+ * Collects the distinct lines that a program prints. `wanted`: the lines of the runs before, so that a run that prints much more needs no
+ * more memory.
+ */
+export class PrintedLines implements Printed {
+  readonly lines = new Set<string>();
+  readonly others = new Set<string>();
+  readonly #wanted: ReadonlySet<string> | undefined;
+  readonly #decoder = new StringDecoder('utf8');
+  #open = '';
+
+  constructor(wanted?: ReadonlySet<string>) {
+    this.#wanted = wanted;
+  }
+
+  add(chunk: Buffer): void {
+    const [first = '', ...more] = this.#decoder.write(chunk).split('\n');
+    this.#open = (this.#open + first).slice(0, maxOpen);
+    for (const line of more) {
+      this.end();
+      this.#open = line.slice(0, maxOpen);
+    }
+  }
+
+  /** Takes the last line, which may have no end. */
+  end(): void {
+    const line = comparable(this.#open);
+    this.#open = '';
+    if (line === '') return;
+    const isWanted = this.#wanted?.has(line) ?? true;
+    const lines = isWanted ? this.lines : this.others;
+    if (lines.size < maxLines) lines.add(line);
+  }
+}
+
+const timesInText =
+  /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?\b|\b\d+(?:\.\d+)?\s?(?:[munµ]?s|secs?|seconds?|minutes?|milliseconds?|min)\b/gi;
+
+/** A line as it is compared: without colours, progress that was overwritten, and times, which may be equal in some runs by chance. */
+function comparable(line: string): string {
+  const overwritten = line.replace(/\r+$/, '');
+  const last = overwritten.slice(overwritten.lastIndexOf('\r') + 1);
+  return stripVTControlCharacters(last).trimEnd().slice(0, maxLineLength).replace(timesInText, '…');
+}

@@ -1,0 +1,214 @@
+import { contentKinds } from '../../db/tables.ts';
+import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import { withoutSecrets } from '../../foundation/redact.ts';
+import { dayMs, toUtc } from '../../foundation/time.ts';
+import { lifeKey, type Past } from './past.ts';
+import { type Item, type List, lists, type OtherChange } from './state.ts';
+
+/** The lists of rows with ids, each after the lists that its rows refer to. Webhooks come last. */
+const listsOfRows = lists
+  .filter(({ properties }) => 'id' in properties)
+  .sort((a, b) => placeOf(a.name) - placeOf(b.name));
+
+function placeOf(name: string): number {
+  const place = (contentKinds as readonly string[]).indexOf(name);
+  return place === -1 ? contentKinds.length : place;
+}
+
+export const kinds = listsOfRows.map(({ kind }) => kind);
+export type Kind = string;
+
+export const plurals: Readonly<Record<Kind, string>> = Object.fromEntries(
+  listsOfRows.map(({ kind, name }) => [kind, name]),
+);
+
+/** A property of a row. */
+export interface Field {
+  /** The value that is compared. For a reference, the content of the row that it names. */
+  value: string;
+  /** The value for people. */
+  text: string;
+  /** Whether the value is free text, which may be empty. */
+  isQuoted?: true;
+  /** Other values that count as equal, because another writer changed this one. */
+  alsoAccepted?: readonly string[];
+}
+
+/** A row of the store. Rows are compared by their fields: a difference of ids alone does not count. */
+export interface Row {
+  kind: Kind;
+  id: number;
+  /** How sentences name the row: `Rex`, `of 2 Nemo`. What it was when the program began or created it, since a name may change. */
+  title: string;
+  /** By this text a row that has changed is found again. */
+  handle: string;
+  fields: Readonly<Record<string, Field>>;
+}
+
+/** The contents of rows that were compared before, by their ids. Matched rows have the same content. */
+type Contents = Readonly<Record<Kind, Map<number, string>>>;
+
+export const noContents = (): Contents => Object.fromEntries(kinds.map((kind) => [kind, new Map()]));
+
+/** The rows of a kind. The client is not blamed for the changes of another writer. */
+export function rowsOf(kind: Kind, past: Past, contents: Contents): Row[] {
+  const rows = plainRows(kind, past, contents);
+  const adjusted = adjust[kind]?.(rows, past, contents) ?? rows;
+  return adjusted.map((row) => {
+    const own = past.others.filter((change) => change.kind === kind && change.id === row.id);
+    return own.length > 0 ? withAcceptedValues(row, own) : row;
+  });
+}
+
+/** The rows of a kind, with all properties that requests may write. The first of these is the title. */
+function plainRows(kind: Kind, past: Past, contents: Contents): Row[] {
+  const list = listsOfRows.find((list) => list.kind === kind) as List;
+  const fieldsOf = fieldReader(list, past, contents);
+  return itemsOf(past, list).map((item) => {
+    const title = titleOf(item, list, past);
+    const isDeleted = past.lives.get(lifeKey(kind, item.id))?.deleted !== undefined;
+    const fields = { ...fieldsOf(item), deleted: flag(isDeleted, 'deleted', 'there') };
+    return { kind, id: item.id as number, title, handle: title, fields };
+  });
+}
+
+const itemsOf = ({ state }: Past, { name }: List) => (state[name] ?? []) as Item[];
+
+/** A resource as it was when the program began or created it. */
+const bornOf = (kind: Kind, item: Item, { lives }: Past): Item =>
+  lives.get(lifeKey(kind, item.id))?.born ?? item;
+
+const titleOf = (item: Item, { kind, written }: List, past: Past) =>
+  String(bornOf(kind, item, past)[written[0] as string]);
+
+/**
+ * Returns a function that reads all properties of an item that requests may write. A property such as `petId` becomes the field `pet`,
+ * whose text is the title of that pet.
+ */
+function fieldReader({ properties, written }: List, past: Past, contents: Contents) {
+  const readers = written.map((property): [name: string, read: (item: Item) => Field] => {
+    const [, referred = ''] = /^(\w+)Id$/.exec(property) ?? [];
+    const target = listsOfRows.find(({ kind }) => kind === referred);
+    if (target) {
+      const titles = new Map(itemsOf(past, target).map((item) => [item.id, titleOf(item, target, past)]));
+      const read = (id: unknown) => reference(contents[referred]?.get(id as number), titles.get(id));
+      return [referred, (item) => read(item[property])];
+    }
+    const { format, enum: values } = properties[property] as { format?: string; enum?: string[] };
+    const isFreeText = property !== written[0] && !format && !values;
+    const read = (value: unknown) => (isFreeText && typeof value === 'string' ? quoted(value) : text(value));
+    return [property, (item) => read(item[property])];
+  });
+  return (item: Item): Record<string, Field> =>
+    Object.fromEntries(readers.map(([name, read]) => [name, read(item)]));
+}
+
+/** What sentences word differently than the API, and fields that stand in another list. */
+const adjust: Readonly<Record<Kind, (rows: Row[], past: Past, contents: Contents) => Row[]>> = {
+  pet: (rows, past, contents) => {
+    const inventory = lists.find(({ name }) => name === 'inventory') as List;
+    const fieldsOf = fieldReader(inventory, past, contents);
+    const entries = new Map(itemsOf(past, inventory).map((entry) => [entry.petId, entry]));
+    return rows.map((row) => {
+      const { quantity: stock = absent, ...others } = fieldsOf(entries.get(row.id) ?? {});
+      return { ...row, fields: { ...row.fields, stock, ...others } };
+    });
+  },
+
+  order: (rows, past) =>
+    rows.map((row, i) => {
+      const order = past.state.orders[i] as Past['state']['orders'][number] & Item;
+      const { quantity, petId } = bornOf('order', order, past);
+      const { complete } = order;
+      const { pet = absent } = row.fields;
+      return {
+        ...row,
+        title: `of ${quantity} ${petId ? pet.text : 'without a pet'}`,
+        handle: pet.value,
+        fields: { ...row.fields, complete: flag(complete, 'complete', 'open') },
+      };
+    }),
+
+  webhook: (rows, { state: { webhooks } }) =>
+    rows.map((row, i) => {
+      const { url, types, enabled } = webhooks[i] as (typeof webhooks)[number];
+      const fields = {
+        ...row.fields,
+        types: text(types?.toSorted().join(' ')),
+        enabled: flag(enabled, 'enabled', 'disabled'),
+      };
+      return { ...row, title: `to ${url}`, fields };
+    }),
+};
+
+const maxShown = 60;
+
+/** A text of the store for people: without secrets, escaped, and cut if it is long. This is slow, so only texts of sentences need it. */
+export function short(text: string): string {
+  const shown = escapeTerminal(withoutSecrets(text));
+  return shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown;
+}
+
+const absent: Field = { value: 'absent', text: 'none' };
+
+/** A present value, marked so that no text equals `absent`. */
+const present = (value: unknown) => `=${value}`;
+
+function text(value: unknown): Field {
+  if (value === undefined) return absent;
+  const shown = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return { value: present(shown), text: shown };
+}
+
+const flag = (value: unknown, ifTrue: string, ifFalse: string): Field => ({
+  value: String(value),
+  text: value ? ifTrue : ifFalse,
+});
+
+const quoted = (value: string | undefined): Field =>
+  value === undefined ? absent : { value: present(value), text: value, isQuoted: true };
+
+const reference = (content: string | undefined, name: string | undefined): Field =>
+  content === undefined ? absent : { value: content, text: name ?? 'one that is gone' };
+
+const sign = / \(another writer(?: \d+)?\)/gi;
+
+/**
+ * A row that another writer has changed. It may also hold the values from before that change: a client may keep the change, build on
+ * it, or decide again.
+ */
+function withAcceptedValues(row: Row, others: readonly OtherChange[]): Row {
+  const fields: Record<string, Field> = { ...row.fields };
+  for (const property of new Set(others.map((change) => change.property))) {
+    const changes = others.filter((change) => change.property === property);
+    const field = fields[property];
+    if (field) fields[property] = { ...field, alsoAccepted: valuesBefore(field.value, changes) };
+  }
+  // The status follows the stock.
+  const { status, stock } = fields;
+  if (status && stock?.alsoAccepted?.some((value) => isNone(value) !== isNone(stock.value)))
+    fields.status = { ...status, alsoAccepted: ['available', 'pending', 'sold'].map(present) };
+  return { ...row, fields };
+}
+
+const isNone = (stock: string) => stock === present(0);
+
+/** The values that a field may have had without these changes. */
+function valuesBefore(value: string, changes: readonly OtherChange[]): string[] {
+  const found = new Set<string>();
+  let now = value;
+  for (const { before, after } of changes.toReversed()) {
+    if (now !== present(after)) continue;
+    now = before === undefined ? absent.value : present(before);
+    found.add(now);
+  }
+  const plain = value.slice(1);
+  const [{ property }] = changes as [OtherChange];
+  if (property === 'name') found.add(present(plain.replace(sign, '')));
+  for (let count = 1; count <= changes.length; count++) {
+    if (property === 'stock') found.add(present(Number(plain) - count));
+    const dateMs = property === 'shipDate' ? Date.parse(plain) : Number.NaN;
+    if (!Number.isNaN(dateMs)) found.add(present(toUtc(new Date(dateMs - count * dayMs).toISOString())));
+  }
+  return [...found];
+}

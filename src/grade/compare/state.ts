@@ -1,0 +1,67 @@
+import type { TObject, TSchema } from 'typebox';
+import { operations } from '../../api/operations.ts';
+import { Events } from '../../events/schema.ts';
+import type { Category } from '../../resources/categories/schema.ts';
+import type { InventoryItem } from '../../resources/inventory/schema.ts';
+import type { Order } from '../../resources/orders/schema.ts';
+import type { Pet } from '../../resources/pets/schema.ts';
+import type { Webhook } from '../../webhooks/schema.ts';
+
+/** All that the API shows of a workspace, by the names of its lists. The history is left out. */
+export interface StoreState {
+  categories: Category[];
+  pets: Pet[];
+  orders: Order[];
+  inventory: InventoryItem[];
+  webhooks: Pick<Webhook, 'id' | 'url' | 'types' | 'description' | 'enabled'>[];
+  [list: string]: object[];
+}
+
+/** An item of any list. */
+export type Item = Readonly<Record<string, unknown>>;
+
+/** A list of the API. */
+export interface List {
+  path: string;
+  /** The last word of the path, such as `pets`. */
+  name: string;
+  /** What one item is called, such as `pet`. */
+  kind: string;
+  properties: Readonly<Record<string, TSchema>>;
+  /** The properties that requests may write. */
+  written: readonly string[];
+}
+
+/** Every list of a workspace except its history. */
+export const lists: readonly List[] = operations
+  .filter(({ success, params }) => success.kind === 'page' && Object.keys(params).length === 0)
+  .filter(({ success }) => success.schema !== Events)
+  .map(({ path, success }) => {
+    const { title, properties } = (success.schema as TSchema & { items: TObject & { title: string } }).items;
+    const name = path.replace(/.*\//, '');
+    return { path, name, kind: title.toLowerCase(), properties, written: writtenAt(path) };
+  });
+
+/** What sentences call a property of a resource. The inventory entry of a pet is a part of it. */
+export function fieldNameOf(kind: string, property: string): string {
+  return kind === 'pet' && property === 'quantity' ? 'stock' : property.replace(/Id$/, '');
+}
+
+function writtenAt(path: string): string[] {
+  const bodies = operations.flatMap((operation) =>
+    operation.body && operation.path.replace(/\/{\w+}$/, '') === path ? [operation.body] : [],
+  );
+  const writable = bodies.flatMap(({ properties }) =>
+    Object.entries<TSchema & { readOnly?: true }>(properties).filter(([, { readOnly }]) => !readOnly),
+  );
+  return [...new Set(writable.map(([property]) => property))];
+}
+
+/** A change that the other writer of `conflict` made: the property that it wrote, before and after. */
+export interface OtherChange {
+  kind: 'category' | 'pet' | 'order';
+  id: number;
+  property: 'name' | 'shipDate' | 'stock';
+  before: string | undefined;
+  after: string;
+}

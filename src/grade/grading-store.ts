@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../db/database.ts';
+import { openStorage } from '../db/open.ts';
+import { readConfig, settings } from '../settings/config.ts';
+import { addWorkspace } from '../start/from-code/access.ts';
+import { assertLab, type ServiceAccess, withService } from '../start/running-service.ts';
+import { startPetstoreOn } from '../start/start-petstore.ts';
+import { deleteInBatches, deleteWorkspace, findWorkspace } from '../workspaces/store.ts';
+
+/** A workspace for one run, and a key to it. */
+export interface Grading extends ServiceAccess {
+  workspace: string;
+}
+
+/** The store that programs are graded with. */
+export interface GradingStore {
+  /** Creates a workspace with the demonstration data, always the same, and a key whose limits no program reaches. */
+  addWorkspace(): Promise<Grading>;
+  /** Deletes a workspace that it created. */
+  removeWorkspace(workspace: string): Promise<void>;
+  /** Deletes everything that it created. */
+  close(): Promise<void>;
+}
+
+/** To delete a large workspace takes long. */
+const deadlineMs = 120_000;
+
+/** Starts a store in this process, which listens on `host`. If PETSTORE_BASE_URL is set, uses the service there; the environment must also name its storage. */
+export async function openGradingStore(
+  env: NodeJS.ProcessEnv = process.env,
+  signal?: AbortSignal,
+  host?: string,
+): Promise<GradingStore> {
+  return env[settings.baseUrl.variable]?.trim() ? RunningStore.open(env, signal) : ownStore(host);
+}
+
+/** Returns a function that makes names of workspaces, such as `grade-0a1b2c3d4e5f-1`. */
+function namer(): () => string {
+  const prefix = `grade-${randomBytes(6).toString('hex')}`;
+  let last = 0;
+  return () => `${prefix}-${++last}`;
+}
+
+async function ownStore(host?: string): Promise<GradingStore> {
+  const server = await startPetstoreOn(host);
+  const nextName = namer();
+  return {
+    async addWorkspace() {
+      const access = await server.addWorkspace(nextName());
+      return { ...access, baseUrl: server.baseUrl };
+    },
+    // The store deletes them when it stops.
+    removeWorkspace: async () => {},
+    close: () => server.stop(),
+  };
+}
+
+/** A running service. Workspaces are created in its storage, as commands do. */
+class RunningStore implements GradingStore {
+  readonly #db: Database;
+  readonly #baseUrl: string;
+  readonly #nextName = namer();
+  readonly #made = new Set<string>();
+
+  private constructor(db: Database, baseUrl: string) {
+    this.#db = db;
+    this.#baseUrl = baseUrl;
+  }
+
+  static async open(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<RunningStore> {
+    const config = readConfig(env);
+    const addressSetBy = `${settings.baseUrl.variable}, which is set,`;
+    // Before anything is created in the storage.
+    await assertLab({ baseUrl: config.baseUrl, addressSetBy, ...(signal && { signal }) });
+    const db = await openStorage(config, { deadlineMs });
+    const store = new RunningStore(db, config.baseUrl);
+    try {
+      await store.#assertFits(signal);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+    return store;
+  }
+
+  async addWorkspace(): Promise<Grading> {
+    const name = this.#nextName();
+    this.#made.add(name);
+    const access = await addWorkspace(this.#db, name, Date.now());
+    return { ...access, baseUrl: this.#baseUrl };
+  }
+
+  async removeWorkspace(name: string): Promise<void> {
+    const workspace = await findWorkspace(this.#db.read, name);
+    if (workspace) {
+      const cause = { atMs: Date.now(), workspaceId: workspace.id };
+      await deleteInBatches(this.#db, workspace, cause);
+      await this.#db.write((sql) => deleteWorkspace(sql, workspace.id), cause);
+    }
+    this.#made.delete(name);
+  }
+
+  async close(): Promise<void> {
+    try {
+      for (const name of this.#made) await this.removeWorkspace(name);
+    } finally {
+      await this.#db.close();
+    }
+  }
+
+  /** Throws if the service does not use this storage. */
+  async #assertFits(signal?: AbortSignal): Promise<void> {
+    const { workspace, ...access } = await this.addWorkspace();
+    try {
+      await withService({ ...access, ...(signal && { signal }) }, ({ lab }) => lab.getAccount());
+    } catch (error) {
+      throw new Error(
+        `${(error as Error).message} Programs are graded in workspaces that are made in the storage of the service, which PETSTORE_DATA_DIR or DATABASE_URL must name here, too. Without PETSTORE_BASE_URL, "grade" starts a service of its own.`,
+        { cause: error },
+      );
+    }
+    await this.removeWorkspace(workspace);
+  }
+}

@@ -1,0 +1,86 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { signedHeaders } from '../../webhooks/signature.ts';
+import type { Message } from './messages.ts';
+
+/** How a message is sent, if not as the service would. */
+export interface Manner {
+  /** The secrets that sign it, the newest first. None: it is not signed. Default: that of the receiver. */
+  secrets?: readonly string[];
+  /** How old its signature is, in milliseconds; negative for the future. */
+  ageMs?: number;
+  /** A body to send instead of the signed one. */
+  body?: string;
+  /** Sends the body in so many pieces, with a pause between them. */
+  pieces?: number;
+}
+
+/** A message that was sent, and what came of it. */
+export interface Delivery {
+  /** 1, 2, 3 and so on. */
+  number: number;
+  /** What was sent, in words. */
+  what: string;
+  type: string;
+  /** Absent if there was no answer. */
+  status?: number;
+  tookMs: number;
+  /** Why there was no answer. */
+  error?: string;
+}
+
+/** The service waits so long for an answer. */
+export const answerWithinMs = 15_000;
+const pauseMs = 40;
+
+/** Posts a message once. Never rejects because of the receiver; throws when the signal is aborted. */
+export async function post(
+  url: URL,
+  message: Message,
+  { secrets, ageMs = 0, body = message.body, pieces = 1 }: Manner & { secrets: readonly string[] },
+  signal: AbortSignal,
+): Promise<Pick<Delivery, 'status' | 'tookMs' | 'error'>> {
+  signal.throwIfAborted();
+  const beganMs = performance.now();
+  const passed = () => ({ tookMs: Math.round(performance.now() - beganMs) });
+  const { 'webhook-signature': signature, ...unsigned } = signedHeaders(
+    { id: message.id, atMs: Date.now() - ageMs, body: message.body },
+    secrets,
+  );
+  const headers = {
+    ...{ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    ...unsigned,
+    ...(signature !== '' && { 'webhook-signature': signature }),
+  };
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)]);
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  try {
+    const status = await new Promise<number>((resolve, reject) => {
+      const request = send(url, { method: 'POST', headers, signal: limit, agent: false }, (response) => {
+        response.on('error', () => {}).resume();
+        resolve(response.statusCode as number);
+      });
+      request.on('error', reject);
+      void writeInPieces(request, Buffer.from(body), pieces);
+    });
+    return { status, ...passed() };
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message: text } = error as NodeJS.ErrnoException;
+    return {
+      error: limit.aborted ? `no answer within ${answerWithinMs / 1_000} s` : (code ?? text),
+      ...passed(),
+    };
+  }
+}
+
+/** The pieces end anywhere, also within a character. */
+async function writeInPieces(request: ReturnType<typeof httpRequest>, body: Buffer, pieces: number) {
+  const length = Math.ceil(body.length / pieces);
+  for (let from = 0; from < body.length && !request.destroyed; from += length) {
+    if (from > 0) await sleep(pauseMs);
+    request.write(body.subarray(from, from + length));
+  }
+  request.end();
+}

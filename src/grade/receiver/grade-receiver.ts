@@ -1,0 +1,79 @@
+import type { CheckResult } from '../../lab/checks/report.ts';
+import type { GradingStore } from '../grading-store.ts';
+import { type Delivery, post } from './deliver.ts';
+import { makeMessages } from './messages.ts';
+import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
+import { outputOf, ReceiverState } from './state.ts';
+
+interface Options {
+  /** Where the receiver listens. */
+  url: URL;
+  /** The secret with which it verifies: `whsec_…`. */
+  secret: string;
+  /** A command of a shell that prints the state of the receiver. */
+  stateCommand: string;
+  /** A command of a shell that empties the receiver. */
+  resetCommand?: string | undefined;
+  /** Makes the events. */
+  store: GradingStore;
+  signal: AbortSignal;
+  /** How long to wait for a change of state that should not come, in milliseconds. Default: 400. */
+  quietMs?: number;
+  onDelivery?: (delivery: Delivery) => void;
+}
+
+const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+
+/** What came of the trial of a receiver. */
+export interface ReceiverGrade {
+  receiver: string;
+  verdict: 'passed' | 'failed';
+  /** The evidence of a check: the numbers of its deliveries. */
+  checks: CheckResult[];
+  deliveries: Delivery[];
+}
+
+/**
+ * Sends a receiver of webhooks signed events: once, twice, out of order, forged, old, in pieces; and judges its answers and its state.
+ * Throws if nobody
+ * listens there, if a command of the user fails, or when the signal is aborted.
+ */
+export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
+  const { url, secret, stateCommand, resetCommand, store, signal, quietMs, onDelivery = () => {} } = options;
+  const deliveries: Delivery[] = [];
+  const trial: Trial = {
+    secret,
+    messages: await makeMessages(store, signal),
+    state: new ReceiverState(stateCommand, signal, quietMs),
+    reset: resetCommand === undefined ? undefined : () => outputOf(resetCommand, signal),
+    async send(what, message, manner = {}) {
+      const outcome = await post(url, message, { secrets: [secret], ...manner }, signal);
+      const delivery = { number: deliveries.length + 1, what, type: message.type, ...outcome };
+      deliveries.push(delivery);
+      onDelivery(delivery);
+      return delivery;
+    },
+  };
+  const checks: CheckResult[] = [];
+  for (const check of receiverChecks) {
+    const isUseless = checks[0]?.result === 'failed';
+    const first = deliveries.length;
+    const finding = isUseless ? { unseen: 'No event was applied before.' } : await check.judge(trial);
+    const evidence = deliveries.slice(first).map(({ number }) => String(number));
+    const [{ error, status } = {}] = deliveries;
+    if (unreachable.some((code) => code === error && status === undefined))
+      throw new Error(`${url.href} cannot be reached (${error}). Is the receiver running?`);
+    checks.push(resultOf(check, finding, evidence));
+  }
+  const isFailed = checks.some(({ level, result }) => level === 'required' && result === 'failed');
+  return { receiver: url.href, verdict: isFailed ? 'failed' : 'passed', checks, deliveries };
+}
+
+function resultOf(
+  { name, level, advice, right }: ReceiverCheck,
+  { failed, unseen }: Awaited<ReturnType<ReceiverCheck['judge']>>,
+  evidence: string[],
+): CheckResult {
+  const result = failed ? 'failed' : unseen ? 'not_observed' : 'passed';
+  return { name, level, result, evidence, because: failed ?? unseen ?? right, advice, guide: 'Events' };
+}

@@ -1,0 +1,94 @@
+import { type Event, type Petstore, writeExactly } from '../../client/index.ts';
+import { withService } from '../../start/running-service.ts';
+import type { GradingStore } from '../grading-store.ts';
+
+/** A message as the service would send it. */
+export interface Message {
+  /** `webhook-id`: the same whenever it is sent again. */
+  id: string;
+  type: string;
+  body: string;
+}
+
+/** What a receiver is tried with. Each name stands for one message. */
+export interface Messages {
+  ping: Message;
+  /** A pet, and two later changes of its name. */
+  created: Message;
+  firstChange: Message;
+  secondChange: Message;
+  /** A pet that is removed, and a change of it before that. */
+  otherCreated: Message;
+  otherChange: Message;
+  otherDeleted: Message;
+  /** Pets that nothing else is told of. The name of `inPieces` has characters of two to four bytes. */
+  inPieces: Message;
+  rotated: Message;
+  forged: Message;
+  old: Message;
+  /** A pet of a later version: its event has a type and properties that nobody knows yet. */
+  unknownType: Message;
+  unknownFields: Message;
+}
+
+/** Makes the messages from the history of a new workspace, so that they are what the service sends. */
+export async function makeMessages(store: GradingStore, signal: AbortSignal): Promise<Messages> {
+  const access = await store.addWorkspace();
+  try {
+    const events = await withService({ ...access, signal }, ({ store: api }) => historyOf(api));
+    return fromHistory(events);
+  } finally {
+    await store.removeWorkspace(access.workspace);
+  }
+}
+
+async function historyOf(store: Petstore): Promise<Event[]> {
+  const category = await store.createCategory({ name: 'Travellers' });
+  const add = async (name: string) => (await store.createPet({ name, categoryId: category.id })).id;
+  const rename = (id: Awaited<ReturnType<typeof add>>, name: string) => store.updatePet(id, { name });
+  const first = await add('Comet');
+  await rename(first, 'Comet the Second');
+  await rename(first, 'Comet the Third');
+  const second = await add('Meteor');
+  await rename(second, 'Meteor the Second');
+  await store.deletePet(second);
+  for (const name of ['Grüße 🐉 龍', 'Rota', 'Forged', 'Late', 'Later', 'Fields']) await add(name);
+  const events: Event[] = [];
+  for await (const event of store.listEvents({ type: ['pet.created', 'pet.updated', 'pet.deleted'] }))
+    events.push(event);
+  return events;
+}
+
+function fromHistory(events: readonly Event[]): Messages {
+  const messageOf = (type: string, name: string): Message => {
+    const event = events.find((one) => one.type === type && (one.data as { name?: string }).name === name);
+    if (!event) throw new Error(`The history lacks ${type} of ${name}.`);
+    return { id: `evt_try_${event.id}`, type, body: writeExactly(event) };
+  };
+  const later = messageOf('pet.created', 'Later');
+  const withFields = messageOf('pet.created', 'Fields');
+  const { data, ...rest } = JSON.parse(withFields.body);
+  return {
+    ping: pingMessage(),
+    created: messageOf('pet.created', 'Comet'),
+    firstChange: messageOf('pet.updated', 'Comet the Second'),
+    secondChange: messageOf('pet.updated', 'Comet the Third'),
+    otherCreated: messageOf('pet.created', 'Meteor'),
+    otherChange: messageOf('pet.updated', 'Meteor the Second'),
+    otherDeleted: messageOf('pet.deleted', 'Meteor the Second'),
+    inPieces: messageOf('pet.created', 'Grüße 🐉 龍'),
+    rotated: messageOf('pet.created', 'Rota'),
+    forged: messageOf('pet.created', 'Forged'),
+    old: messageOf('pet.created', 'Late'),
+    unknownType: { ...later, type: 'pet.groomed', body: later.body.replace('pet.created', 'pet.groomed') },
+    unknownFields: {
+      ...withFields,
+      body: JSON.stringify({ ...rest, origin: 'web', data: { ...data, microchip: '968000010203040' } }),
+    },
+  };
+}
+
+function pingMessage(): Message {
+  const body = { type: 'ping', timestamp: new Date().toISOString(), data: { webhookId: 1 } };
+  return { id: 'evt_try_ping', type: 'ping', body: JSON.stringify(body) };
+}

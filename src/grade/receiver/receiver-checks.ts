@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import type { Level } from '../../lab/faults/shared/fault.ts';
+import { secretPrefix } from '../../settings/secret-key.ts';
+import type { Delivery, Manner } from './deliver.ts';
+import type { Message, Messages } from './messages.ts';
+import type { ReceiverState } from './state.ts';
+
+/** A receiver under trial. */
+export interface Trial {
+  messages: Messages;
+  secret: string;
+  state: ReceiverState;
+  /** Empties the receiver. Undefined if nobody told how. */
+  reset: (() => Promise<unknown>) | undefined;
+  /** Sends a message. `what` says how, for people. */
+  send(what: string, message: Message, manner?: Manner): Promise<Delivery>;
+}
+
+/** What a receiver did wrong, in a sentence, or that a check cannot be made. Without either it did right. */
+export interface ReceiverFinding {
+  failed?: string;
+  unseen?: string;
+}
+
+/** One rule for receivers of webhooks. */
+export interface ReceiverCheck {
+  name: string;
+  level: Level;
+  asks: string;
+  advice: string;
+  /** The finding when it did right, in a sentence. */
+  right: string;
+  /** Checks are made one after the other, each on the state that those before have left. */
+  judge(trial: Trial): Promise<ReceiverFinding>;
+}
+
+const tenMinutesMs = 600_000;
+const [pieceCount, rightly] = [9, {}];
+
+const isAccepted = ({ status = 0 }: Delivery) => status >= 200 && status < 300;
+const isRefused = ({ status = 0 }: Delivery) => status >= 400 && status < 500;
+
+/** `It answered 500 to the same message once more.` */
+const answered = ({ what, status, error }: Delivery) =>
+  status === undefined ? `There was no answer to ${what}: ${error}.` : `It answered ${status} to ${what}.`;
+
+const makeSecret = () => secretPrefix + randomBytes(32).toString('base64');
+
+/** Sends what must be applied. */
+async function mustApply(
+  { send, state }: Trial,
+  ...sent: Parameters<Trial['send']>
+): Promise<ReceiverFinding> {
+  const before = await state.read();
+  const delivery = await send(...sent);
+  if (!isAccepted(delivery)) return { failed: answered(delivery) };
+  return (await state.whenChanged(before)) === before
+    ? { failed: `It answered ${delivery.status} to ${delivery.what}, but its state did not change.` }
+    : rightly;
+}
+
+/** Sends what must be accepted, and must change nothing. */
+async function mustIgnore(
+  { send, state }: Trial,
+  ...sent: Parameters<Trial['send']>
+): Promise<ReceiverFinding> {
+  const before = await state.afterPause();
+  const delivery = await send(...sent);
+  if (!isAccepted(delivery)) return { failed: answered(delivery) };
+  return (await state.afterPause()) === before
+    ? rightly
+    : { failed: `Its state changed after ${delivery.what}.` };
+}
+
+/** Sends what must be refused with 4xx, and must change nothing. */
+async function mustRefuse(
+  { send, state }: Trial,
+  ...sent: Parameters<Trial['send']>
+): Promise<ReceiverFinding> {
+  const before = await state.afterPause();
+  const delivery = await send(...sent);
+  const isChanged = (await state.afterPause()) !== before;
+  if (isChanged) return { failed: `It applied ${delivery.what}.` };
+  return isRefused(delivery) ? rightly : { failed: `${answered(delivery)} It should refuse it with 400.` };
+}
+
+/** The first of several findings that is not right. */
+async function inTurn(...steps: (() => Promise<ReceiverFinding>)[]): Promise<ReceiverFinding> {
+  for (const step of steps) {
+    const finding = await step();
+    if (finding !== rightly) return finding;
+  }
+  return rightly;
+}
+
+/** Every check of receivers, in the order in which they are made. */
+export const receiverChecks: readonly ReceiverCheck[] = [
+  {
+    name: 'event.applied',
+    level: 'required',
+    asks: 'A new event is answered with 2xx, and the state of the receiver shows it.',
+    advice:
+      'Verify the signature over the body as it came, before it is parsed. Answer 2xx. Let the command of --state print what the receiver knows.',
+    right: 'A new event was accepted, and the state showed it.',
+    judge: (trial) => mustApply(trial, 'a new event', trial.messages.created),
+  },
+  {
+    name: 'event.once',
+    level: 'required',
+    asks: 'A message that comes again is answered with 2xx, and not applied again.',
+    advice:
+      'Keep each `webhook-id` together with what you do for it, in one transaction. Answer 2xx to one that you know.',
+    right: 'The same message once more changed nothing.',
+    judge: (trial) => mustIgnore(trial, 'the same message once more', trial.messages.created),
+  },
+  {
+    name: 'event.order',
+    level: 'required',
+    asks: 'An event that comes after a later one of the same resource does not bring back what was before.',
+    advice:
+      'Keep the `id` of the last event with each resource, also after it was deleted, and leave out events with a smaller one.',
+    right: 'Late events changed nothing.',
+    judge: (trial) => {
+      const { secondChange, firstChange, otherCreated, otherDeleted, otherChange } = trial.messages;
+      return inTurn(
+        () => mustApply(trial, 'the second change of a pet', secondChange),
+        () => mustIgnore(trial, 'the first change of this pet, which came late', firstChange),
+        () => mustApply(trial, 'another new pet', otherCreated),
+        () => mustApply(trial, 'the removal of this pet', otherDeleted),
+        () => mustIgnore(trial, 'a change of this pet from before its removal', otherChange),
+      );
+    },
+  },
+  {
+    name: 'signature.checked',
+    level: 'required',
+    asks: 'A message without a valid signature is refused with 4xx and not applied.',
+    advice:
+      'Compute the signature over `webhook-id`, `webhook-timestamp` and the body, compare it in constant time, and answer 400 if it differs. The libraries of Standard Webhooks do all of it.',
+    right: 'Each forged message was refused.',
+    judge: (trial) => {
+      const { forged } = trial.messages;
+      const body = forged.body.replace('Forged', 'Forger');
+      return inTurn(
+        () => mustRefuse(trial, 'an event that another secret signed', forged, { secrets: [makeSecret()] }),
+        () => mustRefuse(trial, 'an event that was changed after it was signed', forged, { body }),
+        () => mustRefuse(trial, 'an event without a signature', forged, { secrets: [] }),
+      );
+    },
+  },
+  {
+    name: 'timestamp.checked',
+    level: 'required',
+    asks: 'A message that was signed ten minutes ago, or in ten minutes, is refused with 4xx and not applied.',
+    advice: 'Refuse what was signed more than five minutes from now: somebody may send a copy again.',
+    right: 'Messages of another time were refused.',
+    judge: (trial) =>
+      inTurn(
+        () =>
+          mustRefuse(trial, 'an event that was signed ten minutes ago', trial.messages.old, {
+            ageMs: tenMinutesMs,
+          }),
+        () =>
+          mustRefuse(trial, 'an event that was signed in ten minutes', trial.messages.old, {
+            ageMs: -tenMinutesMs,
+          }),
+      ),
+  },
+  {
+    name: 'body.in-pieces',
+    level: 'required',
+    asks: 'A body that comes slowly, in pieces that end within characters, is read as a whole.',
+    advice: 'Collect the bytes of the whole body, and decode them once, at the end.',
+    right: 'An event that came in pieces was applied.',
+    judge: (trial) =>
+      mustApply(trial, 'an event that came in pieces', trial.messages.inPieces, { pieces: pieceCount }),
+  },
+  {
+    name: 'secret.rotated',
+    level: 'recommended',
+    asks: 'While two secrets sign, a message is accepted if one of the signatures is valid.',
+    advice: 'Try each signature of `webhook-signature`; they are separated by spaces.',
+    right: 'A message with two signatures was accepted.',
+    judge: (trial) =>
+      mustApply(trial, 'an event that a new secret signed, too', trial.messages.rotated, {
+        secrets: [makeSecret(), trial.secret],
+      }),
+  },
+  {
+    name: 'message.unknown',
+    level: 'recommended',
+    asks: 'A `ping`, a type that is not known yet, and properties that are not known yet are answered with 2xx.',
+    advice: 'Answer 2xx to types that you do not handle, and ignore properties that you do not know.',
+    right: 'What it does not know yet was accepted.',
+    judge: async ({ send, messages }) => {
+      for (const [what, message] of [
+        ['a ping', messages.ping],
+        ['an event of a type that is not known yet', messages.unknownType],
+        ['an event with properties that are not known yet', messages.unknownFields],
+      ] as const) {
+        const delivery = await send(what, message);
+        if (!isAccepted(delivery)) return { failed: answered(delivery) };
+      }
+      return rightly;
+    },
+  },
+  {
+    name: 'event.once-at-once',
+    level: 'required',
+    asks: 'A message that comes twice at the same time is applied once.',
+    advice:
+      'Let the storage decide who was first: a unique key on `webhook-id`, in the transaction that applies the event.',
+    right: 'Two copies at the same time left the same state as one.',
+    judge: async ({ send, state, reset, messages: { created } }) => {
+      if (!reset) return { unseen: 'It needs --reset, to compare with the state that one copy leaves.' };
+      const afterReset = async (...whats: [string, ...string[]]) => {
+        await reset();
+        const before = await state.afterPause();
+        const deliveries = await Promise.all(whats.map((what) => send(what, created)));
+        await state.whenChanged(before);
+        return { deliveries, state: await state.afterPause() };
+      };
+      const once = await afterReset('an event after a reset');
+      const twice = await afterReset('one of two equal messages', 'the other of two equal messages');
+      const refused = [...once.deliveries, ...twice.deliveries].find((delivery) => !isAccepted(delivery));
+      if (refused) return { failed: answered(refused) };
+      return once.state === twice.state
+        ? rightly
+        : { failed: 'Two copies at the same time left another state than one.' };
+    },
+  },
+];

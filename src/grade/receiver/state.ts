@@ -1,0 +1,69 @@
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { spawnUserProgram } from '../../foundation/spawn-user-program.ts';
+
+const commandLimitMs = 30_000;
+const readEveryMs = 100;
+/** A receiver may answer first and work afterwards. */
+const changeWithinMs = 3_000;
+const defaultQuietMs = 400;
+
+/** What a command prints of the state of a receiver. */
+export class ReceiverState {
+  readonly #command: string;
+  readonly #signal: AbortSignal;
+  readonly #quietMs: number;
+
+  /** `quietMs`: how long to wait for a change that should not come. Default: 400. */
+  constructor(command: string, signal: AbortSignal, quietMs = defaultQuietMs) {
+    this.#command = command;
+    this.#signal = signal;
+    this.#quietMs = quietMs;
+  }
+
+  read = (): Promise<string> => outputOf(this.#command, this.#signal);
+
+  /** The state once it is another than before, or after a while. */
+  async whenChanged(before: string): Promise<string> {
+    const untilMs = performance.now() + changeWithinMs;
+    let state = await this.read();
+    while (state === before && performance.now() < untilMs) {
+      await sleep(readEveryMs, undefined, { signal: this.#signal });
+      state = await this.read();
+    }
+    return this.#settled(state);
+  }
+
+  /** The state after a while in which it could have changed. */
+  async afterPause(): Promise<string> {
+    await sleep(this.#quietMs, undefined, { signal: this.#signal });
+    return this.read();
+  }
+
+  /** The state when two readings are equal. */
+  async #settled(state: string): Promise<string> {
+    const untilMs = performance.now() + changeWithinMs;
+    let [last, next] = [state, await this.afterPause()];
+    while (next !== last && performance.now() < untilMs) [last, next] = [next, await this.afterPause()];
+    return next;
+  }
+}
+
+/** What a command of the user prints on standard output. Throws if it fails. */
+export async function outputOf(command: string, signal: AbortSignal): Promise<string> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(commandLimitMs)]);
+  const child = spawnUserProgram([command], {
+    ...{ shell: true, signal: limit, killSignal: 'SIGKILL' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject).once('close', resolve);
+  });
+  ended.catch(() => {});
+  const chunks: Buffer[] = await Array.fromAsync(child.stdout as Readable);
+  const status = await ended.catch(() => null);
+  signal.throwIfAborted();
+  if (limit.aborted) throw new Error(`"${command}" does not end within ${commandLimitMs / 1_000} s.`);
+  if (status !== 0) throw new Error(`"${command}" ends with ${status ?? 'a signal'}, not with 0.`);
+  return Buffer.concat(chunks).toString().trim();
+}

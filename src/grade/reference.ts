@@ -1,0 +1,147 @@
+import { operations } from '../api/operations.ts';
+import { type Expected, expectedOf } from '../lab/checks/expected.ts';
+import { type CheckResult, type Levels, reportOn } from '../lab/checks/report.ts';
+import type { Fault } from '../lab/faults/shared/fault.ts';
+import type { RecordedRequest } from '../lab/recordings/schema.ts';
+import { toRecorded } from '../lab/recordings/to-recorded.ts';
+import { differencesOf, inWords, type Variation, variationOf } from './compare/compare.ts';
+import { explainer } from './compare/explain.ts';
+import { missingLines } from './compare/missing-lines.ts';
+import { type Past, pastOf } from './compare/past.ts';
+import type { StoreState } from './compare/state.ts';
+import type { Baseline, Deviation } from './grade.ts';
+import type { Usage } from './run/plan.ts';
+import type { Run } from './run/run.ts';
+
+interface ReferenceOptions {
+  /** Whether nothing that the program prints is compared. */
+  ignoresOutput?: boolean | undefined;
+  levels?: Levels | undefined;
+}
+
+/** The program without faults: the runs that others are compared with. */
+export class Reference {
+  readonly runs: readonly [Run, ...Run[]];
+  readonly #initial: Past;
+  readonly #variation: Variation;
+  readonly #changesStore: boolean;
+  /** The lines that every run printed. */
+  readonly #lines: ReadonlySet<string>;
+  readonly #expected: Expected;
+  readonly #options: ReferenceOptions;
+
+  constructor(runs: readonly [Run, ...Run[]], initial: StoreState, options: ReferenceOptions = {}) {
+    this.runs = runs;
+    this.#options = options;
+    const [first, ...others] = runs;
+    this.#expected = expectedOf(runs.map(({ requests }) => toRecorded(requests)));
+    this.#initial = pastOf(initial, initial);
+    const pasts = others.map(({ past }) => past);
+    this.#variation = variationOf(first.past, pasts, this.#initial);
+    this.#changesStore = runs.some(({ past }) => this.#changes(past));
+    const lines = options.ignoresOutput ? [] : [...first.printed.lines];
+    this.#lines = new Set(lines.filter((line) => others.every(({ printed }) => printed.lines.has(line))));
+  }
+
+  /** With another run without faults, which may show that something varies. */
+  with = (run: Run) => new Reference([...this.runs, run], this.#initial.state, this.#options);
+
+  #changes = (past: Past) =>
+    past.hasChanges || differencesOf(this.#initial, past, { initial: this.#initial }).length > 0;
+
+  /** Why nothing can be compared with these runs, in a sentence. */
+  problem(timeoutMs: number): string | undefined {
+    const problems = this.runs.map((run) => problemOf(run, timeoutMs));
+    const problem = problems.find((found) => found !== undefined);
+    return problem && `${problems[0] === undefined ? 'It ran well once, but not again. ' : ''}${problem}`;
+  }
+
+  toBaseline(timeoutMs: number): Baseline {
+    const last = this.runs.at(-1) as Run;
+    const { exitStatus, lastLines, tookMs, requests } = last;
+    const problem = this.problem(timeoutMs);
+    return {
+      ...{ exitStatus, lastLines, tookMs, checks: this.checksOf(last) },
+      operations: [...this.usage.operations],
+      requests: shownRequests(requests),
+      refused: this.#refused(),
+      ...(problem !== undefined && { problem }),
+      nothingToCompare: !this.#changesStore && this.#lines.size === 0,
+    };
+  }
+
+  /** What all runs use. Of an operation that some use more often, only as many uses as all have. */
+  get usage(): Usage {
+    const counts = this.runs.map(({ requests }) => Map.groupBy(requests, ({ operation }) => operation));
+    const used = new Set(counts.flatMap((count) => [...count.keys()]).filter((name) => name !== undefined));
+    const requests = this.runs.flatMap((run) => run.requests).filter((request) => !isStream(request));
+    return {
+      operations: [...used].map((operation) => ({
+        operation,
+        uses: Math.min(...counts.flatMap((count) => count.get(operation)?.length ?? [])),
+      })),
+      requestCount: Math.min(...this.runs.map(({ requestCount }) => requestCount)),
+      longestMs: requests.reduce((longest, { durationMs }) => Math.max(longest, durationMs), 0),
+    };
+  }
+
+  /** How a run under a fault deviates from these. */
+  deviationsOf(fault: Fault, run: Run): Deviation[] {
+    const [base] = this.runs;
+    const known = { initial: this.#initial, variation: this.#variation };
+    const { ofStore, ofPrint } = explainer(fault, base, run);
+    const printed = fault.changesAnswers ? [] : missingLines(this.#lines, run.printed).map(ofPrint);
+    return [
+      ...ofStore(differencesOf(base.past, run.past, known)),
+      // A line may hold what retries change. Of a program that changes nothing it is all there is.
+      ...printed.map((one) => (this.#changesStore ? { ...one, isWarning: true as const } : one)),
+    ];
+  }
+
+  /** Judges a run by all checks. What the program also sends without faults is no retry. */
+  checksOf({ requests }: Run): CheckResult[] {
+    const { levels = {} } = this.#options;
+    return reportOn('grade', toRecorded(requests), { expected: this.#expected, levels }).checks;
+  }
+
+  /** What differs between these runs, in words. */
+  get notCompared(): string[] {
+    return inWords(this.#variation, this.runs[0].past);
+  }
+
+  /** The refusals that every run got, as in the last one. */
+  #refused(): Baseline['refused'] {
+    const refusals = this.runs.map(({ requests }) => requests.flatMap(refusalOf));
+    const nameOf = ({ id: _, ...refusal }: Baseline['refused'][number]) => JSON.stringify(refusal);
+    const names = refusals.map((some) => new Set(some.map(nameOf)));
+    return (refusals.at(-1) ?? []).filter((one) => names.every((some) => some.has(nameOf(one))));
+  }
+}
+
+const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
+const isStream = ({ operation = '' }: RecordedRequest) => streams.includes(operation);
+
+const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseline['refused'] =>
+  status >= 400 && status < 500
+    ? [{ id, ...(operation && { operation }), status, ...(code && { code }) }]
+    : [];
+
+/** Why a run without faults is no reference. */
+function problemOf({ problem, exitStatus, requestCount, requests }: Run, timeoutMs: number) {
+  if (problem !== undefined) return problem;
+  if (exitStatus === undefined)
+    return `Without a fault it does not end within ${timeoutMs / 1_000} s. If it needs longer, give it more by --timeout.`;
+  if (exitStatus !== 0) return `Without a fault it ends with ${exitStatus}, not with 0.`;
+  if (requestCount === 0)
+    return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL, which it finds in its environment.';
+  if (!requests.some(({ operation }) => operation))
+    return 'None of its requests is for an operation of the API: PETSTORE_BASE_URL ends in /v1, and paths follow.';
+  return undefined;
+}
+
+/** The number of requests of a run that a grade shows. */
+const maxShown = 1_000;
+
+/** The requests that a grade shows, without their bodies. */
+export const shownRequests = (requests: readonly RecordedRequest[]): RecordedRequest[] =>
+  requests.slice(0, maxShown).map(({ body: _, ...request }) => request);

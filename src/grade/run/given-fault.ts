@@ -1,0 +1,50 @@
+import type { TSchema } from 'typebox';
+import { operations } from '../../api/operations.ts';
+import { faultNamed } from '../../lab/faults/list.ts';
+import type { Fault } from '../../lab/faults/shared/fault.ts';
+import { NewRehearsal, type PlannedFault } from '../../lab/rehearsals/schema.ts';
+
+/** What is wrong with a fault that a user gave, and what is allowed, in a sentence; undefined if nothing is. */
+export function problemOf({ fault: name, ...given }: PlannedFault): string | undefined {
+  const fault = faultNamed(name);
+  if (!fault) return `there is no fault ${name}`;
+  const taken = takenBy(fault);
+  for (const [parameter, value] of Object.entries(given)) {
+    const schema = taken[parameter];
+    if (!schema)
+      return `${name} takes no ${parameter}: it takes ${Object.keys(taken).join(', ') || 'no parameters'}`;
+    const rule = ruleOf(schema);
+    if (!rule.fits(value)) return `${parameter} of ${name} must be ${rule.words}, not ${value}`;
+  }
+  return undefined;
+}
+
+/** The parameters that a fault takes, and what they may be. */
+function takenBy(fault: Fault): Record<string, TSchema> {
+  const { isCondition, takesNoOperation, fits, parameters } = fault;
+  const { after, times } = planned;
+  return {
+    ...(!takesNoOperation && { operation: { enum: operations.filter(fits).map(({ id }) => id) } }),
+    ...(!isCondition && after && times && { after, times }),
+    ...parameters,
+  };
+}
+
+const { properties: planned } = NewRehearsal.properties.faults.items as TSchema as {
+  properties: Record<string, TSchema>;
+};
+
+interface Bounds {
+  enum?: readonly unknown[];
+  minimum?: number;
+  maximum?: number;
+}
+
+function ruleOf(schema: TSchema): { words: string; fits(value: unknown): boolean } {
+  const { enum: names, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema as Bounds;
+  if (names) return { words: `one of ${names.join(', ')}`, fits: (value) => names.includes(value) };
+  return {
+    words: `a whole number from ${minimum} to ${maximum}`,
+    fits: (value) => Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum,
+  };
+}

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Lab, LabTypes } from '../../client/index.ts';
+import { conflict } from '../../lab/faults/conflict.ts';
+import { largeIds, replaceLargeIds } from '../../lab/faults/large-ids.ts';
+import { nearLimit } from '../../lab/faults/near-limit.ts';
+import type { Fault } from '../../lab/faults/shared/fault.ts';
+import { maxLifeSeconds } from '../../lab/lab-bounds.ts';
+import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import { clientKeyVariable, settings } from '../../settings/config.ts';
+import { withService } from '../../start/running-service.ts';
+import { type Past, pastOf } from '../compare/past.ts';
+import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
+import { readHistory, readState } from '../compare/read.ts';
+import type { StoreState } from '../compare/state.ts';
+import type { Grading, GradingStore } from '../grading-store.ts';
+import { mapStrings } from '../map-strings.ts';
+import type { RunPlan } from './plan.ts';
+import { type Ended, runProgram } from './program.ts';
+
+export interface RunOptions {
+  store: GradingStore;
+  command: readonly string[];
+  env: NodeJS.ProcessEnv;
+  /** The state of a workspace before the program runs. */
+  initial: StoreState;
+  /** The faults of the run. Default: none. */
+  plan?: Pick<RunPlan, 'faults' | 'lingersMs'>;
+  timeLimitMs: number;
+  /** The lines that runs without faults printed. Undefined for the first run. */
+  wantedLines?: ReadonlySet<string> | undefined;
+  signal: AbortSignal;
+  onOutput?: ((text: string) => void) | undefined;
+}
+
+/** A run of the program and its result. */
+export interface Run extends Ended {
+  /** In the order in which they came. */
+  requests: RecordedRequest[];
+  /** The number of all requests, of which a recording may keep fewer. */
+  requestCount: number;
+  past: Past;
+  printed: Printed;
+  /** How often its faults were performed. */
+  performed: number;
+}
+
+/** The state of a workspace before the program runs. */
+export async function initialState(store: GradingStore, signal: AbortSignal): Promise<StoreState> {
+  signal.throwIfAborted();
+  const grading = await store.addWorkspace();
+  try {
+    return await withService({ ...grading, signal }, ({ listAt }) => readState(listAt));
+  } finally {
+    await store.removeWorkspace(grading.workspace);
+  }
+}
+
+/** Runs the program once in a new workspace, which is deleted afterwards. */
+export async function runOnce(options: RunOptions): Promise<Run> {
+  options.signal.throwIfAborted();
+  const grading = await options.store.addWorkspace();
+  try {
+    return await runIn(grading, options);
+  } finally {
+    await options.store.removeWorkspace(grading.workspace);
+  }
+}
+
+async function runIn(
+  grading: Grading,
+  { command, env, initial, plan, timeLimitMs, wantedLines, signal, onOutput }: RunOptions,
+): Promise<Run> {
+  const expiresInSeconds = Math.min(maxLifeSeconds, Math.ceil(timeLimitMs / 1_000) + afterwardsSeconds);
+  return withService({ ...grading, signal }, async ({ lab, store: api, listAt }) => {
+    const { id } = await lab.startRecording({ expiresInSeconds });
+    const faults = plan?.faults as LabTypes.NewRehearsal['faults'] | undefined;
+    const rehearsal = faults && (await lab.startRehearsal({ faults, expiresInSeconds }));
+    const printed = new PrintedLines(wantedLines);
+    const ended = await runProgram({
+      ...{ command, timeLimitMs, signal, onOutput, printed },
+      env: { ...env, [settings.baseUrl.variable]: grading.baseUrl, [clientKeyVariable]: grading.key },
+    });
+    await sleep(plan?.lingersMs ?? 0, undefined, { signal });
+    await settled(lab, id);
+    const rehearsed = rehearsal && (await lab.endRehearsal(rehearsal.id));
+    const { requests: kept, leftOut } = await lab.endRecording(id);
+    const requests = await readRequests(lab, id);
+    const found = [await readState(listAt), await readHistory(api)] as const;
+    // The program may have written an id into a text, such as a name.
+    const [state, history] = has(plan, largeIds) ? mapStrings(found, replaceLargeIds) : found;
+    return {
+      ...ended,
+      ...{ requests, requestCount: kept + leftOut, printed },
+      past: pastOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
+      performed: has(plan, nearLimit)
+        ? requests.filter(isAtLimit).length
+        : (rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0),
+    };
+  });
+}
+
+const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
+
+/** Whether its answer says that no request is left. A limit that is only near asks nothing of a program. */
+const isAtLimit = ({ answerHeaders }: RecordedRequest) => answerHeaders['x-ratelimit-remaining'] === '0';
+
+/** How long rehearsals and recordings last after the program, at least. */
+const afterwardsSeconds = 600;
+const settlingMs = 100;
+const maxSettlings = 50;
+
+/** Waits until requests that the program left in flight are done. */
+async function settled(lab: Lab, recordingId: string): Promise<void> {
+  let last = -1;
+  for (let count = 0; count < maxSettlings; count++) {
+    const { requests, leftOut } = await lab.getRecording(recordingId);
+    if (requests + leftOut === last) return;
+    last = requests + leftOut;
+    await sleep(settlingMs);
+  }
+}
+
+/** The requests of a recording, in the order in which they came. */
+async function readRequests(lab: Lab, recordingId: string): Promise<RecordedRequest[]> {
+  const requests = (await Array.fromAsync(lab.listRecordedRequests(recordingId))) as RecordedRequest[];
+  return requests.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || Number(a.id) - Number(b.id));
+}

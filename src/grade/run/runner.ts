@@ -1,0 +1,102 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoreState } from '../compare/state.ts';
+import { hasMissedMinute, type RunPlan, waitForMinuteMs } from './plan.ts';
+import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
+import { RunQueue } from './run-queue.ts';
+
+interface RunnerOptions extends Pick<RunOptions, 'command' | 'store'> {
+  env?: NodeJS.ProcessEnv | undefined;
+  timeoutMs: number;
+  /** The largest number of concurrent runs. Default: two for each processor, besides runs under silent faults. */
+  atOnce?: number | undefined;
+  signal?: AbortSignal | undefined;
+  onOutput?: ((text: string, run?: string) => void) | undefined;
+}
+
+/** The turn of a run. */
+interface Turn {
+  /** The name of the run. */
+  name: string;
+  /** Whether the program waits nearly all the time. Then the run takes no place of another, unless the user said how many there are. */
+  isSilent: boolean;
+  onBegun(): void;
+}
+
+/** Runs a program many times, several at once. */
+export class Runner {
+  /** The number of runs until now. */
+  count = 0;
+  /** What a workspace holds before the program runs. */
+  readonly initial: StoreState;
+  readonly #options: RunnerOptions;
+  readonly #queue: RunQueue;
+  readonly #stop: AbortController;
+  readonly #signal: AbortSignal;
+  /** The lines that the first run printed: later runs look for these. */
+  #wantedLines: ReadonlySet<string> | undefined;
+
+  private constructor(
+    options: RunnerOptions,
+    initial: StoreState,
+    stop: AbortController,
+    signal: AbortSignal,
+  ) {
+    this.#options = options;
+    this.initial = initial;
+    this.#queue = new RunQueue(options.atOnce ?? 2 * availableParallelism());
+    this.#stop = stop;
+    this.#signal = signal;
+  }
+
+  static async start(options: RunnerOptions): Promise<Runner> {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+    return new Runner(options, await initialState(options.store, signal), stop, signal);
+  }
+
+  /** Runs the program without faults. */
+  async calmly(): Promise<Run> {
+    const run = await this.#run({});
+    this.#wantedLines ??= run.printed.lines;
+    return run;
+  }
+
+  /** Runs the program under a fault when it is its turn. `likelyMs`: how long it takes without faults. */
+  async under(plan: RunPlan, likelyMs: number, turn: Turn): Promise<Run> {
+    const { waitsMs, isUntilMinuteEnds } = plan;
+    if (isUntilMinuteEnds)
+      await sleep(waitForMinuteMs(Date.now(), likelyMs), undefined, { signal: this.#signal });
+    const timeLimitMs = this.#options.timeoutMs + waitsMs;
+    const once = () => {
+      turn.onBegun();
+      return this.#run({ plan, timeLimitMs }, turn.name);
+    };
+    const isBeside = turn.isSilent && this.#options.atOnce === undefined;
+    const run = await (isBeside ? once() : this.#queue.run(once, isUntilMinuteEnds));
+    return hasMissedMinute(plan, run) ? this.under(plan, run.tookMs, turn) : run;
+  }
+
+  /** Waits for all tasks. If one fails, the others are stopped before this throws its reason. */
+  async all<T>(tasks: Promise<T>[]): Promise<T[]> {
+    try {
+      return await Promise.all(tasks);
+    } catch (error) {
+      this.#stop.abort(error);
+      await Promise.allSettled(tasks);
+      // The error of a stopped task may only say that it was stopped.
+      throw this.#signal.reason;
+    }
+  }
+
+  #run(more: Partial<RunOptions>, name?: string): Promise<Run> {
+    this.count++;
+    const { store, command, env = process.env, timeoutMs, onOutput } = this.#options;
+    return runOnce({
+      ...{ store, command, env, initial: this.initial, signal: this.#signal, timeLimitMs: timeoutMs },
+      wantedLines: this.#wantedLines,
+      onOutput: (text) => onOutput?.(text, name),
+      ...more,
+    });
+  }
+}

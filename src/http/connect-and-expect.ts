@@ -1,0 +1,48 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError } from '../foundation/errors.ts';
+
+const noProxy = new ApiError('invalid_request', 'CONNECT is not supported: this server is not a proxy.');
+
+/**
+ * Has `answer` refuse CONNECT requests, whose connections Node.js hands over to the server. Returns a function that ends those
+ * that are still open: Node.js no longer counts them as connections, but waits for their end.
+ */
+export function refuseConnect(
+  server: Server,
+  answer: (refusal: ApiError, socket: Socket) => void,
+): () => void {
+  const handedOver = new Set<Socket>();
+  server.on('connect', (request, stream) => {
+    const { socket } = request;
+    // For these requests Node.js removes the time limits of the connection, and wraps it if content follows.
+    stream.on('error', () => {});
+    socket.on('timeout', () => socket.destroy());
+    handedOver.add(socket);
+    socket.once('close', () => handedOver.delete(socket));
+    answer(noProxy, socket);
+  });
+  return () => {
+    for (const socket of handedOver) socket.destroy();
+  };
+}
+
+/**
+ * Tells a client that waits with its body to go on (`Expect: 100-continue`; RFC 9110, section 10.1.1) once the body is about
+ * to be read, so that no client sends the body of a refused request. If the client was never told, the connection ends
+ * with the answer: it would be unclear whether the body or another request comes next. Other expectations are ignored.
+ */
+export function continueWhenRead(server: Server): void {
+  server.on('checkContinue', (request, response) => {
+    server.emit('request', request, response);
+    const { shouldKeepAlive } = response;
+    response.shouldKeepAlive = false;
+    request.once('resume', () => {
+      // A body that is unread after the answer is read and dropped.
+      if (response.headersSent) return;
+      response.shouldKeepAlive = shouldKeepAlive;
+      response.writeContinue();
+    });
+  });
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}

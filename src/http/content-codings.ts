@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { parentPort } from 'node:worker_threads';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { memoize } from '../foundation/promises.ts';
+import { startThread } from '../foundation/thread.ts';
+
+/** The codings in which a text is sent, the best first. */
+export const codings = ['br', 'gzip', 'identity'] as const;
+export type Coding = (typeof codings)[number];
+
+/** A text in a form that can be sent. */
+export interface Form {
+  etag: string;
+  bytes: Uint8Array;
+}
+
+/** A text in all its codings. Each has an ETag of its own (RFC 9110, section 8.8.3.3). */
+export interface Forms {
+  /** A hash of the text. */
+  tag: string;
+  /** The text in a coding. It is compressed once, beside the event loop, when it is asked for first. */
+  in(coding: Coding): Promise<Form>;
+}
+
+const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) };
+
+/** For brotli: 4 MB take half a second. The best quality would take ten, and save a tenth of the bytes. */
+const brotliQuality = 9;
+
+const compress = (bytes: Uint8Array, coding: keyof typeof compressors): Promise<Uint8Array> =>
+  coding === 'gzip'
+    ? compressors.gzip(bytes)
+    : compressors.br(bytes, {
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+          [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+        },
+      });
+
+/** The hash and the bytes of a text. To make them takes a few milliseconds for each MB. */
+interface Hashed {
+  tag: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+function hashed(text: string): Hashed {
+  const bytes = new TextEncoder().encode(text);
+  return { tag: hash('sha1', bytes, 'base64url'), bytes };
+}
+
+function formsOfHashed({ tag, bytes }: Hashed): Forms {
+  const compressed = (coding: keyof typeof compressors) =>
+    memoize(async () => ({ etag: `"${tag}.${coding}"`, bytes: await compress(bytes, coding) }));
+  const made: Record<Coding, () => Promise<Form>> = {
+    br: compressed('br'),
+    gzip: compressed('gzip'),
+    identity: async () => ({ etag: `"${tag}"`, bytes }),
+  };
+  return { tag, in: (coding) => made[coding]() };
+}
+
+/** The forms of a text. */
+export const formsOf = (text: string): Forms => formsOfHashed(hashed(text));
+
+/** Many times what a thread needs on a slow machine. */
+const longestMs = 30_000;
+
+/**
+ * The forms of a text that takes long to make. It is made in a thread of its own, by a module that calls `sendText`.
+ * Rejects when the thread fails, ends without it, or takes more than `limitMs`, after which it is ended.
+ */
+export async function formsFromThread(module: URL, workerData?: string, limitMs = longestMs): Promise<Forms> {
+  const worker = startThread(module, { workerData });
+  const limit = setTimeout(() => worker.terminate(), limitMs);
+  const ended = once(worker, 'exit').then(([code]) => {
+    throw new Error(`${module} ended with ${code} before it made its text, or took more than ${limitMs} ms.`);
+  });
+  try {
+    const [text] = await Promise.race([once(worker, 'message'), ended]);
+    return formsOfHashed(text);
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+/** Hands a text to who started this thread. */
+export function sendText(text: string): void {
+  const { tag, bytes } = hashed(text);
+  parentPort?.postMessage({ tag, bytes }, [bytes.buffer]);
+}
+
+/** Browsers send a few dozen characters. */
+const maxLength = 1_000;
+
+/** A member of the field: a coding, and its weight if it has one. */
+const member = /^([\w!#$%&'*+.^`|~-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
+
+/**
+ * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3); of equal weights the one that is
+ * first in `codings`. Members that are malformed are ignored. A client that takes none gets the text as it is, and so does one whose
+ * field is so long that reading it would cost more than the rest of the answer.
+ */
+export function preferredCoding(field: string | undefined): Coding {
+  // A client that says nothing may not be able to decompress.
+  if (field === undefined || field.length > maxLength) return 'identity';
+  const weights = new Map<string, number>();
+  for (const part of field.split(',')) {
+    const [, coding = '', weight = '1'] = member.exec(part.trim()) ?? [];
+    weights.set(coding.toLowerCase().replace(/^x-(?=gzip$)/, ''), Number(weight));
+  }
+  const any = weights.get('*');
+  // Without a weight of its own, `identity` is worth less than what is named.
+  const weightOf = (coding: Coding) => weights.get(coding) ?? any ?? (coding === 'identity' ? 0.0001 : 0);
+  const best = codings.toSorted((a, b) => weightOf(b) - weightOf(a))[0] as Coding;
+  return weightOf(best) > 0 ? best : 'identity';
+}

@@ -1,0 +1,55 @@
+/**
+ * What relies on undocumented behaviour of Node's HTTP server, tested on Node.js 24.0 and 26.10: the fields in
+ * `test/http/node-internals.test.ts`, and what they are for in the tests of slow, rude and stopped connections.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The response that Node.js sends next on a socket. Nothing may be written into the middle of it. */
+export function pendingResponse(socket: Socket): ServerResponse<IncomingMessage> | undefined {
+  return (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
+}
+
+/** Closes the connection after this response, whatever its header fields say. */
+export function endAfter(response: ServerResponse): void {
+  Object.assign(response, { _last: true });
+}
+
+/** Calls `end` after the last response on a connection, where Node.js would destroy the socket. */
+export function replaceEnd(socket: Socket, end: (socket: Socket) => void): void {
+  socket.destroySoon = () => end(socket);
+}
+
+/** Keeps the parser of Node.js from reading on. */
+export function detachParser(socket: Socket): void {
+  socket.removeAllListeners('data');
+}
+
+/** Answers a client that has closed its sending half. Node.js would drop the response. */
+export function answerHalfClosed(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+}
+
+/** Keeps `closeIdleConnections` from cutting off responses that are not written yet: Node.js treats their connections as idle. */
+export function keepUnwrittenResponses(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  const closeIdleConnections = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    // Node.js 24 would wait for the first request of a connection.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    const busy = [...open].filter((socket) => socket.writableLength > 0);
+    for (const socket of busy) socket.destroy = () => socket;
+    closeIdleConnections();
+    for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
+  };
+}
+
+/** Closes responses that waited behind another one on a socket that has closed. Node.js 24 closes the first alone. */
+export function closeResponses(responses: Iterable<ServerResponse>): void {
+  for (const response of responses)
+    if (!response.socket && !response.destroyed) response.destroy().emit('close');
+}

@@ -1,0 +1,291 @@
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { Transaction } from '../db/database.ts';
+import type { Sql } from '../db/sql.ts';
+import type { ErrorCode } from '../foundation/errors.ts';
+import type { Fields } from '../foundation/field-names.ts';
+import type { Plan } from '../limits/plans.ts';
+import type { InstallationKey } from '../settings/secret-key.ts';
+import { type Page, type PageRequest, pageQueryOf } from './pagination.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account';
+
+/** An operation: everything that the router, the reader of requests and the description need. */
+export interface Operation extends Shape {
+  params: TProperties;
+  query: TProperties;
+  body?: TObject;
+  success: Success<unknown>;
+  errors: readonly ErrorCode[];
+}
+
+export type AnyInput = Input<TProperties, TProperties, TProperties>;
+
+/** An operation with what it does. `Services` is what it needs for that besides the request: one parameter, or none. */
+export interface Handled<Services extends unknown[] = []> extends Operation {
+  /** Is waited for before it is handled, and before its transaction. */
+  prepare?(input: AnyInput, ...services: Services): Promise<void>;
+  handle(sql: Sql | Transaction, input: AnyInput, ...services: Services): Promise<unknown>;
+}
+
+/** Operations that need nothing besides the request any more. */
+export const withServices = <Services extends unknown[]>(
+  operations: readonly Handled<Services>[],
+  ...services: Services
+): Handled[] =>
+  operations.map(({ prepare, ...operation }) => ({
+    ...operation,
+    ...(prepare && { prepare: (input) => prepare(input, ...services) }),
+    handle: (sql, input) => operation.handle(sql, input, ...services),
+  }));
+
+interface Shape {
+  method: Method;
+  /** Below the base URL, with `{name}` for each path parameter. */
+  path: string;
+  /** operationId of the description. */
+  id: string;
+  tag: Tag;
+  summary: string;
+  description: string;
+  stability?: 'beta' | 'experimental';
+  deprecated?: Deprecation;
+  /** Whether the reference offers no way to send a request. */
+  hideTryItPanel?: boolean;
+  /** Whether it makes the service send events to the `url` of its body. */
+  sendsEvents?: boolean;
+  /** Whether it changes a webhook, or what is to be sent to one. This instance applies the change before it answers. */
+  changesWebhooks?: boolean;
+  /** Whether its answer holds a secret, which the storage must not show. */
+  hasSecret?: boolean;
+  /** Changes the key's active rehearsal or recording. The answer waits for the key caches. */
+  bindsKey?: boolean;
+  /** Path parameters of its examples, where those of the schemas would be refused, or would take away what others use. */
+  sampleParams?: Record<string, number | string>;
+}
+
+/** A deprecation, for the description and the headers. Dates mean midnight in UTC, as YYYY-MM-DD. */
+export interface Deprecation {
+  since: string;
+  sunset: string;
+  /** The id of the operation to use instead. */
+  successor: string;
+}
+
+/** An operation as its folder declares it, with types that follow from the schemas. */
+interface Definition<
+  M extends Method,
+  Params extends TProperties,
+  Query extends TProperties,
+  Body extends TProperties,
+  Result,
+  Services extends unknown[],
+> extends Shape {
+  method: M;
+  params?: Params;
+  query?: Query;
+  body?: TObject<Body>;
+  success: Success<Result>;
+  /** Errors besides those that follow from the operation's shape. */
+  errors?: readonly ErrorCode[];
+  /** Is waited for before the request is handled, and before its transaction. */
+  prepare?(input: Input<Params, Query, Body>, ...services: Services): Promise<void>;
+  /**
+   * Handles the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
+   * committed before the answer leaves and rolled back when this throws. A resource or a page may be rendered already.
+   */
+  handle(
+    sql: M extends 'GET' ? Sql : Transaction,
+    input: Input<Params, Query, Body>,
+    ...services: Services
+  ): Promise<Result | Rendered>;
+}
+
+/** What a handler gets of a request: valid values only. */
+export interface Input<Params extends TProperties, Query extends TProperties, Body extends TProperties> {
+  workspaceId: number;
+  /** The id of the API key. */
+  keyId: string;
+  /** The plan of the API key. */
+  plan: Plan;
+  /** When the request is handled, in milliseconds since 1970. */
+  nowMs: number;
+  installation: Installation;
+  /** Where callers find the API, without a slash at the end. */
+  baseUrl: string;
+  params: Static<TObject<Params>>;
+  query: Static<TObject<Query>> & { limit?: number };
+  body: Static<TObject<Body>>;
+  /** The requested part of a list. */
+  page: PageRequest;
+  /** The event that `Last-Event-ID` names, if the operation answers with a stream. */
+  lastEventId: number | undefined;
+  /** For handlers that take long: a signal that aborts once the client has left, or has its answer. */
+  disconnected(): AbortSignal;
+  /** The digits of a position as they were sent: a number beyond 2^53 has lost the last ones. */
+  digitsOf(position: number): string;
+  /** Throws `precondition_failed` if If-Match or If-None-Match does not allow a change to `current`. */
+  assertMayChange(current: unknown): void;
+}
+
+/** What handlers need of the installation in which they run. */
+export interface Installation {
+  key: InstallationKey;
+  /** What a URL must be to be called as a webhook, for a message ("must be …"). Undefined: it is. */
+  targetProblem(url: string): string | undefined;
+}
+
+/** A header field of one operation's success. */
+type AddedHeader = 'Last-Event-ID';
+
+/** A successful answer; `Result` is what the handler returns for it. */
+export interface Success<Result> {
+  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty' | 'text' | 'stream';
+  status: 200 | 201 | 202 | 204;
+  description: string;
+  schema?: TSchema;
+  /** The media type of a text. */
+  mediaType?: string;
+  /** Header fields that the handler adds, by their names in the description. */
+  headers?: readonly AddedHeader[];
+  /** The path of a created resource, below the base URL. */
+  locationOf?(result: Result): string;
+  /** What a GET answers, if the result holds more. The ETag is that of it. */
+  representationOf?(result: Result): unknown;
+  /** Of a page: the query parameter for ids. With one value, the ETag is that of the resource alone. */
+  singleBy?: string;
+}
+
+/** Whether a request asks for one resource by its id, so that the page stands for that resource alone. */
+export const isSingleRead = (
+  { singleBy }: Pick<Operation['success'], 'singleBy'>,
+  query: Readonly<Record<string, unknown>>,
+): boolean => singleBy !== undefined && (query[singleBy] as unknown[] | undefined)?.length === 1;
+
+/** A representation whose JSON text was made beforehand, with its entity tag. */
+export class Rendered {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+  /** Of a page: the id after which more follows. */
+  readonly next: number | undefined;
+
+  constructor({ bytes, etag, next }: Pick<Rendered, 'bytes' | 'etag'> & { next?: number }) {
+    this.bytes = bytes;
+    this.etag = etag;
+    this.next = next;
+  }
+}
+
+/** 200 with one resource and its ETag. */
+export function resource<S extends TSchema>(
+  schema: S,
+  description: string,
+  representationOf?: (result: Static<S>) => unknown,
+): Success<Static<S>> {
+  return {
+    kind: 'resource',
+    status: 200,
+    description,
+    schema,
+    ...(representationOf && { representationOf }),
+  };
+}
+
+/** 201 with the new resource, its ETag and its Location. */
+export function created<S extends TSchema>(
+  schema: S,
+  description: string,
+  locationOf: (result: Static<S>) => string,
+  representationOf?: (result: Static<S>) => unknown,
+): Success<Static<S>> {
+  const own = representationOf && { representationOf };
+  return { kind: 'created', status: 201, description, schema, locationOf, ...own };
+}
+
+/** 202 with what is still to be done. */
+export function accepted<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
+  return { kind: 'accepted', status: 202, description, schema };
+}
+
+/** 200 with an array in the order of ids, its ETag, and a Link if more follow. Adds `limit` and `cursor` to the query. */
+export function page<Item>(
+  schema: TSchema & { '~item'?: Item },
+  description: string,
+  options: Pick<Success<Page<Item>>, 'headers' | 'singleBy'> = {},
+): Success<Page<Item>> {
+  return { kind: 'page', status: 200, description, schema, ...options };
+}
+
+/** 204 without a body. */
+export function empty(description: string): Success<void> {
+  return { kind: 'empty', status: 204, description };
+}
+
+/** 200 with a text of some media type and its ETag. The handler returns the text. */
+export function text(mediaType: string, description: string, example: string): Success<string> {
+  const schema = Type.String({ description, examples: [example] });
+  return { kind: 'text', status: 200, description, schema, mediaType };
+}
+
+/** Which events a stream sends: those after an id, of some types or of all. */
+export interface StreamStart {
+  after: number;
+  types: readonly string[] | undefined;
+}
+
+/** 200 with events as they happen (`text/event-stream`). Takes `Last-Event-ID`. */
+export function stream(description: string, example: string): Success<StreamStart> {
+  const schema = Type.String({ description: 'Server-sent events.', examples: [example] });
+  return { kind: 'stream', status: 200, description, schema, headers: ['Last-Event-ID'] };
+}
+
+export function operation<
+  const M extends Method,
+  Params extends TProperties,
+  Query extends TProperties,
+  Body extends TProperties,
+  Result,
+  Services extends unknown[] = [],
+>(definition: Definition<M, Params, Query, Body, Result, Services>): Handled<Services> {
+  const { params = {}, query = {}, ...rest } = definition;
+  const pageParameters = rest.success.kind === 'page' ? pageQueryOf(rest.id) : {};
+  const operation = { ...rest, params, query: { ...query, ...pageParameters } };
+  return { ...operation, errors: errorsOf(operation) } as unknown as Handled<Services>;
+}
+
+/** Media types that an operation's body may have. A patch is a JSON Merge Patch (RFC 7396) under either name. */
+export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
+  method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
+
+/** Every error that an operation can return: those that follow from its shape, and its own. */
+function errorsOf(
+  operation: Pick<Operation, 'method' | 'params' | 'body' | 'deprecated'> & { errors?: readonly ErrorCode[] },
+) {
+  const { method, params, body, deprecated, errors = [] } = operation;
+  const codes = new Set<ErrorCode>([
+    'invalid_request',
+    'unauthorized',
+    'key_banned',
+    'rate_limited',
+    ...errors,
+  ]);
+  if (Object.keys(params).length > 0) codes.add('not_found');
+  if (body) codes.add('invalid_json');
+  if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');
+  if (method === 'POST') codes.add('conflict').add('idempotency_key_in_use').add('idempotency_key_reused');
+  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
+  if (deprecated) codes.add('gone');
+  return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
+}
+
+/** An answer before it is written to the wire. */
+export interface Answer {
+  status: number;
+  headers: Fields;
+  /** JSON text, unless `type` says otherwise. */
+  body?: string;
+  /** The same as bytes, instead of `body`. */
+  bytes?: Uint8Array;
+  /** The media type of the body, if it is not JSON. */
+  type?: string;
+}

@@ -1,0 +1,107 @@
+import Type from 'typebox';
+import type { Row } from '../db/sql.ts';
+import type { Fields } from '../foundation/field-names.ts';
+import { ofForm, toInt64 } from '../foundation/schema.ts';
+
+/** A part of a list ordered by id: at most `limit` items with ids above `after`. */
+export interface PageRequest {
+  after: number;
+  limit: number;
+}
+
+/** The items of a page and, when more follow, the id to continue after. */
+export interface Page<Item> {
+  items: Item[];
+  next?: number;
+  /** Header fields of the answer, besides those of every page. */
+  headers?: Fields;
+}
+
+export const defaultLimit = 20;
+export const maxLimit = 100;
+
+/** An opaque cursor after `id` in the list of one operation. 0 is before the first. */
+export const writeCursor = (operationId: string, id: number | string) =>
+  Buffer.from(`${operationId}:${id}`).toString('base64url');
+
+/** What stands behind the colon of a cursor, whatever its operation. */
+export const numberIn = (cursor: string) => Buffer.from(cursor, 'base64url').toString().replace(/^.*:/s, '');
+
+/** What stands for the id in a cursor of this operation, or undefined if it is not one. */
+export function positionIn(operationId: string, cursor: string): string | undefined {
+  const position = Buffer.from(cursor, 'base64url')
+    .toString()
+    .slice(operationId.length + 1);
+  return writeCursor(operationId, position) === cursor ? position : undefined;
+}
+
+/** How base64url writes the bytes of digits, by their place in a group of three: the first takes two characters. */
+const [first, firstAndLast, second, third] = [
+  '[MN][DTjz]|O[DT]',
+  '[MN][AQgw]|O[AQ]',
+  '[AEIMQUYcgk]',
+  '[w-z0-5]',
+];
+const [firstNotZero, firstAndLastNotZero, secondNotZero, thirdNotZero] = [
+  'M[Tjz]|N[DTjz]|O[DT]',
+  'M[Qgw]|N[AQgw]|O[AQ]',
+  '[EIMQUYcgk]',
+  '[x-z0-5]',
+];
+/** Of a number in a cursor; each of so many digits is a 64-bit integer. */
+const maxDigits = 18;
+const numberForm = new RegExp(`^(?:0|[1-9]\\d{0,${maxDigits - 1}})$`);
+
+/** The form of the cursors of an operation: base64url of its id, a colon, and a number of at most 18 digits. */
+function cursorForm(operationId: string) {
+  const start = `${operationId}:`;
+  const place = start.length % 3;
+  const known = writeCursor(operationId, 0).slice(0, Math.ceil((start.length * 4) / 3));
+  const groups = `(?:(?:${first})${second}${third})*(?:(?:${first})${second}|${firstAndLast})?`;
+  const number = [
+    `MA|(?:${firstAndLastNotZero})|(?:${firstNotZero})${second}(?:${third}${groups})?`,
+    `A|${secondNotZero}(?:${third}${groups})?`,
+    `w|${thirdNotZero}${groups}`,
+  ][place];
+  const maxLength = writeCursor(operationId, '9'.repeat(maxDigits)).length;
+  return { maxLength, pattern: `^${known}(?:${number})$` };
+}
+
+/** What the operation of a list takes beside its filters. */
+export const pageQueryOf = (operationId: string) => {
+  const { pattern, maxLength } = cursorForm(operationId);
+  return {
+    limit: Type.Optional(
+      Type.Integer({
+        format: 'int32',
+        minimum: 1,
+        maximum: maxLimit,
+        default: defaultLimit,
+        description: 'How many items to return at most.',
+        examples: [20],
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        description: 'Where to continue: the `cursor` in the link with `rel="next"` of the previous page.',
+        examples: [writeCursor(operationId, 1)],
+        ...ofForm(pattern, maxLength),
+      }),
+    ),
+  };
+};
+
+/**
+ * A page from rows that begin with their id and were read with `limit + 1`: the extra row shows that more
+ * follow.
+ */
+export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => Item): Page<Item> {
+  const items = rows.slice(0, limit).map(toItem);
+  return rows.length > limit ? { items, next: Number(rows[limit - 1]?.[0]) } : { items };
+}
+
+/** The id in a cursor of this operation, or undefined if it is not one. */
+export function readCursor(operationId: string, cursor: string): number | undefined {
+  const position = positionIn(operationId, cursor) ?? '';
+  return numberForm.test(position) ? toInt64(position) : undefined;
+}

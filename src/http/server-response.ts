@@ -1,0 +1,39 @@
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http';
+import { withDocumentedNames } from '../foundation/field-names.ts';
+
+// An import would load all that node:http exports, also a client of web sockets, and take a tenth of the start.
+const { ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
+
+type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/**
+ * An answer whose header fields have the names that are documented, since some clients keep them in a plain dictionary. Fastify
+ * hands over all fields that go through it in lower case. Lists of fields are written as they are.
+ */
+export class NamedResponse<
+  Request extends IncomingMessage = IncomingMessage,
+> extends ServerResponse<Request> {
+  /** What was handed over as header fields of the answer: an object, or names and values in turn. */
+  head: Head | undefined;
+
+  override writeHead(status: number, ...rest: (string | Head | undefined)[]): this {
+    const parts = rest.map(named);
+    this.head = parts.at(-1) as Head | undefined;
+    return super.writeHead(status, ...(parts as [Head?]));
+  }
+}
+
+/** Answers whose `Date` goes by a clock, in milliseconds since 1970, and not by that of Node.js. */
+export const datedResponse = (clock: () => number) =>
+  class<Request extends IncomingMessage = IncomingMessage> extends NamedResponse<Request> {
+    override writeHead(status: number, ...rest: (string | Head | undefined)[]): this {
+      this.setHeader('Date', new Date(clock()).toUTCString());
+      return super.writeHead(status, ...rest);
+    }
+  };
+
+const named = (part: string | Head | undefined) =>
+  typeof part === 'object' && !Array.isArray(part) ? withDocumentedNames(part) : part;
+
+/** The reason phrase of a status, such as `Not Found` for 404 (RFC 9112, section 4). */
+export const reasonPhrase = (status: number): string => STATUS_CODES[status] as string;

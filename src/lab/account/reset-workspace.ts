@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import type { Transaction } from '../../db/database.ts';
+import { resetWorkspace } from '../../demo/seed.ts';
+import { grouped } from '../../foundation/bounds.ts';
+import { ApiError } from '../../foundation/errors.ts';
+import { findKey, unknownKey } from '../../keys/store.ts';
+import { countContent } from '../../workspaces/store.ts';
+import type { Owner } from '../key-binding.ts';
+import { maxResetRows } from '../lab-bounds.ts';
+import type { WorkspaceContent } from './schema.ts';
+
+/** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
+const pauseMs = 1_000;
+
+interface LastReset {
+  request: object;
+  atMs: number;
+}
+
+/** Lets an instance reset each workspace once a second. */
+export class ResetLimiter {
+  readonly #last = new LRUCache<number, LastReset>({ max: 10_000 });
+  readonly #stopwatch: () => number;
+
+  /** `stopwatch`: milliseconds of a clock that never goes back. */
+  constructor(stopwatch: () => number) {
+    this.#stopwatch = stopwatch;
+  }
+
+  /**
+   * Runs a reset within the write of its workspace, also again if its transaction is repeated. A reset that fails does not count. Throws
+   * `rate_limited` if another request reset the workspace within the last second.
+   */
+  async run<T>(workspaceId: number, request: object, reset: () => Promise<T>): Promise<T> {
+    const atMs = this.#stopwatch();
+    const last = this.#last.get(workspaceId);
+    const other = last?.request === request ? undefined : last;
+    if (other && atMs - other.atMs < pauseMs) {
+      throw new ApiError(
+        'rate_limited',
+        'This workspace was reset within the last second. Try again after 1 s.',
+        { 'Retry-After': '1' },
+      );
+    }
+    this.#last.set(workspaceId, { request, atMs });
+    try {
+      return await reset();
+    } catch (error) {
+      if (other) this.#last.set(workspaceId, other);
+      else this.#last.delete(workspaceId);
+      throw error;
+    }
+  }
+}
+
+/** Resets the workspace of a key to the demonstration data. Throws `conflict` if it has more than `maxResetRows` rows. */
+export async function resetOwn(sql: Transaction, { workspaceId, keyId }: Owner): Promise<WorkspaceContent> {
+  const key = await findKey(sql, keyId);
+  if (!key) throw unknownKey();
+  const count = () => countContent(sql, workspaceId, maxResetRows + 1);
+  const rows = Object.values(await count()).reduce((sum, ofTable) => sum + ofTable);
+  if (rows > maxResetRows) {
+    throw new ApiError(
+      'conflict',
+      `This workspace holds more than ${grouped(maxResetRows)} categories, pets and orders, too many to reset it by a request. Who runs the service can reset it by the command "petstore workspaces reset ${key.workspace}".`,
+    );
+  }
+  await resetWorkspace(sql, { id: workspaceId, name: key.workspace });
+  const { categories, pets, orders } = await count();
+  return { categories, pets, orders };
+}

@@ -1,0 +1,197 @@
+import { operations } from '../../api/operations.ts';
+import { writtenPropertyAt } from '../faults/conflict.ts';
+import type { Recorded } from '../recordings/recorded.ts';
+import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { follows, isLeft, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
+
+/** Lists that answer with one resource and its entity tag when asked for one id. */
+const singles = new Map(
+  operations.flatMap(({ id, success }) => (success.singleBy ? [[id, success.singleBy] as const] : [])),
+);
+
+/** The paths of the resources that a request is about. */
+function pathsOf({ target, operation = '' }: Recorded): string[] {
+  const [path = '', query = ''] = target.split('?');
+  const singleBy = singles.get(operation);
+  return singleBy === undefined
+    ? [path]
+    : new URLSearchParams(query).getAll(singleBy).map((id) => `${path}/${id}`);
+}
+
+const wasRead = (request: Recorded) => isRead(request) && isSuccess(request);
+
+/** The entity tag of `If-Match`; undefined for `*`, which allows any. */
+const tagOf = ({ headers }: Recorded) => {
+  const tag = headers['if-match'];
+  return tag?.trim() === '*' ? undefined : tag;
+};
+
+const writes = ['PUT', 'PATCH'];
+const changes = [...writes, 'DELETE'];
+
+/** Changes of resources that the client had read: only these can go by an old state. */
+function changesOfRead(requests: readonly Recorded[]): Recorded[] {
+  const read = new Set<string>();
+  const changed: Recorded[] = [];
+  for (const request of requests) {
+    if (wasRead(request)) for (const path of pathsOf(request)) read.add(path);
+    else if (writes.includes(request.method) && pathsOf(request).some((path) => read.has(path)))
+      changed.push(request);
+  }
+  return changed;
+}
+
+export const ifMatchSent: Check = {
+  name: 'if-match.sent',
+  level: 'recommended',
+  asks: 'A client that has read a resource and then changes it sends `If-Match` with the `ETag` that it got.',
+  judged:
+    'Judged are PUT and PATCH of a resource that the client has read before in the recording, by its URL or, for pets, by `?id=`. One without `If-Match` fails, and so does `If-Match: *`, which allows any state. All with a tag pass. DELETE is not judged: it overwrites nothing.',
+  unseen: 'No resource was changed that had been read.',
+  faults: [],
+  advice: 'Keep the `ETag` beside what you read, and send it as `If-Match` with the change.',
+  guide: 'Getting started',
+  judge({ requests }) {
+    const changed = changesOfRead(requests);
+    if (changed.length === 0) return notObserved('Nothing was changed that had been read before.');
+    const bad = changed.filter((change) => tagOf(change) === undefined);
+    return bad.length > 0
+      ? failed(
+          bad,
+          `${counted(bad.length, 'change')} of ${changed.length} of what had been read came without If-Match.`,
+        )
+      : passed(changed, 'Each change of what had been read carried If-Match.');
+  },
+};
+
+export const updatesNotLost: Check = {
+  name: 'updates.not-lost',
+  level: 'required',
+  asks: 'A change does not overwrite what another writer has changed meanwhile.',
+  judged:
+    'Judged are PUT and PATCH as in `if-match.sent` that the fault `conflict` touched: another writer changed the resource right before them. A PUT that succeeds without a tag in `If-Match` fails, and so does such a PATCH of the property that the other writer wrote. A change that gets 412 passes. A PATCH of other properties loses nothing, and is not judged.',
+  unseen: 'No change of a resource that had been read met one of another writer.',
+  faults: ['conflict'],
+  advice: 'Send the `ETag` that you have read as `If-Match` with each change.',
+  guide: 'Getting started',
+  judge({ requests }) {
+    const changed = changesOfRead(requests);
+    const touched = changed.filter((change) => isTouchedByAny(change, ['conflict']));
+    const bad = touched.filter(
+      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
+    );
+    const good = touched.filter(({ status }) => status === 412);
+    if (bad.length > 0)
+      return failed(
+        bad,
+        `${counted(bad.length, 'change')} overwrote what another writer had changed right before.`,
+      );
+    return good.length > 0
+      ? passed(good, 'Nothing was overwritten that another writer had changed.')
+      : notObserved('No change of what had been read met that of another writer.');
+  },
+};
+
+/** Whether a change that succeeded replaced the value of the other writer in a rehearsal. */
+function overwrites({ method, operation = '', properties = [] }: Recorded): boolean {
+  if (method === 'PUT') return true;
+  const property = writtenBy.get(operation);
+  return property !== undefined && properties.includes(property);
+}
+
+/** Which property the other writer of a rehearsal writes, by the operation that it comes before. */
+const writtenBy = new Map(operations.map(({ id, path }) => [id, writtenPropertyAt(path)] as const));
+
+/** The changes of one resource. */
+interface ResourceState {
+  /** Changes that got 412, by connection, and the last of all. */
+  refused: Map<string, Recorded>;
+  latest?: Recorded;
+  read?: Recorded;
+}
+
+/** How often answers named an entity tag, and how often changes used it. */
+class EntityTags {
+  readonly #named = new Map<string, number>();
+  readonly #used = new Map<string, number>();
+
+  note(request: Recorded): void {
+    count(this.#named, request.answer.etag);
+    // A retry of a temporary failure may use the same tag.
+    if (changes.includes(request.method) && !isTransient(request) && !isLeft(request))
+      count(this.#used, tagOf(request));
+  }
+
+  /** Whether changes used it more than once, and more often than answers named it: then a worker used it twice. */
+  isOverused = (tag = '') => (this.#used.get(tag) ?? 0) > Math.max(1, this.#named.get(tag) ?? 0);
+}
+
+function count(counts: Map<string, number>, tag: string | undefined): void {
+  if (tag !== undefined) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+}
+
+export const conflictReadAgain: Check = {
+  name: 'conflict.read-again',
+  level: 'required',
+  asks: 'After 412 the client reads the resource again before it changes it.',
+  judged:
+    'Judged is the next change of the resource by the same worker after 412. Without a tag in `If-Match` it fails, since it may undo what another writer did. With the refused tag it fails, too, if more changes used that tag than answers had it: several workers may have read the same. With another tag it passes if it succeeds or if the client has read the resource. To read again and to change nothing passes. DELETE after a refused PUT or PATCH is another decision, and not judged.',
+  unseen: 'No change got 412, or nothing was done with the resource afterwards.',
+  faults: ['conflict'],
+  advice:
+    'After 412 get the resource, decide again by what it is now, and send the change with its new `ETag`.',
+  guide: 'Getting started',
+  judge({ requests, isOfOneWorker, isOfSameWorker, isLast }) {
+    const places = new Map<string, ResourceState>();
+    const tags = new EntityTags();
+    const good: Recorded[] = [];
+    const bad: Recorded[] = [];
+    for (const request of requests) {
+      tags.note(request);
+      const isChange = changes.includes(request.method);
+      if (!isChange && !wasRead(request)) continue;
+      for (const path of pathsOf(request)) {
+        const place: ResourceState = places.get(path) ?? { refused: new Map() };
+        if (!isChange) place.read = request;
+        else judgeChange(request, place);
+        places.set(path, place);
+      }
+    }
+    for (const { refused, read } of places.values())
+      for (const refusal of refused.values()) if (read && follows(read, refusal)) good.push(refusal, read);
+    if (bad.length > 0)
+      return failed(
+        bad,
+        `${counted(bad.length / 2, 'change')} came after 412 without a decision by what is there now.`,
+      );
+    return good.length > 0
+      ? passed(good, 'After 412 the client went by what is there now.')
+      : notObserved('No change got 412, or nothing was done about it.');
+
+    function judgeChange(change: Recorded, place: ResourceState): void {
+      const { refused, latest } = place;
+      const before = (isOfOneWorker ? undefined : refused.get(change.connection)) ?? latest;
+      const tag = tagOf(change);
+      if (before && follows(change, before)) {
+        const isOwn = isOfSameWorker(change, before);
+        const isOther = change.method === 'DELETE' && before.method !== 'DELETE';
+        const isBlind = tag === undefined && !isOther;
+        if (isOwn && (isBlind || (tag === tagOf(before) && tags.isOverused(tag)))) bad.push(before, change);
+        else if (
+          !isBlind &&
+          tag !== tagOf(before) &&
+          (isSuccess(change) || (place.read && follows(place.read, before)))
+        )
+          good.push(before, change);
+        // Another worker shows nothing about the refused one while that one still uses its connection.
+        if (isOwn || isLast(before)) {
+          refused.delete(before.connection);
+          if (place.latest === before) delete place.latest;
+        }
+      }
+      if (change.status !== 412) return;
+      refused.set(change.connection, change);
+      place.latest = change;
+    }
+  },
+};

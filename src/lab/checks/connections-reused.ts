@@ -1,0 +1,63 @@
+import type { Recorded } from '../recordings/recorded.ts';
+import { type Check, failed, notObserved, passed } from './check.ts';
+import { endOf, isBroken, isLeft, isStream } from './request-facts.ts';
+
+/** Many clients close a connection that was idle for some seconds. */
+const idleMs = 2_000;
+/** Fewer requests show nothing. */
+const enough = 5;
+/** Programs that run once for each request, so that no connection can outlive a request. */
+const runOnce = /^(?:curl|wget|httpie|xh)\//i;
+
+/** Whether the connection stays open after the answer. */
+const leavesOpen = (request: Recorded) =>
+  !isBroken(request) &&
+  !isLeft(request) &&
+  !isStream(request) &&
+  request.answer.connection?.toLowerCase() !== 'close';
+
+export const connectionsReused: Check = {
+  name: 'connections.reused',
+  level: 'recommended',
+  asks: 'The client keeps connections open and sends its next requests on them.',
+  judged: `Judged are requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s. At least half of them must use an open connection. A client that sends \`Connection: close\` itself is judged, too. Streams and broken answers leave no open connection. curl and the like, run once for each request, are not judged.`,
+  unseen: `Fewer than ${enough} requests could use an open connection, a program ran once for each request, or a proxy was between.`,
+  faults: [],
+  advice: 'Use one session, agent or client object for all requests, and read each answer to its end.',
+  guide: 'Getting started',
+  judge({ requests, opens, isLast }) {
+    if (requests.some(({ isProxied }) => isProxied))
+      return notObserved('A proxy passed the requests on, so connections are not those of the client.');
+    const isRunOnce = (request: Recorded) =>
+      runOnce.test(request.headers['user-agent'] ?? '') && opens(request) && isLast(request);
+    const last = new Map<string, Recorded>();
+    const reused: Recorded[] = [];
+    const opened: Recorded[] = [];
+    const ending = [...requests].sort((a, b) => endOf(a) - endOf(b));
+    /** The last requests of idle connections, the latest on top. */
+    const free: Recorded[] = [];
+    let ended = 0;
+    for (const request of requests) {
+      for (; endOf(ending[ended] as Recorded) < request.atMs; ended++) free.push(ending[ended] as Recorded);
+      const isUsable = (before: Recorded) => last.get(before.connection) === before && leavesOpen(before);
+      while (free.length > 0 && !isUsable(free.at(-1) as Recorded)) free.pop();
+      const latest = free.at(-1);
+      if (last.has(request.connection)) reused.push(request);
+      else if (latest && request.atMs - endOf(latest) <= idleMs && !isRunOnce(request)) opened.push(request);
+      last.set(request.connection, request);
+    }
+    const all = reused.length + opened.length;
+    if (all < enough)
+      return notObserved(
+        requests.some(isRunOnce)
+          ? 'A program like curl was run for each request, and has no connection to keep.'
+          : 'Too few requests could have used an open connection.',
+      );
+    return reused.length >= opened.length
+      ? passed(reused, `${reused.length} of ${all} requests used a connection that was open.`)
+      : failed(
+          opened,
+          `${opened.length} of ${all} requests opened a connection although one was open and unused.`,
+        );
+  },
+};

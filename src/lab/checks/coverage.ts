@@ -1,0 +1,27 @@
+import { operations } from '../../api/operations.ts';
+import type { Recorded } from '../recordings/recorded.ts';
+import { type Check, notObserved, passed } from './check.ts';
+import { isSuccess } from './request-facts.ts';
+
+export const operationsCovered: Check = {
+  name: 'operations.covered',
+  level: 'recommended',
+  asks: 'The client uses every operation of the API, so that the recording shows all of it.',
+  judged: 'A client that got a success from each operation passes. Nothing fails: a client may need less.',
+  unseen: 'Some operations were not used. The result says how many were.',
+  faults: [],
+  advice: 'Let the test of the client call all operations.',
+  guide: 'Generate a client',
+  judge({ requests }) {
+    const first = new Map<string, Recorded>();
+    for (const request of requests) {
+      const { operation } = request;
+      if (operation !== undefined && isSuccess(request) && !first.has(operation))
+        first.set(operation, request);
+    }
+    const all = operations.length;
+    return first.size === all
+      ? passed([...first.values()], `All ${all} operations were used.`)
+      : notObserved(`${first.size} of ${all} operations ${first.size === 1 ? 'was' : 'were'} used.`);
+  },
+};

@@ -1,0 +1,46 @@
+import { headOf } from '../recordings/link-attempts.ts';
+import type { Recorded } from '../recordings/recorded.ts';
+import { hasOverlaps } from './request-facts.ts';
+
+/** What a client sends without faults. */
+export interface Expected {
+  /**
+   * How often it sends this request without faults. A request that it never sent then, such as one with a random name, counts as often
+   * as it repeats any request of that operation. If the body was not read, all requests with this head count.
+   */
+  timesOf(request: Recorded): number;
+  /** Whether it sent two requests at once, so that it has several workers. */
+  hasOverlaps: boolean;
+}
+
+/** What a client sends without faults, from the recordings of runs without faults. */
+export function expectedOf(runs: readonly (readonly Recorded[])[]): Expected {
+  const times = new Map<string, number>();
+  const most = new Map<string, number>();
+  for (const run of runs) {
+    const counts = new Map<string, number>();
+    for (const request of run) {
+      for (const isGuessed of [false, true]) {
+        const name = nameOf(request, isGuessed);
+        const count = (counts.get(name) ?? 0) + 1;
+        counts.set(name, count);
+        raise(times, name, count);
+        raise(most, kindOf(request, isGuessed), count);
+      }
+    }
+  }
+  return {
+    hasOverlaps: runs.some(hasOverlaps),
+    timesOf: (request) =>
+      times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,
+  };
+}
+
+const nameOf = ({ fingerprint }: Recorded, isGuessed = false) =>
+  isGuessed ? headOf(fingerprint) : fingerprint;
+
+const kindOf = ({ operation }: Recorded, isGuessed = false) => `${operation} ${isGuessed}`;
+
+function raise(counts: Map<string, number>, name: string, count: number): void {
+  if (count > (counts.get(name) ?? 0)) counts.set(name, count);
+}

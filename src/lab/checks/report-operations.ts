@@ -1,0 +1,86 @@
+import { operation, resource, text } from '../../http/operation.ts';
+import { burstRequest, ownRequest } from '../own-requests.ts';
+import { recordingId } from '../recordings/schema.ts';
+import {
+  type Reader,
+  type RecordingServices,
+  readingsBounded,
+  whenRecorded,
+} from '../recordings/services.ts';
+import { checks, checksVersion } from './list.ts';
+import type { Report as ReportCard } from './report.ts';
+import { asJunit } from './report-as-junit.ts';
+import { asMarkdown } from './report-as-markdown.ts';
+import { CheckList, Report } from './report-schema.ts';
+
+/** What these operations need of the instance that runs them. */
+export interface ReportServices extends Pick<RecordingServices, 'waitUntilRecorded'> {
+  readings: { report(reader: Reader, recordingId: string): Promise<ReportCard> };
+}
+
+type Asked = Reader & { params: { recordingId: string } };
+
+const report = (_sql: unknown, input: Asked, { readings }: ReportServices): Promise<ReportCard> =>
+  readings.report(input, input.params.recordingId);
+
+const shared = { method: 'GET', tag: 'Recordings' } as const;
+
+/** For the examples of Markdown and JUnit XML. */
+const sample: ReportCard = {
+  recording: 'rec_602845719936',
+  version: checksVersion,
+  verdict: 'incomplete',
+  checks: [],
+};
+
+export const reportOperations = [
+  operation({
+    ...shared,
+    path: '/checks',
+    id: 'listChecks',
+    summary: 'List checks',
+    description:
+      'Returns every check of a report card: what it asks of a client, how it is judged, and what to do.',
+    success: resource(CheckList, 'All checks, and their version.'),
+    handle: async () => ({
+      version: checksVersion,
+      checks: checks.map(({ judge: _, faults, ...check }) => ({ ...check, faults: [...faults] })),
+    }),
+  }),
+
+  operation({
+    ...shared,
+    path: '/recordings/{recordingId}/report',
+    id: 'getReport',
+    summary: 'Get a report card',
+    description: `Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up. Requests that the page of the lab sent itself are left out: their \`X-Request-Id\` begins with \`${ownRequest}\`, and not with \`${burstRequest}\`. The report is made once for what the recording holds, and kept with it. ${readingsBounded}`,
+    params: { recordingId },
+    success: resource(Report, 'The report card.'),
+    prepare: whenRecorded,
+    handle: report,
+  }),
+
+  operation({
+    ...shared,
+    path: '/recordings/{recordingId}/report/markdown',
+    id: 'getReportAsMarkdown',
+    summary: 'Get a report card as Markdown',
+    description: `Returns the report card as a text for people: the failures first, then a table of all checks. ${readingsBounded}`,
+    params: { recordingId },
+    success: text('text/markdown; charset=utf-8', 'The report card as Markdown.', asMarkdown(sample)),
+    prepare: whenRecorded,
+    handle: async (sql, input, lab: ReportServices) => asMarkdown(await report(sql, input, lab)),
+  }),
+
+  operation({
+    ...shared,
+    path: '/recordings/{recordingId}/report/junit',
+    id: 'getReportAsJunit',
+    summary: 'Get a report card as JUnit XML',
+    description: `Returns the report card as JUnit XML, which CI systems read. It has a failure exactly if the verdict is \`failed\`: recommended checks that failed are skipped with their reason, as is what was not observed. ${readingsBounded}`,
+    params: { recordingId },
+    success: text('application/xml; charset=utf-8', 'The report card as JUnit XML.', asJunit(sample)),
+    prepare: whenRecorded,
+    handle: async (sql, input, lab: ReportServices) => asJunit(await report(sql, input, lab)),
+  }),
+];

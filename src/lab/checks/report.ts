@@ -1,0 +1,75 @@
+import type { Level } from '../faults/shared/fault.ts';
+import type { Recorded } from '../recordings/recorded.ts';
+import type { Check, Finding } from './check.ts';
+import type { Expected } from './expected.ts';
+import { checks, checksVersion } from './list.ts';
+import { type Traffic, trafficOf } from './traffic.ts';
+
+/** The most requests that a result names as evidence. */
+export const maxEvidence = 10;
+
+export const verdicts = ['passed', 'failed', 'incomplete'] as const;
+
+/** The result of one check. */
+export interface CheckResult extends Pick<Check, 'name' | 'level' | 'advice' | 'guide'> {
+  result: Finding['result'];
+  /** Ids of requests of the recording. */
+  evidence: string[];
+  because: string;
+}
+
+/** The report card of a recording. */
+export interface Report {
+  /** The id of the recording. */
+  recording: string;
+  /** The version of the checks. */
+  version: number;
+  verdict: (typeof verdicts)[number];
+  checks: CheckResult[];
+}
+
+export interface ReportOptions {
+  /** What the client sends without faults. With it, a request beyond that is a retry, whoever sent it. */
+  expected?: Expected;
+  /** Levels in place of those of the checks. A check that is `off` is left out. */
+  levels?: Levels;
+  /** Is called before each check. */
+  between?: () => void;
+}
+
+/** Levels by the names of checks. */
+export type Levels = Readonly<Record<string, Level | 'off'>>;
+
+/** Judges the requests of a recording, given in the order of time. */
+export function reportOn(
+  recording: string,
+  requests: readonly Recorded[],
+  { expected, levels = {}, between = () => {} }: ReportOptions = {},
+): Report {
+  const traffic = trafficOf(requests, expected);
+  const results = checks.flatMap((check) => {
+    const level = levels[check.name] ?? check.level;
+    if (level === 'off') return [];
+    between();
+    return [judge({ ...check, level }, traffic)];
+  });
+  return { recording, version: checksVersion, verdict: verdictOf(results), checks: results };
+}
+
+function judge({ name, level, advice, guide, ...check }: Check, traffic: Traffic): CheckResult {
+  const { result, evidence, because } = check.judge(traffic);
+  const shown = evidence.slice(0, maxEvidence).map(({ number }) => String(number));
+  const more =
+    evidence.length > maxEvidence ? ` The evidence names ${maxEvidence} of ${evidence.length} requests.` : '';
+  return { name, level, result, evidence: shown, because: because + more, advice, guide };
+}
+
+/**
+ * `failed` if a required check failed, `passed` if none failed and at least one was observed, else `incomplete`. One is enough, since a
+ * recording never shows all cases.
+ */
+export function verdictOf(results: readonly Pick<CheckResult, 'level' | 'result'>[]): Report['verdict'] {
+  const required = results.filter(({ level }) => level === 'required');
+  if (required.some(({ result }) => result === 'failed')) return 'failed';
+  return required.some(({ result }) => result === 'passed') ? 'passed' : 'incomplete';
+}

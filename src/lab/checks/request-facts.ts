@@ -1,0 +1,158 @@
+import { operations } from '../../api/operations.ts';
+import { retryAfterMs } from '../../client/header-fields.ts';
+import { errorCodes } from '../../foundation/errors.ts';
+import { connectionFaults, faults } from '../faults/list.ts';
+import type { Recorded } from '../recordings/recorded.ts';
+import { clockToleranceMs, timerToleranceMs } from '../recordings/timeline-layout.ts';
+
+export const endOf = ({ atMs, tookMs }: Recorded) => atMs + tookMs;
+
+export const isTouchedByAny = ({ fault }: Recorded, names: readonly string[]) =>
+  fault?.split(' ').some((name) => names.includes(name)) ?? false;
+
+/** Whether a client sent both on one connection of its own. A proxy mixes the requests of many clients. */
+export const shareConnection = (one: Recorded, other: Recorded) =>
+  !one.isProxied && !other.isProxied && one.connection === other.connection;
+
+/** A client may have the whole answer, and send its next request, so long before the service notes the end. */
+const endToleranceMs = 2;
+
+/** From when on a client may have had the whole answer. */
+export const freeAtMs = (request: Recorded) => endOf(request) - Math.min(endToleranceMs, request.tookMs / 2);
+
+/** Whether `later` began after `earlier` ended. On one connection every later request does. */
+export const follows = (later: Recorded, earlier: Recorded) =>
+  later.atMs >= freeAtMs(earlier) || (shareConnection(later, earlier) && later.atMs > earlier.atMs);
+
+export const isRead = ({ method }: Recorded) => method === 'GET' || method === 'HEAD';
+
+export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status < 300) || status === 304;
+
+const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
+
+/** Whether the answer goes on until the client leaves. */
+export const isStream = (request: Recorded) =>
+  streams.includes(request.operation ?? '') && (request.status === undefined || isSuccess(request));
+
+/**
+ * The faults under which an answer does not come, or not to its end, so that the client may give up by itself. A recording does not tell
+ * who ended a stream.
+ */
+export const silentFaults: readonly string[] = faults
+  .filter(({ isSilent, endsConnection }) => isSilent && endsConnection)
+  .map(({ name }) => name);
+/** The faults that end a connection at once. */
+const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));
+
+/** Whether the client disconnected before it had the whole answer: its time limit ended, or it canceled the request. */
+export const isLeft = (request: Recorded) =>
+  request.left === true && !request.isProxied && !isTouchedByAny(request, cutFaults);
+
+/** Whether two requests were in flight at once. Streams do not count. */
+export function hasOverlaps(requests: readonly Recorded[]): boolean {
+  let busyUntilMs = Number.NEGATIVE_INFINITY;
+  return requests.some((request) => {
+    if (isStream(request)) return false;
+    const overlaps = request.atMs < busyUntilMs;
+    busyUntilMs = Math.max(busyUntilMs, freeAtMs(request));
+    return overlaps;
+  });
+}
+
+/** Whether the service sent no whole answer. Behind a proxy this is unknown, and a proxy may retry by itself. */
+export const isBroken = (request: Recorded) =>
+  !request.isProxied &&
+  !isLeft(request) &&
+  (request.status === undefined || isTouchedByAny(request, connectionFaults));
+
+/** Statuses that leave unknown whether a request took effect, and those of refusals for a time. */
+const uncertain = [408, 500, 502, 504];
+const refusedForTime = [429, 503];
+
+/** Another attempt with the same `Idempotency-Key` is being answered at this moment. */
+export const keyInUse = 'idempotency_key_in_use';
+
+/** The names of faults with such an error. */
+export const faultsWith = (isSuch: (status: number, code: string) => boolean) =>
+  faults
+    .filter(
+      ({ errors = [], gatewayStatus }) =>
+        errors.some((code) => isSuch(errorCodes[code][0], code)) ||
+        (gatewayStatus !== undefined && isSuch(gatewayStatus, '')),
+    )
+    .map(({ name }) => name);
+
+/** The faults after which a client cannot know whether its request took effect. */
+export const uncertainFaults: readonly string[] = [
+  ...faultsWith((status, code) => uncertain.includes(status) || code === keyInUse),
+  ...connectionFaults,
+];
+
+/** The faults whose answers ask for a wait. */
+export const waitFaults: readonly string[] = faultsWith((status) => refusedForTime.includes(status));
+
+/** Whether the service ended it in a way that leaves unknown whether it took effect. */
+const endedUncertain = (request: Recorded) =>
+  isBroken(request) ||
+  (!isLeft(request) && (uncertain.includes(request.status as number) || request.code === keyInUse));
+
+/** Whether the client cannot know if it took effect. */
+export const isUncertain = (request: Recorded) => isLeft(request) || endedUncertain(request);
+
+/** Whether the service failed it for a time, so that a retry may succeed. */
+export const isTransient = (request: Recorded) =>
+  endedUncertain(request) || (!isLeft(request) && refusedForTime.includes(request.status as number));
+
+/** A wait that an answer asks for. A request before `dueMs` less `toleranceMs` comes too early. */
+export interface Wait {
+  dueMs: number;
+  toleranceMs: number;
+}
+
+/** The wait that `Retry-After` asks for, counted from the end of the answer. */
+export function retryAfterOf(refused: Recorded): Wait | undefined {
+  const text = refused.answer['retry-after'];
+  const waitMs = retryAfterMs(text, endOf(refused));
+  if (text === undefined || waitMs === undefined) return undefined;
+  const dueMs = endOf(refused) + waitMs;
+  return /^\d+$/.test(text) ? { dueMs, toleranceMs: timerToleranceMs } : untilTime(refused, dueMs);
+}
+
+/** A wait until a time of the clock. */
+export function untilTime(by: Recorded, dueMs: number): Wait | undefined {
+  const waitMs = dueMs - endOf(by);
+  return waitMs > 0 ? { dueMs, toleranceMs: Math.min(clockToleranceMs, waitMs / 2) } : undefined;
+}
+
+export const isEarly = ({ atMs }: Recorded, { dueMs, toleranceMs }: Wait) => atMs < dueMs - toleranceMs;
+
+/** The faults that redirect a request. The recording keeps the request that follows with the same target and fault. */
+export const redirectFaults: readonly string[] = faults
+  .filter(({ redirects }) => redirects)
+  .map(({ name }) => name);
+
+/** The requests of those faults that followed a redirect, each with the redirect. */
+export function followedRedirects(requests: readonly Recorded[]): { redirect: Recorded; next: Recorded }[] {
+  const redirects = new Map<string, Recorded>();
+  const followed: { redirect: Recorded; next: Recorded }[] = [];
+  for (const request of requests) {
+    if (!isTouchedByAny(request, redirectFaults)) continue;
+    const place = `${request.fault} ${request.target}`;
+    const redirect = redirects.get(place);
+    if (isRedirect(request)) redirects.set(place, request);
+    else if (redirect) {
+      followed.push({ redirect, next: request });
+      redirects.delete(place);
+    }
+  }
+  return followed;
+}
+
+const isRedirect = ({ status }: Recorded) => status === 307 || status === 308;
+
+export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-key'];
+
+/** Whether two requests with equal fingerprints are surely the same request. A body that was not read may have been another. */
+export const isSurelySame = (one: Recorded, other: Recorded) =>
+  (!one.isGuessed && !other.isGuessed) ||
+  (idempotencyKeyOf(one) !== undefined && idempotencyKeyOf(one) === idempotencyKeyOf(other));

@@ -1,0 +1,19 @@
+import { fault } from './shared/fault.ts';
+import { holdMs, refuse, retryAfterSeconds } from './shared/limit-refusals.ts';
+
+export const banned = fault({
+  name: 'banned',
+  parameters: { retryAfterSeconds },
+  scope: 'key',
+  holdMs,
+  errors: ['key_banned'],
+  group: 'Limits and bans',
+  level: 'recommended',
+  does: 'Answers 403 `key_banned` with `Retry-After`. Until then every operation answers so. `after` and `times` count all requests of the key together. The ban is over with the rehearsal.',
+  goodClient: 'Sends nothing until then.',
+  consequence:
+    'Clients take 403 for a wrong key and give up for good, or do not see that it ends and go on sending.',
+  perform: (invocation) => {
+    throw refuse(invocation, 'banned');
+  },
+});

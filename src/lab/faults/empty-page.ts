@@ -1,0 +1,44 @@
+import { isSingleRead } from '../../http/operation.ts';
+import type { Page } from '../../http/pagination.ts';
+import { fault, isList } from './shared/fault.ts';
+
+export const emptyPage = fault({
+  name: 'empty-page',
+  shortensPages: true,
+  actsAfterValidation: true,
+  fits: isList,
+  changesAnswers: true,
+  group: 'Lists',
+  level: 'recommended',
+  does: 'A page is empty, and its link with `rel="next"` leads to what it would have held, by a `limit` that is one less: so it is no link to the page itself. A read of one pet, `GET /pets?id=2`, is left alone.',
+  goodClient: 'Goes on while there is such a link, whatever a page holds.',
+  consequence:
+    'Clients stop at the first page without items, and miss what follows: a filter can leave a page empty.',
+  perform: ({ claim, operation }) => {
+    let limit: number | undefined;
+    return {
+      handle: (handle) => async (sql, input) => {
+        const { query, page } = input;
+        if (isSingleRead(operation.success, query)) return handle(sql, input);
+        const none = { query: { ...query, limit: 0 }, page: { ...page, limit: 0 } };
+        // With the limit 0 it refuses what the page would refuse, and returns the header fields of an empty page.
+        const { headers } = (await handle(sql, { ...input, ...none })) as Page<unknown>;
+        if (!(await claim())) return handle(sql, input);
+        limit = page.limit > 1 ? page.limit - 1 : 2;
+        return { items: [], next: page.after, ...(headers && { headers }) };
+      },
+      represent: (answer) => {
+        const { Link } = answer.headers;
+        if (limit === undefined || typeof Link !== 'string') return answer;
+        return { ...answer, headers: { ...answer.headers, Link: withLimit(Link, limit) } };
+      },
+    };
+  },
+});
+
+function withLimit(link: string, limit: number): string {
+  const [, target = '', rest = ''] = /^<([^>]*)>(.*)$/.exec(link) ?? [];
+  const url = new URL(target);
+  url.searchParams.set('limit', String(limit));
+  return `<${url}>${rest}`;
+}

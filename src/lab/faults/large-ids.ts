@@ -1,0 +1,56 @@
+import { isId } from '../../foundation/schema.ts';
+import { fault } from './shared/fault.ts';
+import { handlesValues, rewriteValues, type ValueRewriter } from './shared/value-rewriter.ts';
+
+/**
+ * Large ids are odd and lie between 2^53 and 2^54, where a double holds only even integers. A client that reads one as a double sends
+ * back an even number, which is no id.
+ */
+const base = 10n ** 16n;
+const end = 2n ** 54n;
+
+/** Translates the digits of an id to a large id. Digits that no row can have stay as they are. */
+export function toLargeId(id: string): string {
+  if (!/^(0|[1-9]\d{0,15})$/.test(id)) return id;
+  const shown = base + 2n * BigInt(id) + 1n;
+  return shown < end ? String(shown) : id;
+}
+
+/** Translates a large id back. Other ids stay as they are: a client may know them from before the rehearsal. */
+export function fromLargeId(id: string): string {
+  if (!/^1\d{16}$/.test(id)) return id;
+  const shown = BigInt(id);
+  return shown % 2n === 1n && shown < end ? String((shown - base - 1n) / 2n) : id;
+}
+
+/** Translates all large ids in a text back. */
+export const replaceLargeIds = (text: string): string =>
+  text.replaceAll(/(?<!\d)1\d{16}(?!\d)/g, fromLargeId);
+
+/** Whether an id looks like a large id that was rounded to a double: it is even. */
+const isRoundedId = (id: string): boolean =>
+  /^1\d{16}$/.test(id) && BigInt(id) % 2n === 0n && BigInt(id) <= end;
+
+const rewriter: ValueRewriter = {
+  etagMark: 'L',
+  toClient: (text, schema) => (isId(schema) ? toLargeId(text) : text),
+  fromClient: (text, schema) => (isId(schema) ? fromLargeId(text) : text),
+  isDamaged: (text, schema) => isId(schema) && isRoundedId(text),
+  addedMembers: () => '',
+};
+
+export const largeIds = fault({
+  name: 'large-ids',
+  isCondition: true,
+  takesNoOperation: true,
+  fits: (operation) => handlesValues(operation, isId),
+  undescribed: ['values'],
+  changesAnswers: true,
+  group: 'Values',
+  level: 'required',
+  does: "Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is. An id that was rounded is nobody's, and its answer is marked: 404 in a path, 400 in a body, nothing in a filter. Holds for all operations alike.",
+  goodClient: 'Keeps ids exact: as 64-bit integers, as text, or by a parser that does not round.',
+  consequence:
+    'Parsers that read numbers as doubles round such ids: a client then asks for another row, or for none.',
+  perform: (invocation) => rewriteValues(rewriter, invocation),
+});

@@ -1,0 +1,34 @@
+import { movedTarget } from '../../http/moved.ts';
+import type { Caller } from '../../keys/store.ts';
+import { fault, integer } from './shared/fault.ts';
+import { isUnmoved, originOf, redirect, redirectStatus } from './shared/redirect.ts';
+
+/**
+ * The other path holds the id of the rehearsal, and takes its key alone. The request there is recorded as the operation, with the target
+ * that it had at first and with this fault. One that comes without the key gets 401, and no recording has it: the service cannot know
+ * whose it is. `moved-away` shows whether the key goes to another origin.
+ */
+export const moved = fault({
+  name: 'moved',
+  parameters: {
+    status: redirectStatus,
+    absolute: integer(
+      { minimum: 0, maximum: 1, default: 0 },
+      '1: `Location` is a URL, 0: a path. A client that calls the service by a name of its own gets a path.',
+    ),
+  },
+  redirects: true,
+  canTouch: isUnmoved,
+  group: 'Failures and refusals',
+  level: 'recommended',
+  does: 'Does nothing, and redirects to another path of the same origin, where the operation is served while the rehearsal lasts.',
+  goodClient: 'Sends the same request there: with its method, its body, its header fields and its key.',
+  consequence:
+    'Clients follow with GET, without a body or without the key; others take the redirect for an answer, and believe that it was done.',
+  perform: ({ request, reply, parameters, services }) => {
+    const { rehearsalId } = request.caller as Caller;
+    const origin = parameters.absolute ? originOf(request, services) : undefined;
+    const target = movedTarget(rehearsalId as string, request.raw.url as string);
+    redirect(reply, parameters.status, (origin ?? '') + target);
+  },
+});

@@ -1,0 +1,32 @@
+import { limitHeaders } from '../../limits/headers.ts';
+import { fault, integer } from './shared/fault.ts';
+import { refuse, shownWindows } from './shared/limit-refusals.ts';
+
+export const nearLimit = fault({
+  name: 'near-limit',
+  parameters: {
+    remaining: integer(
+      { minimum: 1, maximum: 1_000, default: 5 },
+      'How many requests are left at the beginning of each minute.',
+    ),
+  },
+  isCondition: true,
+  scope: 'key',
+  perMinute: ({ remaining }) => remaining,
+  errors: ['rate_limited'],
+  changesAnswers: true,
+  group: 'Limits and bans',
+  level: 'required',
+  does: 'The header fields of limits tell of so many requests that are left, and then come 429 until the minute ends. Each minute begins anew.',
+  goodClient: 'Slows down, or waits once nothing remains.',
+  consequence: 'Clients that do not read the fields learn of a limit by its refusals alone.',
+  perform: (invocation) => {
+    const { request, untilMs, left, decision, touch } = invocation;
+    touch();
+    if (left < 0) throw refuse(invocation, 'minute');
+    const { minute, day } = shownWindows(decision);
+    const remaining = Math.min(left, minute.remaining);
+    const shown = { minute: { ...minute, remaining, endsAtMs: untilMs }, day };
+    request.limitHeaders = limitHeaders({ ...decision, ...shown });
+  },
+});

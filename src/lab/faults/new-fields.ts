@@ -1,0 +1,48 @@
+import type { TSchema } from 'typebox';
+import { fault } from './shared/fault.ts';
+import {
+  handlesValues,
+  rewriteValues,
+  titleOf,
+  unchanged,
+  type ValueRewriter,
+} from './shared/value-rewriter.ts';
+
+/** Properties that a later version could add: a string, null, a list and an object. No schema of today has these names. */
+const laterFields = {
+  revision: 'b7',
+  archivedAt: null,
+  labels: ['new'],
+  origin: { channel: 'counter', labels: [] },
+};
+
+const laterMembers = JSON.stringify(laterFields).slice(1, -1);
+
+/** Objects with a title get the properties, except `Previous…`: an event lists there only what has changed. */
+function isResource(schema: TSchema): boolean {
+  const title = titleOf(schema);
+  return 'properties' in schema && title !== undefined && !title.startsWith('Previous');
+}
+
+const rewriter: ValueRewriter = {
+  etagMark: 'F',
+  toClient: unchanged,
+  fromClient: unchanged,
+  addedMembers: (schema) => (isResource(schema) ? laterMembers : ''),
+};
+
+export const newFields = fault({
+  name: 'new-fields',
+  isCondition: true,
+  takesNoOperation: true,
+  fits: (operation) => handlesValues(operation, isResource),
+  undescribed: ['values'],
+  changesAnswers: true,
+  group: 'Values',
+  level: 'required',
+  does: 'Each object of an answer has a few properties of a later additive version, in lists and events too. They are ignored where they are sent back. Holds for all operations alike.',
+  goodClient: 'Ignores what it does not know.',
+  consequence:
+    'Strict parsers and closed types refuse answers that only say more, and break with the next version.',
+  perform: (invocation) => rewriteValues(rewriter, invocation),
+});

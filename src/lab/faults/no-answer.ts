@@ -1,0 +1,24 @@
+import { interceptAnswer, isDirect, onDisconnect, onlyDirect } from './shared/connection-faults.ts';
+import { fault } from './shared/fault.ts';
+import { resetAfterSilence, silenceMs } from './shared/silence.ts';
+
+export const noAnswer = fault({
+  name: 'no-answer',
+  parameters: { silenceMs },
+  endsConnection: true,
+  isSilent: true,
+  fits: ({ success }) => success.kind !== 'stream',
+  canTouch: isDirect,
+  group: 'Broken connections',
+  level: 'recommended',
+  does: `Does what was asked, commits it, and sends nothing. When the silence is over, the connection is reset. ${onlyDirect}`,
+  goodClient:
+    'Has a time limit of its own, and gives up when it ends. Then it retries what may be retried: a POST with the same `Idempotency-Key`.',
+  consequence:
+    'Many HTTP libraries have no time limit unless you set one: the client hangs until somebody restarts it.',
+  perform: (invocation) => {
+    const { reply, parameters, cutOff } = invocation;
+    interceptAnswer(reply, () => void resetAfterSilence(invocation, parameters.silenceMs));
+    onDisconnect(reply, cutOff);
+  },
+});

@@ -1,0 +1,23 @@
+import { ApiError } from '../../foundation/errors.ts';
+import { secondMs } from '../../foundation/time.ts';
+import { fault } from './shared/fault.ts';
+import { holdMs, refuseByLimit, retryAfterSeconds } from './shared/limit-refusals.ts';
+
+export const rateLimitedDate = fault({
+  name: 'rate-limited-date',
+  parameters: { retryAfterSeconds },
+  holdMs,
+  errors: ['rate_limited'],
+  undescribed: ['Retry-After'],
+  group: 'Limits and bans',
+  level: 'required',
+  does: 'Answers 429 with `Retry-After` as a date (RFC 9110, section 10.2.3). Requests of the operation that come sooner get it again.',
+  goodClient: 'Waits until that time, and then succeeds.',
+  consequence: 'Clients that read the field as a number alone get NaN, and retry at once or never.',
+  perform: (invocation) => {
+    const { code, message, headers } = refuseByLimit(invocation);
+    // A date has whole seconds, and must not be too early.
+    const date = new Date(Math.ceil(invocation.untilMs / secondMs) * secondMs).toUTCString();
+    throw new ApiError(code, message, { ...headers, 'Retry-After': date });
+  },
+});

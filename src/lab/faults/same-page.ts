@@ -1,0 +1,48 @@
+import { prefix } from '../../http/target.ts';
+import { onDisconnect } from './shared/connection-faults.ts';
+import { waitUnlessReleased } from './shared/delay-queue.ts';
+import { fault, isList } from './shared/fault.ts';
+
+/** How long each such page waits, so that a client that follows its link for ever costs little. */
+const paceMs = 50;
+
+export const samePage = fault({
+  name: 'same-page',
+  isCondition: true,
+  changesAnswers: true,
+  fits: isList,
+  group: 'Lists',
+  level: 'recommended',
+  does: `The last page of a list has a link with \`rel="next"\` too, which leads to the page itself. It comes ${paceMs} ms late.`,
+  goodClient: 'Notices that the link leads to a page that it has, and stops, or reports an error.',
+  consequence:
+    'Clients follow such a link for ever: they take the same items again and again, until their memory or their limit is used up.',
+  perform: ({ request, reply, services, touch, cutOff }) => {
+    let isLast = false;
+    return {
+      represent: (answer) => {
+        isLast = answer.headers.Link === undefined;
+        if (!isLast) return answer;
+        touch();
+        const Link = `<${urlOf(services.baseUrl, request.url)}>; rel="next"`;
+        return { ...answer, headers: { ...answer.headers, Link } };
+      },
+      answer: async (answer) => {
+        if (!isLast) return answer;
+        onDisconnect(reply, cutOff);
+        await services.delayQueue.hold(request, reply, (released) => waitUnlessReleased(paceMs, released));
+        return answer;
+      },
+    };
+  },
+});
+
+/** The URL of a request in the form that links have. */
+function urlOf(baseUrl: string, target: string): string {
+  const [path = '', query] = target.split('?');
+  return (
+    baseUrl +
+    path.slice(path.indexOf(prefix) + prefix.length) +
+    (query ? `?${new URLSearchParams(query)}` : '')
+  );
+}

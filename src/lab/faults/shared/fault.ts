@@ -1,0 +1,165 @@
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { Database, Transaction } from '../../../db/database.ts';
+import type { ErrorCode } from '../../../foundation/errors.ts';
+import type { Operation } from '../../../http/operation.ts';
+import type { Rehearsed } from '../../../http/rehearsed.ts';
+import type { Decision } from '../../../limits/decision.ts';
+import type { DelayQueue } from './delay-queue.ts';
+import type { OpenLinks } from './open-links.ts';
+
+/** How much a fault or a check demands of a client: it must, or it should. */
+export const levels = ['required', 'recommended'] as const;
+export type Level = (typeof levels)[number];
+
+/** Headings of the catalogue. */
+export type Group =
+  | 'Limits and bans'
+  | 'Failures and refusals'
+  | 'Broken connections'
+  | 'Late answers, other writers'
+  | 'Lists'
+  | 'Streams'
+  | 'Values';
+
+/** What shares a counter: the requests for one operation, or all requests of the key. */
+export type Scope = 'operation' | 'key';
+
+/**
+ * A hard case that the lab performs on demand. A fault is a step, performed a number of times, or a condition, which lasts as long as
+ * its rehearsal.
+ */
+export interface Fault {
+  name: string;
+  /** What a rehearsal may set besides `operation`, `after` and `times`, by `integer` or `choice`. Each has a default. */
+  parameters: TProperties;
+  isCondition?: boolean;
+  /** The fault takes no `operation`, since all operations must show the same values. */
+  takesNoOperation?: boolean;
+  /** The condition answers every request that it fits, so steps never get those. */
+  refusesAll?: boolean;
+  /** The condition leaves so many requests of each minute. */
+  perMinute?(parameters: Parameters): number;
+  /** Whether the fault can affect answers to an operation. */
+  fits(operation: Operation): boolean;
+  /** Whether a step can affect this request. Otherwise it waits for the next one. */
+  canTouch?(request: FastifyRequest, services: FaultServices): boolean;
+  /** `operation` if absent. */
+  scope?: Scope;
+  /** How long the fault lasts once performed: earlier requests in its scope get it again. */
+  holdMs?(parameters: Parameters): number;
+  /** A late step: it acts only if the request is valid, and counts itself by `claim`. */
+  actsAfterValidation?: boolean;
+  /** The errors that it answers. The description lists them for each operation that it fits. */
+  errors?: readonly ErrorCode[];
+  /** It answers with this status and a page of HTML, as a gateway does. The description has no such answers. */
+  gatewayStatus?: 502 | 504;
+  /** It answers with a redirect, as a proxy does that serves something elsewhere. The description has no such answers. */
+  redirects?: true;
+  /** It ends the connection before its answer is complete. */
+  endsConnection?: boolean;
+  /** It sends nothing for a while, so that how long the client waits is what is judged. */
+  isSilent?: true;
+  /** It changes what answers say, so a good client may print other lines than without it. */
+  changesAnswers?: true;
+  /** Pages hold fewer items than were asked for, although more follow. */
+  shortensPages?: boolean;
+  /** What its answers have on purpose that the description does not allow: other values, a broken body, another `Retry-After`. */
+  undescribed?: readonly ('values' | 'body' | 'Retry-After')[];
+  group: Group;
+  /** Whether a client must, or should, do the same with the fault as without. */
+  level: Level;
+  /** What the service does. */
+  does: string;
+  goodClient: string;
+  /** Why it matters: what went wrong for real users. */
+  consequence: string;
+  perform(invocation: FaultInvocation): Effect | undefined;
+}
+
+export type Parameters = Readonly<Record<string, number | string>>;
+
+/** What a fault changes about a request that goes on through `mount.ts`. */
+export type Effect = Omit<Rehearsed, 'faults' | 'fields'>;
+
+/** The request that faults act on. */
+export interface FaultContext {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  operation: Operation;
+  nowMs: number;
+  services: FaultServices;
+}
+
+/** One fault of a rehearsal, performed on one request. */
+export interface FaultInvocation extends FaultContext {
+  parameters: Parameters;
+  /** When the client may try again (`holdMs`), or when the minute ends (`perMinute`). Milliseconds since 1970. */
+  untilMs: number;
+  /** With `perMinute`: requests left in the minute after this one; −1 if there was none left for it. */
+  left: number;
+  /** The decision of the real limits about the request. */
+  decision: Decision;
+  /** A condition calls this when it changes the answer. */
+  touch(): void;
+  /**
+   * A late step calls this when it acts. Counts the step and runs `change` in one transaction, which may run several times. Resolves to
+   * false, and writes nothing, if the step was used up meanwhile.
+   */
+  claim(change?: (sql: Transaction) => Promise<unknown>): Promise<boolean>;
+  /** A fault calls this before it cuts the connection, or when the client disconnects: nobody else answers then. May be repeated. */
+  cutOff(): void;
+}
+
+/** What faults need of the service. */
+export interface FaultServices {
+  db: Database;
+  operations: readonly Operation[];
+  /** Where callers find the API. */
+  baseUrl: string;
+  clock: () => number;
+  /** Whether the request came through a proxy: it says so, or a proxy is configured. */
+  isPassedOn(request: FastifyRequest): boolean;
+  delayQueue: DelayQueue;
+  openLinks: OpenLinks;
+  log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
+}
+
+/** A fault whose name and parameters are also types. */
+type Declared<Name extends string, P extends TProperties> = Omit<Fault, 'name' | 'parameters'> & {
+  name: Name;
+  parameters: P;
+};
+
+/** Declares a fault, with types that follow from its parameters. By default it has none, and fits every operation. */
+export function fault<const Name extends string, const P extends TProperties = Record<never, never>>(
+  definition: Omit<Fault, 'name' | 'parameters' | 'fits' | 'perform' | 'perMinute' | 'holdMs'> & {
+    name: Name;
+    parameters?: P;
+    fits?: Fault['fits'];
+    perMinute?(parameters: Static<TObject<P>>): number;
+    holdMs?(parameters: Static<TObject<P>>): number;
+    perform(
+      invocation: Omit<FaultInvocation, 'parameters'> & { parameters: Static<TObject<P>> },
+    ): Effect | undefined;
+  },
+): Declared<Name, P> {
+  return { parameters: {}, fits: () => true, ...definition } as unknown as Declared<Name, P>;
+}
+
+interface Bounds {
+  minimum: number;
+  maximum: number;
+  default: number;
+}
+
+/** A parameter of a fault: an integer. */
+export const integer = (bounds: Bounds, description: string, example = bounds.default) =>
+  Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
+
+/** A parameter of a fault: one of some names. The first is the default. */
+export const choice = <const Name extends string>(names: readonly [Name, ...Name[]], description: string) =>
+  Type.Enum(names, { type: 'string', description, default: names[0], examples: [names[0]] });
+
+/** For `fits`: operations that answer with pages. */
+export const isList = ({ success }: Operation) => success.kind === 'page';

@@ -1,0 +1,61 @@
+import type { ApiError } from '../../../foundation/errors.ts';
+import { minuteMs, secondMs } from '../../../foundation/time.ts';
+import type { Decision, WindowState } from '../../../limits/decision.ts';
+import { limitHeaders, limitRefusal } from '../../../limits/headers.ts';
+import { ampleQuota, plans } from '../../../limits/plans.ts';
+import { type FaultInvocation, integer } from './fault.ts';
+
+export const retryAfterSeconds = integer(
+  { minimum: 1, maximum: 86_400, default: 1 },
+  'What `Retry-After` says, in seconds.',
+  2,
+);
+
+interface Parameters {
+  retryAfterSeconds: number;
+}
+
+export const holdMs = (parameters: Parameters) => parameters.retryAfterSeconds * secondMs;
+
+/** The windows that a rehearsed limit shows. One that no program uses up shows the quota of the largest plan. */
+export function shownWindows({ minute, day }: Decision): Pick<Decision, 'minute' | 'day'> {
+  const { perMinute, perDay } = plans.business;
+  return {
+    minute: minute.quota < ampleQuota.perMinute ? minute : ofQuota(minute, perMinute),
+    day: day.quota < ampleQuota.perDay ? day : ofQuota(day, perDay),
+  };
+}
+
+const ofQuota = (window: WindowState, quota: number): WindowState => ({
+  ...window,
+  quota,
+  remaining: Math.min(window.remaining, quota),
+});
+
+/** Answers a request the way the real limits would: with a used up window, or with a ban, until `untilMs`. */
+export function refuse(
+  { request, nowMs, untilMs, decision }: Pick<FaultInvocation, 'request' | 'nowMs' | 'untilMs' | 'decision'>,
+  outcome: 'minute' | 'day' | 'banned',
+): ApiError {
+  const { minute, day } = shownWindows(decision);
+  const rehearsed: Decision = {
+    ...decision,
+    outcome: outcome === 'banned' ? 'banned' : 'limited',
+    nowMs,
+    minute: { ...minute, ...(outcome === 'minute' && { remaining: 0, endsAtMs: untilMs }) },
+    // If both windows are used up, a refusal names the day.
+    day:
+      outcome === 'day'
+        ? { ...day, remaining: 0, endsAtMs: untilMs }
+        : { ...day, remaining: Math.max(1, day.remaining) },
+    bannedUntilMs: outcome === 'banned' ? untilMs : 0,
+    retryAtMs: untilMs,
+  };
+  request.limitHeaders = limitHeaders(rehearsed);
+  return limitRefusal(rehearsed);
+}
+
+/** The refusal of a used up limit: the limit of the day if it lasts longer than a minute. */
+export const refuseByLimit = (
+  invocation: Omit<FaultInvocation, 'parameters'> & { parameters: Parameters },
+): ApiError => refuse(invocation, holdMs(invocation.parameters) > minuteMs ? 'day' : 'minute');

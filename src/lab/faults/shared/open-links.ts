@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { presentedKey } from '../../../keys/identify.ts';
+
+/** How long a link leads somewhere. A redirect is followed at once. */
+const lifeMs = 60_000;
+const maxLinks = 1_000;
+
+interface Link {
+  method: string;
+  target: string;
+  key: string;
+  /** The fault that made it. */
+  fault: string;
+  rehearsalId: string;
+}
+
+/**
+ * Links to single requests that need no key, as other services sign them: who has the link may send the request that was redirected,
+ * with this method and target, for a minute and while the rehearsal lasts. They are kept in memory alone.
+ */
+export class OpenLinks {
+  readonly #links = new LRUCache<string, Link>({ max: maxLinks, ttl: lifeMs });
+
+  /** Makes a link to a request, and returns its place. */
+  open(request: FastifyRequest, fault: string): string {
+    const { headers, method, raw, caller } = request;
+    const place = randomBytes(24).toString('base64url');
+    const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
+    const rehearsalId = caller?.rehearsalId as string;
+    this.#links.set(place, { method, target: raw.url as string, key, fault, rehearsalId });
+    return place;
+  }
+
+  /** The link that a request has followed. */
+  followedBy({ movedTo, method, url }: IncomingMessage): Link | undefined {
+    const link = movedTo === undefined ? undefined : this.#links.get(movedTo);
+    return link && link.method === method && link.target === url ? link : undefined;
+  }
+
+  /** A request by a link, as it would be with the key of the link. Other requests stay as they are. */
+  withKey(request: FastifyRequest): FastifyRequest {
+    const link = this.followedBy(request.raw);
+    if (!link) return request;
+    return Object.create(request, { headers: { value: { authorization: `Bearer ${link.key}` } } });
+  }
+}

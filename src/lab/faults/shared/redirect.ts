@@ -1,0 +1,50 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { headersOf } from '../../../http/answer.ts';
+import { cameOverConnection } from '../../../http/connections.ts';
+import { prefix } from '../../../http/target.ts';
+import { type FaultServices, integer } from './fault.ts';
+
+/** The parameter for the status of a redirect. */
+export const redirectStatus = integer(
+  { minimum: 307, maximum: 308, default: 307 },
+  'The status: 307 for now, 308 for good. Both keep method and body.',
+);
+
+/** For `canTouch`: no request is redirected twice. */
+export const isUnmoved = ({ raw: { movedTo, url } }: FastifyRequest) =>
+  movedTo === undefined && url?.startsWith(`${prefix}/`) === true;
+
+export function redirect(reply: FastifyReply, status: number, Location: string): void {
+  reply
+    .code(status)
+    .headers({ ...headersOf(reply.request), Location })
+    .send();
+}
+
+/**
+ * The origin at which a client has found this service. `Host` only chooses between the base URL and the two names of the loopback
+ * address, so that nobody is redirected elsewhere. Undefined for any other Host.
+ */
+export function originOf(request: FastifyRequest, { baseUrl }: FaultServices): string | undefined {
+  const { host } = request.headers;
+  const base = new URL(baseUrl);
+  if (host === base.host) return base.origin;
+  return loopbackOrigins(request).find((origin) => origin === `http://${host}`);
+}
+
+/**
+ * Another origin of this service: `localhost` for a client that uses `127.0.0.1`, and the other way round, on the port of the connection.
+ * Undefined unless the connection itself is the client's own and ends at 127.0.0.1.
+ */
+export function otherOriginOf(request: FastifyRequest, services: FaultServices): string | undefined {
+  if (services.isPassedOn(request)) return undefined;
+  const origins = loopbackOrigins(request);
+  const own = origins.indexOf(`http://${request.headers.host}`);
+  return own === -1 ? undefined : origins[1 - own];
+}
+
+function loopbackOrigins({ raw }: FastifyRequest): string[] {
+  const { localAddress = '', localPort } = raw.socket;
+  if (!cameOverConnection(raw) || !/^(?:::ffff:)?127\.0\.0\.1$/.test(localAddress)) return [];
+  return ['localhost', '127.0.0.1'].map((host) => `http://${host}:${localPort}`);
+}

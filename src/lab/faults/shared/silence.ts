@@ -1,0 +1,22 @@
+import { resetConnection } from '../../../http/connections.ts';
+import { disconnected } from '../../../http/disconnected.ts';
+import { maxDelayed, maxDelayMs } from '../../lab-bounds.ts';
+import { waitUnlessReleased } from './delay-queue.ts';
+import { type FaultInvocation, integer } from './fault.ts';
+
+export const silenceMs = integer(
+  { minimum: 1, maximum: maxDelayMs, default: maxDelayMs },
+  `How long nothing comes, in milliseconds. With more than ${maxDelayed} requests of a key that wait, the oldest ends at once.`,
+);
+
+/** Sends nothing for so long, or until the client leaves, and then resets the connection. */
+export async function resetAfterSilence(
+  { request, reply, services, cutOff }: Pick<FaultInvocation, 'request' | 'reply' | 'services' | 'cutOff'>,
+  ms: number,
+): Promise<void> {
+  await services.delayQueue.hold(request, reply, (released) =>
+    waitUnlessReleased(ms, AbortSignal.any([released, disconnected(request, reply)])),
+  );
+  cutOff();
+  resetConnection(request.raw.socket);
+}

@@ -1,0 +1,59 @@
+import type { FastifyReply } from 'fastify';
+import { maxDelayMs } from '../lab-bounds.ts';
+import { hasBody, interceptAnswer, onDisconnect, surelyHasBody } from './shared/connection-faults.ts';
+import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
+import { fault, integer } from './shared/fault.ts';
+
+/** The time between two pieces of a slow answer. */
+const pieceMs = 50;
+
+export const slow = fault({
+  name: 'slow',
+  parameters: {
+    bytesPerSecond: integer(
+      { minimum: 1, maximum: 1_000_000, default: 100 },
+      `How much of the body comes in a second; more, if it would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
+    ),
+  },
+  fits: hasBody,
+  canTouch: surelyHasBody,
+  group: 'Late answers, other writers',
+  level: 'required',
+  does: 'Sends the head of the answer at once, and its body in small pieces.',
+  goodClient: 'Reads on while something comes, and gives up after a time of its own.',
+  consequence:
+    'Clients with a time limit for each read, and none for all, hang for minutes; others give up an answer that is on its way.',
+  perform: ({ request, reply, parameters, services, cutOff }) => {
+    interceptAnswer(reply, (body, end) => {
+      const ms = Math.min((body.length / parameters.bytesPerSecond) * 1000, maxDelayMs);
+      let sent = 0;
+      const drip = async (released: AbortSignal) => {
+        sent = await sendInPieces(reply.raw, body, ms, released);
+      };
+      void services.delayQueue.hold(request, reply, drip).then(() => end(body.subarray(sent)));
+    });
+    onDisconnect(reply, cutOff);
+  },
+});
+
+/** Sends a body in pieces over `ms`, or until it is released. Returns how many bytes were sent. */
+async function sendInPieces(
+  response: FastifyReply['raw'],
+  body: Buffer,
+  ms: number,
+  released: AbortSignal,
+): Promise<number> {
+  const startMs = performance.now();
+  let sent = 0;
+  response.flushHeaders();
+  for (;;) {
+    await waitUnlessReleased(pieceMs, released);
+    const share = (performance.now() - startMs) / ms;
+    if (share >= 1 || released.aborted) return sent;
+    const due = Math.floor(body.length * share);
+    // Waits for a client that does not read, so that nothing piles up.
+    if (due === sent || response.writableNeedDrain) continue;
+    response.write(body.subarray(sent, due));
+    sent = due;
+  }
+}

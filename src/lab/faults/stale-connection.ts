@@ -1,0 +1,20 @@
+import { cameAfterIdling, endConnection } from '../../http/connections.ts';
+import { isDirect, onlyDirect } from './shared/connection-faults.ts';
+import { fault } from './shared/fault.ts';
+
+export const staleConnection = fault({
+  name: 'stale-connection',
+  endsConnection: true,
+  canTouch: (request, services) => isDirect(request, services) && cameAfterIdling(request.raw),
+  group: 'Broken connections',
+  level: 'recommended',
+  does: `Closes a connection (FIN) that carried a request before, just as the next one comes on it. Nothing is done. A client's first request on a connection is let through. ${onlyDirect}`,
+  goodClient: 'Retries on a new connection. This is not a failure of the service.',
+  consequence:
+    'Connection pools reuse what the server, or a load balancer, has just closed. It happens once in thousands of requests, and never in a test.',
+  perform: ({ request, reply, cutOff }) => {
+    reply.hijack();
+    cutOff();
+    endConnection(request.raw.socket);
+  },
+});

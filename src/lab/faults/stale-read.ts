@@ -1,0 +1,128 @@
+import type { TSchema } from 'typebox';
+import type { Sql } from '../../db/sql.ts';
+import { ApiError } from '../../foundation/errors.ts';
+import { mergePatch } from '../../foundation/schema.ts';
+import type { EventDefinition } from '../../history/event.ts';
+import { extentOf, readEvents } from '../../history/store.ts';
+import { jsonText } from '../../http/json.ts';
+import type { Operation } from '../../http/operation.ts';
+import type { Page } from '../../http/pagination.ts';
+import { resourceEvents } from '../../resources/resources.ts';
+import { workspaceEvents } from '../../workspaces/events.ts';
+import { fault } from './shared/fault.ts';
+
+/** How many events of the history it looks through. */
+const maxLookedAt = 500;
+
+type Resource = Record<string, unknown>;
+
+/** A change of a resource, as its event tells it. */
+interface Change {
+  kind: EventDefinition['change'];
+  data: Resource;
+  /** The resource before; undefined if there was none, or the history does not have it any more. */
+  before: Resource | undefined;
+}
+
+/** The schema of the resource that an operation reads, alone or in a list. */
+const schemaOf = ({ method, success }: Operation): TSchema | undefined => {
+  const { kind, schema } = success;
+  if (method !== 'GET' || !schema) return undefined;
+  return kind === 'page' ? (schema as { items?: TSchema }).items : schema;
+};
+
+const eventsOf = (operation: Operation): readonly EventDefinition[] =>
+  resourceEvents.filter(({ data }: EventDefinition) => data === schemaOf(operation));
+
+/** The first property of a resource is its id. */
+const idOf = (resource: Resource) => Object.values(resource)[0];
+
+/** Parameters that leave no item of a list out because of what it is. */
+const pageParameters = ['limit', 'cursor', 'id'];
+
+export const staleRead = fault({
+  name: 'stale-read',
+  actsAfterValidation: true,
+  changesAnswers: true,
+  fits: (operation) => eventsOf(operation).length > 0,
+  group: 'Late answers, other writers',
+  level: 'recommended',
+  does: `A read answers the state before the last change of the resource, with the \`ETag\` of that state, as a replica that lags behind does. What was removed is still there. In a list without filters one item is such a state. What was created is there at once, and so is what none of the last ${maxLookedAt} events changed.`,
+  goodClient:
+    'Goes on with what its own write answered, not with a read after it. Before a change it sends the `ETag` that it read as `If-Match`, gets 412, and reads again.',
+  consequence: 'Clients read after a write, see the old state, and write again, or write the old state back.',
+  perform: ({ operation, claim }) => ({
+    handle: (handle) => async (sql, input) => {
+      const { workspaceId, query, params } = input;
+      const changes = () => lastChanges(sql, workspaceId, operation);
+      let result: Page<Resource> | Resource;
+      try {
+        result = (await handle(sql, input)) as typeof result;
+      } catch (error) {
+        if (!(error instanceof ApiError && error.code === 'not_found')) throw error;
+        const [id] = Object.values(params);
+        const removed = (await changes()).get(id);
+        if (removed?.kind !== 'deleted' || !(await claim())) throw error;
+        return removed.data;
+      }
+      const isPage = operation.success.kind === 'page';
+      if (isPage && Object.keys(query).some((name) => !pageParameters.includes(name))) return result;
+      const items = isPage ? (result as Page<Resource>).items : [result as Resource];
+      const old = replaced(items, await changes());
+      if (!old || !(await claim())) return result;
+      return isPage
+        ? { ...result, items: items.map((item) => (item === old.item ? old.before : item)) }
+        : old.before;
+    },
+  }),
+});
+
+/** The item that was changed last, if it is still what its event says, and what it was before. */
+function replaced(items: readonly Resource[], changes: ReadonlyMap<unknown, Change>) {
+  for (const [id, { data, before }] of [...changes].reverse()) {
+    const item = items.find((one) => idOf(one) === id);
+    if (item && before && jsonText(item) === jsonText(data)) return { item, before };
+  }
+  return undefined;
+}
+
+/**
+ * The last change of each resource that an operation reads, by its id, in the order of time. A reset or a seeding begins a new history:
+ * ids then may mean something else.
+ */
+async function lastChanges(
+  sql: Sql,
+  workspaceId: number,
+  operation: Operation,
+): Promise<Map<unknown, Change>> {
+  const definitions = eventsOf(operation);
+  const { properties } = schemaOf(operation) as unknown as { properties: Resource };
+  const { last } = await extentOf(sql, workspaceId);
+  const types = [...definitions, ...workspaceEvents].map(({ type }) => type);
+  const range = { after: last - maxLookedAt, upTo: last, types, limit: maxLookedAt };
+  const { events } = await readEvents(sql, workspaceId, range);
+  const changes = new Map<unknown, Change>();
+  for (const { json } of events) {
+    const { type, data, previous } = JSON.parse(json) as {
+      type: string;
+      data: Resource;
+      previous?: Resource;
+    };
+    const kind = definitions.find((definition) => definition.type === type)?.change;
+    if (!kind) {
+      changes.clear();
+      continue;
+    }
+    const id = idOf(data);
+    const before = previous ? inOrder(properties, mergePatch(data, previous)) : changes.get(id)?.data;
+    changes.delete(id);
+    changes.set(id, { kind, data, before: kind === 'updated' ? before : undefined });
+  }
+  return changes;
+}
+
+/** The properties of a resource in the order in which it is shown. */
+const inOrder = (properties: Resource, resource: Resource): Resource =>
+  Object.fromEntries(
+    Object.keys(properties).flatMap((name) => (name in resource ? [[name, resource[name]]] : [])),
+  );

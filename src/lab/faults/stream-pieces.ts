@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fault } from './shared/fault.ts';
+import { hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
+
+/** Each piece comes so long after the one before, so that a client reads them one by one. */
+const pauseMs = 5;
+/** Of what a stream sends at once. A long backlog comes in larger pieces. */
+const maxPieces = 40;
+
+export const streamPieces = fault({
+  name: 'stream-pieces',
+  fits: isStream,
+  canTouch: hasEvents,
+  group: 'Streams',
+  level: 'required',
+  does: 'Sends a stream in pieces that end within characters of UTF-8, before line ends, and between the two line ends that end an event.',
+  goodClient: 'Decodes UTF-8 and splits lines across pieces: what comes is the same.',
+  consequence:
+    'Clients take a piece for an event, or decode each piece for itself. It works on one machine, and breaks behind the first proxy or with the first long event.',
+  perform: ({ reply: { raw: response }, reply }) => {
+    let isEnding = false;
+    let before: Promise<void> = Promise.resolve();
+    interceptWrites(reply, (bytes, sent, send) => {
+      const write = async () => {
+        for (const piece of piecesOf(bytes)) {
+          await new Promise<void>((taken) => send(piece, taken));
+          if (!isEnding) await sleep(pauseMs);
+        }
+        sent();
+      };
+      before = before.then(write);
+    });
+    // The pieces that wait come first, without pauses.
+    response.end = () => {
+      isEnding = true;
+      Reflect.deleteProperty(response, 'end');
+      void before.then(() => response.end());
+      return response;
+    };
+  },
+});
+
+/** Cuts bytes within characters and before line ends, into `maxPieces` at most. */
+export function piecesOf(bytes: Buffer): Buffer[] {
+  const cuts: number[] = [];
+  for (let at = 1; at < bytes.length; at++)
+    if (isLineEnd(bytes, at) || isInCharacter(bytes, at)) cuts.push(at);
+  const step = Math.ceil((cuts.length + 1) / maxPieces);
+  const ends = [...cuts.filter((_, index) => index % step === step - 1), bytes.length];
+  return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+}
+
+const isLineEnd = (bytes: Buffer, at: number) => bytes[at] === 0x0a;
+/** Whether a byte is the second one of a character. */
+const isInCharacter = (bytes: Buffer, at: number) => (bytes[at - 1] ?? 0) >= 0xc0;

@@ -1,0 +1,37 @@
+import { resetConnection } from '../../http/connections.ts';
+import { isDirect, onlyDirect } from './shared/connection-faults.ts';
+import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
+import { fault, integer } from './shared/fault.ts';
+import { hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
+
+export const streamSilent = fault({
+  name: 'stream-silent',
+  parameters: {
+    streamSilenceMs: integer(
+      { minimum: 1, maximum: 600_000, default: 50_000 },
+      `How long the stream is silent, in milliseconds. ${maxDelayedNote}`,
+    ),
+  },
+  isSilent: true,
+  fits: isStream,
+  canTouch: (request, services) => isDirect(request, services) && hasEvents(request),
+  undescribed: ['body'],
+  group: 'Streams',
+  level: 'recommended',
+  does: `Sends the head of a stream, and then nothing: no event, and none of the comments that come every 15 seconds otherwise. Resets the connection (RST) after a while. ${onlyDirect}`,
+  goodClient:
+    'Gives up a stream on which nothing comes for 40 seconds, and opens it again after the last event that it has.',
+  consequence:
+    'A connection that broke without a word looks like one on which nothing happens: clients wait on it for hours.',
+  perform: ({ request, reply, parameters, services }) => {
+    const { raw: response } = reply;
+    interceptWrites(reply, (_, sent) => {
+      response.flushHeaders();
+      sent();
+    });
+    const wait = (released: AbortSignal) => waitUnlessReleased(parameters.streamSilenceMs, released);
+    void services.delayQueue.hold(request, reply, wait).then(() => {
+      if (!response.writableEnded) resetConnection(request.raw.socket);
+    });
+  },
+});

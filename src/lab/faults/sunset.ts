@@ -1,0 +1,20 @@
+import { assertNotSunset } from '../../observe/deprecation.ts';
+import { fault } from './shared/fault.ts';
+
+export const sunset = fault({
+  name: 'sunset',
+  isCondition: true,
+  refusesAll: true,
+  fits: (operation) => operation.deprecated !== undefined,
+  errors: ['gone'],
+  changesAnswers: true,
+  group: 'Failures and refusals',
+  level: 'recommended',
+  does: 'Deprecated operations answer 410, as after their sunset.',
+  goodClient: 'Uses the successor, which `Link` names.',
+  consequence: 'Clients ignore `Deprecation` and `Sunset` for years and break in one night.',
+  perform: ({ operation, services, touch }) => {
+    touch();
+    assertNotSunset(operation, services.operations, Number.POSITIVE_INFINITY);
+  },
+});

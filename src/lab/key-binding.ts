@@ -1,0 +1,73 @@
+import { type Fragment, fragment, identifier, type Sql } from '../db/sql.ts';
+import { toTime } from '../foundation/time.ts';
+import { maxKept } from './lab-bounds.ts';
+
+/** The key that a rehearsal or a recording belongs to. */
+export interface Owner {
+  workspaceId: number;
+  keyId: string;
+}
+
+/** Rehearsals or recordings: their table, and the column of `api_keys` that names the active one. */
+interface Binding {
+  rows: Fragment;
+  column: Fragment;
+}
+
+export const rehearsals: Binding = { rows: identifier('rehearsals'), column: identifier('rehearsal_id') };
+export const recordings: Binding = { rows: identifier('recordings'), column: identifier('recording_id') };
+
+const ofKey = ({ workspaceId, keyId }: Owner) =>
+  fragment`workspace_id = ${workspaceId} and key_id = ${keyId}`;
+
+export const isActive = (nowMs: number) => fragment`ended_at_ms is null and expires_at_ms > ${nowMs}`;
+
+/** Ends the active one of a key, if there is one. */
+export const endActive = (sql: Sql, { rows }: Binding, owner: Owner, nowMs: number) => sql`
+  update ${rows} set ended_at_ms = ${nowMs} where ${ofKey(owner)} and ${isActive(nowMs)}`;
+
+/** Binds a key to a new one. Removes the oldest beyond `maxKept`, and returns their ids. */
+export async function bind(sql: Sql, { rows, column }: Binding, owner: Owner, id: string): Promise<string[]> {
+  const { workspaceId, keyId } = owner;
+  const removed = await sql`
+    delete from ${rows} where ${ofKey(owner)} and id <> ${id} and id not in (
+      select id from ${rows} where ${ofKey(owner)} and id <> ${id}
+      order by created_at_ms desc, id desc limit ${maxKept - 1})
+    returning id`;
+  await sql`
+    update api_keys set ${column} = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
+  return removed.map(([old]) => String(old));
+}
+
+/** Ends one of a key, unless it has ended, and unbinds the key. Returns false if the key has none with this id. */
+export async function end(
+  sql: Sql,
+  binding: Binding,
+  owner: Owner,
+  id: string,
+  nowMs: number,
+): Promise<boolean> {
+  const found = await sql`
+    update ${binding.rows} set ended_at_ms = case when ${isActive(nowMs)} then ${nowMs} else ended_at_ms end
+    where ${ofKey(owner)} and id = ${id} returning id`;
+  if (found.length > 0) await unbind(sql, binding, owner, id);
+  return found.length > 0;
+}
+
+/** Unbinds a key if it is bound to this id. */
+export const unbind = (sql: Sql, { column }: Binding, { workspaceId, keyId }: Owner, id: string) => sql`
+  update api_keys set ${column} = null
+  where workspace_id = ${workspaceId} and id = ${keyId} and ${column} = ${id}`;
+
+/** Finds the active one of a key. */
+export async function findActive(
+  sql: Sql,
+  { rows }: Binding,
+  owner: Owner,
+  nowMs: number,
+): Promise<{ id: string; expiresAt: string } | undefined> {
+  const [row] = await sql`
+    select id, expires_at_ms from ${rows} where ${ofKey(owner)} and ${isActive(nowMs)}
+    order by created_at_ms desc, id desc limit 1`;
+  return row && { id: String(row[0]), expiresAt: toTime(row[1]) };
+}

@@ -1,0 +1,45 @@
+/** How much a key may use the lab. */
+
+/** The limits of requests below `/lab`, which are not counted by the plan. The limit of the day is never reached. */
+export const labQuota = { perMinute: 600, perDay: 600 * 24 * 60 };
+/** The faults of one rehearsal. */
+export const maxFaults = 100;
+/** The longest life of a rehearsal or a recording. Both are removed a day after they began. */
+export const maxLifeSeconds = 86_400;
+/** The rehearsals, and the recordings, that the storage keeps for a key: the newest. */
+export const maxKept = 20;
+/** The requests of one recording. */
+export const maxRecorded = 5_000;
+/** Characters in all recordings of a key. When the key starts another, the oldest are removed. */
+export const maxKeptSize = 64 * 1024 * 1024;
+/** Characters of one recording, and characters that wait in an instance to be written: of all recordings, and of one. */
+export const recorderBounds = {
+  maxRecorded,
+  maxRecordedSize: 48 * 1024 * 1024,
+  maxUnwritten: 16 * 1024 * 1024,
+  maxUnwrittenOfOne: 4 * 1024 * 1024,
+};
+/** How soon an instance writes what it recorded, unless the storage is slow. It gathers requests for 20 ms. */
+export const othersWriteMs = 500;
+/** Recorded bytes of a request body. */
+export const maxRecordedBody = 8_192;
+/** Recorded characters of a target, of the header fields of a request, and of those of its answer: each. */
+export const maxRecordedHead = 4_096;
+/** Requests of one HTTP Archive, and characters that were recorded of them. */
+export const archiveBounds = { requests: 1_000, characters: 2 * 1024 * 1024 };
+/** A key reads one recording at a time (report, archive, page of requests). So many more reads may wait. */
+export const maxWaitingReadings = 3;
+/** Characters that are kept of the path of the request that began a ban. */
+export const maxBanPath = 200;
+/** Recordings whose links between requests an instance keeps: those that were read last. */
+export const maxFollowed = 8;
+/** The Idempotency-Keys of a key below `/lab`. The answer to 100 faults has 14 kB. */
+export const labKeptBounds = { keys: 10_000, bytes: 16_000_000 };
+/** Only the command resets a workspace with more rows: a request blocks others for 20 ms at most, even if rows are long. */
+export const maxResetRows = 1_000;
+/** The longest delay by a fault. */
+export const maxDelayMs = 30_000;
+/** The same for a request that came through a proxy: with `deploy/nginx.conf`, nginx gives up an instance after 7 s. */
+export const maxDelayPassedOnMs = 5_000;
+/** Requests of a key that an instance delays at once. */
+export const maxDelayed = 100;

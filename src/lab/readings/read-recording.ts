@@ -1,0 +1,163 @@
+import { LRUCache } from 'lru-cache';
+import type { Row } from '../../db/sql.ts';
+import { reportOn } from '../checks/report.ts';
+import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
+import { isOwn } from '../own-requests.ts';
+import { toHar } from '../recordings/har.ts';
+import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
+import { outcomeOf } from '../recordings/outcome-kinds.ts';
+import type { Recorded, RecordedFacts, UnlinkedRequest } from '../recordings/recorded.ts';
+import { type RecordedRequest, toRecordedRequest } from '../recordings/schema.ts';
+import type { ReadingTask, ReadRows, Slice } from './worker.ts';
+
+/** What a reading holds. `next`: more requests follow after this number. */
+interface Content {
+  value: unknown;
+  next?: number;
+}
+
+type TaskOf<Kind> = Extract<ReadingTask, { kind: Kind }>;
+
+interface Tools {
+  readRows: ReadRows;
+  links: LinkCache;
+  /** Is called between the checks of a report. */
+  throwIfCanceled: () => void;
+}
+
+export function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
+  switch (task.kind) {
+    case 'report':
+      return report(task, tools);
+    case 'archive':
+      return archive(task, tools);
+    default:
+      return page(task, tools);
+  }
+}
+
+/** The report card, without the own requests of the lab's page. It reads no bodies. */
+async function report(task: TaskOf<'report'>, { readRows, links, throwIfCanceled }: Tools): Promise<Content> {
+  const { recordingId, requests: upTo } = task;
+  const linkOf = await links.of(task, readRows);
+  const recorded: Recorded[] = [];
+  for await (const row of rowsOf(readRows, { ...task, columns: 'facts', after: 0, upTo })) {
+    const request = linked(toRequest(row), linkOf);
+    if (!isOwn(request)) recorded.push(request);
+  }
+  return { value: reportOn(recordingId, recorded.sort(byTime), { between: throwIfCanceled }) };
+}
+
+/** A part of a recording as an HTTP Archive, in the order of time. */
+async function archive(task: TaskOf<'archive'>, { readRows }: Tools): Promise<Content> {
+  const { requests, after, url } = task;
+  const upTo = Math.min(requests, after + archiveBounds.requests);
+  const recorded: UnlinkedRequest[] = [];
+  let room = archiveBounds.characters;
+  for await (const row of rowsOf(readRows, { ...task, columns: 'all', upTo })) {
+    room -= String(row[3]).length + (row[4] === null ? 0 : String(row[4]).length);
+    if (room < 0 && recorded.length > 0) break;
+    recorded.push(toRequest(row));
+  }
+  const next = nextAfter(recorded, requests);
+  return { value: toHar({ recorded: recorded.sort(byTime), ...next }, url) };
+}
+
+/** A page of recorded requests, in the order of their numbers. */
+async function page(task: TaskOf<'page'>, { readRows, links }: Tools): Promise<Content> {
+  const { requests, after, limit, beganAtMs } = task;
+  const upTo = Math.min(requests, after + limit);
+  const linkOf = upTo > after ? await links.of(task, readRows) : new Map();
+  const recorded: Recorded[] = [];
+  for await (const row of rowsOf(readRows, { ...task, columns: 'all', upTo }))
+    recorded.push(linked(toRequest(row), linkOf));
+  const onPage = new Map<number, UnlinkedRequest>(recorded.map((one) => [one.number, one]));
+  const value: RecordedRequest[] = [];
+  for (const one of recorded) {
+    const before = one.before && (onPage.get(one.before) ?? (await readOne(task, one.before, readRows)));
+    const hasFailed = before && outcomeOf(before).kind !== 'fine';
+    value.push(toRecordedRequest(one, beganAtMs, hasFailed ? before.number : undefined));
+  }
+  return { value, ...nextAfter(recorded, requests) };
+}
+
+/** The request with a number, without its body; undefined if the recording was removed meanwhile. */
+async function readOne(
+  { workspaceId, recordingId }: ReadingTask,
+  number: number,
+  readRows: ReadRows,
+): Promise<UnlinkedRequest | undefined> {
+  const slice = { workspaceId, recordingId, columns: 'facts', after: number - 1, upTo: number } as const;
+  const [row] = await readRows(slice);
+  return row && toRequest(row);
+}
+
+/** All rows of a slice. */
+async function* rowsOf(readRows: ReadRows, slice: Slice): AsyncGenerator<Row> {
+  for (let { after } = slice; after < slice.upTo; ) {
+    const rows = await readRows({ ...slice, after });
+    if (rows.length === 0) return;
+    after = Number(rows.at(-1)?.[0]);
+    yield* rows;
+  }
+}
+
+const nextAfter = (recorded: readonly UnlinkedRequest[], requests: number): Pick<Content, 'next'> => {
+  const last = recorded.at(-1)?.number ?? requests;
+  return last < requests ? { next: last } : {};
+};
+
+const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || a.number - b.number;
+
+const linked = (request: UnlinkedRequest, links: ReadonlyMap<number, AttemptLink>): Recorded => ({
+  ...request,
+  ...(links.get(request.number) as AttemptLink),
+});
+
+function toRequest([number, atUs, tookUs, facts, body]: Row): UnlinkedRequest {
+  return {
+    ...(JSON.parse(String(facts)) as RecordedFacts),
+    number: Number(number),
+    atMs: Number(atUs) / 1_000,
+    tookMs: Number(tookUs) / 1_000,
+    ...(typeof body === 'string' && { body }),
+  };
+}
+
+interface LinkedAttempts {
+  /** In the order of time. */
+  attempts: readonly TimedRequest[];
+  links: ReadonlyMap<number, AttemptLink>;
+}
+
+/**
+ * The links of the recordings that were read last, so that a client that follows a recording costs only the new requests. This is safe,
+ * since the rows of a recording never change, and their numbers have no gaps.
+ */
+export class LinkCache {
+  readonly #known = new LRUCache<string, LinkedAttempts>({ max: maxFollowed });
+
+  /** The links of at least the first `requests` requests of a recording. */
+  async of(
+    { workspaceId, recordingId, requests: upTo }: ReadingTask,
+    readRows: ReadRows,
+  ): Promise<ReadonlyMap<number, AttemptLink>> {
+    const key = `${workspaceId} ${recordingId}`;
+    const known = this.#known.get(key);
+    const after = known?.attempts.length ?? 0;
+    if (known && after >= upTo) return known.links;
+    const attempts = [...(known?.attempts ?? [])];
+    const slice = { workspaceId, recordingId, columns: 'times', after, upTo } as const;
+    for await (const [number, atUs, tookUs, fingerprint] of rowsOf(readRows, slice))
+      attempts.push({
+        number: Number(number),
+        atUs: Number(atUs),
+        tookUs: Number(tookUs),
+        fingerprint: String(fingerprint),
+      });
+    attempts.sort((a, b) => a.atUs - b.atUs || a.number - b.number);
+    const links = linkAttempts(attempts);
+    this.#known.set(key, { attempts, links });
+    return links;
+  }
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** A request of a recorded key, from its admission on. */
+interface WatchedRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** When it was admitted, by the clock of the instance. */
+  beganAtMs: number;
+  isRecorded: boolean;
+}
+
+interface Parts {
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** Microseconds since 1970, which do not go back. */
+  nowUs: () => number;
+  /** Is called once for a request whose client has disconnected. */
+  record: (watched: WatchedRequest) => void;
+}
+
+/**
+ * Watches requests until they are recorded, and notices when their clients disconnect, since Fastify reports sent answers only. A client
+ * counts as disconnected when it closes its side of the connection. A half-close, which is rare, looks the same.
+ */
+export class DisconnectWatcher {
+  readonly #parts: Parts;
+  readonly #watched = new WeakMap<IncomingMessage, WatchedRequest>();
+  readonly #inFlight = new Set<WatchedRequest>();
+  /** When the clients of connections disconnected, in microseconds since 1970. */
+  readonly #leftAtUs = new WeakMap<Socket, number | undefined>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Watches an admitted request. A stream is not watched for its end: only its reader ends it. */
+  watch(request: FastifyRequest, reply: FastifyReply): void {
+    const watched = { request, reply, beganAtMs: this.#parts.clock(), isRecorded: false };
+    this.#watched.set(request.raw, watched);
+    if (request.operation?.success.kind === 'stream') return;
+    this.#inFlight.add(watched);
+    const { socket } = request.raw;
+    this.#watchConnection(socket);
+    reply.raw.once('close', () => {
+      if (watched.isRecorded) return;
+      if (!this.#leftAtUs.get(socket)) this.#leftAtUs.set(socket, this.#parts.nowUs());
+      this.#parts.record(watched);
+    });
+  }
+
+  /** Adds one listener for all requests of a connection, since a client may pipeline many. */
+  #watchConnection(socket: Socket): void {
+    if (this.#leftAtUs.has(socket)) return;
+    this.#leftAtUs.set(socket, undefined);
+    socket.once('end', () => this.#leftAtUs.set(socket, this.#parts.nowUs()));
+  }
+
+  /** Stops watching a request, since it is recorded now, and returns what is known of it; undefined if it was not watched. */
+  settle(request: IncomingMessage): (WatchedRequest & { leftAtUs: number | undefined }) | undefined {
+    const watched = this.#watched.get(request);
+    if (!watched) return undefined;
+    const leftAtUs = this.#inFlight.has(watched) ? this.#leftOf(watched) : undefined;
+    const settled = { ...watched, leftAtUs };
+    watched.isRecorded = true;
+    this.#inFlight.delete(watched);
+    return settled;
+  }
+
+  /** Records the requests of a key that are in flight although their clients have disconnected. */
+  recordLeft(keyId: string): void {
+    for (const watched of this.#inFlight)
+      if (watched.request.caller?.keyId === keyId && this.#leftOf(watched)) this.#parts.record(watched);
+  }
+
+  #leftOf = ({ request }: WatchedRequest) => this.#leftAtUs.get(request.raw.socket);
+}

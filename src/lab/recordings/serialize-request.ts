@@ -1,0 +1,154 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { withoutSecrets } from '../../foundation/redact.ts';
+import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
+import type { NamedResponse } from '../../http/server-response.ts';
+import type { RequestOutcome } from '../../observe/request-outcome.ts';
+import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
+import { fingerprintOf } from './link-attempts.ts';
+import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
+
+/** Header fields of requests whose values are kept: none identifies a person or holds a credential. */
+const harmless = new Set(
+  `accept accept-charset accept-encoding accept-language cache-control connection content-encoding content-language content-length
+  content-type date expect host idempotency-key if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive
+  last-event-id max-forwards origin pragma prefer priority range sec-fetch-dest sec-fetch-mode sec-fetch-site te trailer
+  transfer-encoding upgrade user-agent via x-request-id`.split(/\s+/),
+);
+
+/** Header fields that are the same in every answer. */
+const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCase()));
+
+/** What the recorder knows of a request. */
+interface Context {
+  /** Microseconds since 1970. */
+  nowUs: number;
+  /** When it began, by the clock of the instance. */
+  beganAtMs: number;
+  /** When its client disconnected, in microseconds since 1970, if that was before the end of the answer. */
+  leftAtUs: number | undefined;
+  connection: string;
+  /** Whether proxies are configured. */
+  isBehindProxy: boolean;
+}
+
+/** The row of an answered request, without secrets; undefined if nothing of it could be read. */
+export function serializeRequest(facts: RequestOutcome, context: Context): RecordedRow | undefined {
+  const { exchange, status, operation, code, faults, requestId, durationMs = 0 } = facts;
+  const raw = exchange?.request.raw ?? facts.unread;
+  if (!raw) return undefined;
+  const { method = '', url = '' } = raw;
+  const bytes = exchange ? bodyOf(exchange.request.body, hasContent(exchange.request)) : undefined;
+  const hashOf = (data: string | Buffer) => hash('sha256', data, 'base64url');
+  const head = hashOf(`${method} ${url} ${raw.headers['content-length'] ?? ''}`);
+  const key = raw.headers['idempotency-key'];
+  const body = bytes?.length ? textOf(bytes) : null;
+  const largeNumbers = body === null ? [] : largeNumbersIn(body);
+  const { nowUs, beganAtMs, leftAtUs, connection } = context;
+  const atUs = nowUs - Math.round(durationMs * 1_000);
+  const kept: RecordedFacts = {
+    requestId: withoutSecrets(requestId),
+    method,
+    target: withoutSecrets(url).slice(0, maxRecordedHead),
+    ...(operation && { operation: operation.id }),
+    headers: requestFields(raw),
+    ...(bytes && { bodyBytes: bytes.length }),
+    ...(largeNumbers.length > 0 && { largeNumbers }),
+    ...(status > 0 && { status }),
+    ...(leftAtUs !== undefined && { left: true }),
+    ...(code !== undefined && { code }),
+    ...(faults?.length && { fault: faults.join(' ') }),
+    ...(faults?.includes('conflict') && { properties: propertiesOf(bytes) }),
+    answer: exchange ? answerFields(exchange.reply.raw) : {},
+    connection,
+    isProxied: context.isBehindProxy || isPassedOn(raw),
+  };
+  return {
+    atUs,
+    // The service may begin a pipelined request after its client disconnected.
+    tookUs: Math.max(0, (leftAtUs ?? nowUs) - atUs),
+    beganAtMs,
+    fingerprint: fingerprintOf(head, bytes && hashOf(bytes), key && hashOf(String(key))),
+    facts: JSON.stringify(kept),
+    body,
+  };
+}
+
+/** The bytes of a body; undefined if it was not read. */
+function bodyOf(body: unknown, hasOne: boolean): Buffer | undefined {
+  if (body instanceof Buffer) return body;
+  return hasOne ? undefined : Buffer.alloc(0);
+}
+
+/** The names of the properties of a JSON object. */
+export function propertiesOf(body: Buffer | string | undefined): string[] {
+  try {
+    return Object.keys(JSON.parse(String(body))).map(withoutSecrets);
+  } catch {
+    return [];
+  }
+}
+
+/** The beginning of a body as text, without secrets. */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes) || bytes.includes(0)) return `(${bytes.length} bytes that are not text)`;
+  // Comes before the cut, since half of a secret would not be recognized.
+  const clean = Buffer.from(withoutSecrets(bytes.toString()));
+  // With `stream`, a character that is cut in two is left out.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(clean.subarray(0, maxRecordedBody), {
+    stream: true,
+  });
+}
+
+/** The header fields of a request. Values that may be secret are replaced by `notKept`. */
+function requestFields({ rawHeaders }: IncomingMessage): Record<string, string> {
+  const fields = new Fields();
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = harmless.has(name) ? withoutSecrets(rawHeaders[i + 1] as string) : notKept;
+    fields.add(withoutSecrets(name), value);
+  }
+  return fields.kept;
+}
+
+function answerFields(response: ServerResponse): Record<string, string> {
+  const { head } = response as Partial<NamedResponse>;
+  const given = typeof head === 'object' ? head : response.getHeaders();
+  const list = Array.isArray(given) ? given : Object.entries(given).flat();
+  const fields = new Fields();
+  for (let i = 0; i < list.length; i += 2) {
+    const name = String(list[i]).toLowerCase();
+    if (!constant.has(name)) fields.add(name, withoutSecrets(String(list[i + 1])));
+  }
+  return fields.kept;
+}
+
+/** Header fields, up to `maxRecordedHead` characters. */
+class Fields {
+  readonly kept: Record<string, string> = Object.create(null);
+  #room = maxRecordedHead;
+
+  add(name: string, value: string): void {
+    this.#room -= name.length + value.length;
+    if (this.#room < 0) return;
+    const before = this.kept[name];
+    this.kept[name] = before === undefined || value === notKept ? value : `${before}, ${value}`;
+  }
+}
+
+const maxNumbers = 20;
+const maxNumberLength = 40;
+
+/** JSON strings. The last one may be cut off. */
+const strings = /"(?:[^"\\]|\\.?)*(?:"|$)/gs;
+const numbers = /\d[\d.]*(?:e\+?\d+)?/gi;
+const isLong = /\d{15}/;
+
+/** The numbers of a JSON text that a double may not hold exactly, as written, each once. Digits in strings do not count. */
+export function largeNumbersIn(text: string): string[] {
+  if (!isLong.test(text)) return [];
+  const found = text.replace(strings, '').match(numbers) ?? [];
+  const large = found.filter((number) => number.length <= maxNumberLength && isLong.test(number));
+  return [...new Set(large)].slice(0, maxNumbers);
+}

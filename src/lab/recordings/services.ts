@@ -1,0 +1,27 @@
+import type { Input, Rendered } from '../../http/operation.ts';
+import type { PageRequest } from '../../http/pagination.ts';
+import { maxWaitingReadings } from '../lab-bounds.ts';
+
+/** The request that reads a recording. Its signal aborts when the client disconnects. */
+export type Reader = Pick<Input<never, never, never>, 'workspaceId' | 'keyId' | 'disconnected'>;
+
+/** What operations on recordings need of the instance that runs them. `Readings` in `lab/readings` reads the recordings. */
+export interface RecordingServices {
+  /** Waits until this instance has written what it recorded of a key until now. */
+  waitUntilRecorded(keyId: string): Promise<void>;
+  /** The same, and gives other instances the time to write what they recorded. */
+  waitUntilRecordedByAll(keyId: string): Promise<void>;
+  readings: {
+    page(reader: Reader, recordingId: string, part: PageRequest): Promise<Rendered>;
+    archive(reader: Reader, recordingId: string, after: number, url: string): Promise<Rendered>;
+  };
+}
+
+/** Stands in the description of every operation that reads a recording. */
+export const readingsBounded = `A key may have one reading of its recordings under way, and ${maxWaitingReadings} that wait: reports, archives and pages of requests count together. One more is answered 429 \`rate_limited\` with \`Retry-After\`. A reading stops when its client closes the connection or its side of it.`;
+
+/** For `prepare` of operations that read a recording. */
+export const whenRecorded = (
+  { keyId }: { keyId: string },
+  { waitUntilRecorded }: Pick<RecordingServices, 'waitUntilRecorded'>,
+) => waitUntilRecorded(keyId);

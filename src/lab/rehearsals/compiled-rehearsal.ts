@@ -1,0 +1,91 @@
+import type { FastifyRequest } from 'fastify';
+import type { Operation } from '../../http/operation.ts';
+import { faultNamed } from '../faults/list.ts';
+import type { Fault, FaultServices, Parameters } from '../faults/shared/fault.ts';
+import type { Step } from './progress.ts';
+import type { PlannedFault } from './schema.ts';
+
+/** A rehearsal, prepared for the requests of its key. It never changes. */
+export interface CompiledRehearsal {
+  id: string;
+  workspaceId: number;
+  expiresAtMs: number;
+  faults: readonly CompiledFault[];
+  steps: readonly Step[];
+}
+
+export interface CompiledFault {
+  /** Undefined if another version of the service stored a fault that this one does not know. */
+  fault: Fault | undefined;
+  /** The only operation it applies to; undefined for all that it fits. */
+  operation: string | undefined;
+  parameters: Parameters;
+}
+
+/** The faults of a rehearsal that apply to a request, as indexes. */
+export interface RequestPlan {
+  /** The faults that can be performed on the request. */
+  eligible: ReadonlySet<number>;
+  /** The conditions among them, without `near-limit`. */
+  conditions: readonly number[];
+  /** Whether the answer depends on the progress of the rehearsal. */
+  isCounted: boolean;
+}
+
+export function compileRehearsal(
+  { id, workspaceId, expiresAtMs }: Pick<CompiledRehearsal, 'id' | 'workspaceId' | 'expiresAtMs'>,
+  planned: readonly PlannedFault[],
+): CompiledRehearsal {
+  const faults = planned.map((plan) => {
+    const fault = faultNamed(plan.fault);
+    return { fault, operation: plan.operation, parameters: fault ? parametersOf(fault, plan) : {} };
+  });
+  const steps = faults.map(({ fault, parameters }, index) => {
+    const { after = 0, times = 1 } = planned[index] as PlannedFault;
+    return {
+      after,
+      times: fault?.isCondition ? undefined : times,
+      scope: fault?.scope ?? 'operation',
+      holdMs: fault?.holdMs?.(parameters) ?? 0,
+      ...(fault?.actsAfterValidation && { actsAfterValidation: true }),
+      ...(fault?.perMinute && { perMinute: fault.perMinute(parameters) }),
+    };
+  });
+  return { id, workspaceId, expiresAtMs, faults, steps };
+}
+
+/** All parameters of a fault, with defaults for those that are not given. */
+export const parametersOf = ({ parameters }: Fault, given: Partial<PlannedFault>): Parameters =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, schema]) => [
+      name,
+      given[name] ?? (schema as { default: number | string }).default,
+    ]),
+  );
+
+/** Finds the faults that apply to a request. Returns undefined if the rehearsal cannot affect it. */
+export function planFor(
+  { faults, steps }: CompiledRehearsal,
+  operation: Operation,
+  request: FastifyRequest,
+  services: FaultServices,
+): RequestPlan | undefined {
+  const fitting = [...faults.keys()].filter((index) => {
+    const { fault, operation: only } = faults[index] as CompiledFault;
+    return (only === undefined || only === operation.id) && fault?.fits(operation);
+  });
+  const mayBeHeld = steps.some(({ scope, holdMs }) => scope === 'key' && holdMs > 0);
+  if (fitting.length === 0 && !mayBeHeld) return undefined;
+  const faultAt = (index: number) => faults[index]?.fault as Fault;
+  const isRefused = fitting.some((index) => faultAt(index).refusesAll);
+  // A step never gets requests that a condition refuses.
+  const eligible = fitting.filter(
+    (index) =>
+      (faultAt(index).isCondition || !isRefused) && (faultAt(index).canTouch?.(request, services) ?? true),
+  );
+  return {
+    eligible: new Set(eligible),
+    conditions: eligible.filter((index) => faultAt(index).isCondition && !faultAt(index).perMinute),
+    isCounted: mayBeHeld || fitting.some((index) => !faultAt(index).isCondition || faultAt(index).perMinute),
+  };
+}

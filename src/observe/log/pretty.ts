@@ -1,0 +1,78 @@
+import { isIP } from 'node:net';
+import { styleText } from 'node:util';
+import { escapeTerminal, escapeWord } from '../../foundation/escape-terminal.ts';
+import type { LogFormat } from '../../settings/config.ts';
+
+type Style = Parameters<typeof styleText>[0];
+type Paint = (style: Style, text: string) => string;
+type Fields = Record<string, unknown>;
+
+/** What a caller chooses does not fill more than a row or two. */
+const maxWordLength = 120;
+/** A line that begins with a blank goes on with the one above it, whatever a caller put into an error. */
+const indent = ' '.repeat(10);
+const levelStyles: Record<string, Style> = { warn: 'yellow', error: ['red', 'bold'], fatal: ['red', 'bold'] };
+
+/** How JSON lines are made readable, if they are to be. */
+export function prettyFor(
+  format: LogFormat,
+  stream: NodeJS.WriteStream,
+): ((json: string) => string) | undefined {
+  if (format === 'json' || (format === 'auto' && !stream.isTTY)) return undefined;
+  const hasColour = styleText('red', '.', { stream }) !== '.';
+  return (json) => prettyLine(json, hasColour);
+}
+
+/**
+ * A JSON line of the log as people read it at a terminal: the time of the day, what happened, and the stack of an error
+ * below it. Nothing in it can make the terminal do something, or look like another line.
+ */
+function prettyLine(json: string, hasColour: boolean): string {
+  const paint: Paint = (style, text) =>
+    hasColour ? styleText(style, text, { validateStream: false }) : text;
+  const { level, time, msg = '', err, ...fields }: Fields = JSON.parse(json);
+  const style = levelStyles[String(level)];
+  const parts = [
+    paint('dim', new Date(String(time)).toTimeString().slice(0, 8)),
+    ...(level === 'info' ? [] : [paint(style ?? 'dim', plain(level).toUpperCase())]),
+    ...(msg === 'answered'
+      ? request(fields, paint)
+      : [style ? paint(style, plain(msg)) : plain(msg), ...list(fields)]),
+  ];
+  const below = err ? error(err as Fields).map((line) => paint('dim', line)) : [];
+  return [parts.join('  '), ...below, ''].join('\n');
+}
+
+function request(
+  { method, url, status, durationMs, keyId, address, reason }: Fields,
+  paint: Paint,
+): string[] {
+  // A proxy may pass on anything, also what looks like the id of a key.
+  const from = keyId ?? (isIP(String(address)) ? address : JSON.stringify(address));
+  return [
+    url === undefined ? 'no readable request' : `${word(method)} ${word(url)}`,
+    paint(Number(status) < 400 ? 'green' : Number(status) < 500 ? 'yellow' : ['red', 'bold'], word(status)),
+    ...(durationMs === undefined ? [] : [`${Number(durationMs).toFixed(1)} ms`]),
+    ...[from, reason].filter((part) => part !== undefined).map(word),
+  ];
+}
+
+function error({ type, message, stack, ...fields }: Fields): string[] {
+  const lines = String(stack ?? `${type}: ${message}`).split('\n');
+  return [...lines.map(escapeTerminal), ...list(fields)].map((line) => indent + line);
+}
+
+const list = (fields: Fields) =>
+  Object.entries(fields).map(([name, value]) => `${escapeTerminal(name)}=${quoted(value)}`);
+
+/** A word as it is, and anything else as JSON, so that one sees where it ends. */
+const quoted = (value: unknown) =>
+  escapeTerminal(typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value));
+
+/** Without blanks, which could fill the row so that what follows begins the next one, as a line of the log does. */
+function word(value: unknown): string {
+  const text = escapeWord(String(value));
+  return text.length > maxWordLength ? `${text.slice(0, maxWordLength)}…` : text;
+}
+
+const plain = (value: unknown) => escapeTerminal(String(value));

@@ -1,0 +1,114 @@
+import type { FastifyRequest } from 'fastify';
+import type { RequestOutcome } from '../request-outcome.ts';
+import type { Log } from './logger.ts';
+
+/** Lines a second about requests that no key was admitted for: from one address, and from all together. */
+const perAddress = 10;
+const fromAll = 100;
+const intervalMs = 1_000;
+
+/**
+ * Writes one line for each answered request. Requests of callers with a key are bounded by
+ * their limits and are all logged. Others are not bounded, so only a sample of them is logged.
+ */
+export class RequestLog {
+  readonly #log: Log;
+  readonly #answers: Sample;
+  readonly #failures: Sample;
+
+  constructor(log: Log) {
+    this.#log = log;
+    this.#answers = new Sample((leftOut) =>
+      log.info({ leftOut }, 'more were answered than are logged one by one'),
+    );
+    this.#failures = new Sample((leftOut) =>
+      log.error({ leftOut }, 'more failed than are logged one by one'),
+    );
+  }
+
+  /** Lines that were left out until now, since there were too many like them. */
+  get leftOut(): number {
+    return this.#answers.leftOut + this.#failures.leftOut;
+  }
+
+  /** The line for an answer, or none. */
+  answered({
+    requestId,
+    method,
+    url,
+    operation,
+    caller,
+    address,
+    status,
+    durationMs,
+    reason,
+    faults,
+    error,
+  }: RequestOutcome) {
+    if (!caller && !this.#answers.takes(address)) return;
+    const fields = {
+      reqId: requestId,
+      method,
+      url,
+      operation: operation?.id,
+      status,
+      durationMs: durationMs && Math.round(durationMs * 1000) / 1000,
+      keyId: caller?.keyId,
+      address,
+      reason,
+      faults: faults?.length ? faults.join(' ') : undefined,
+    };
+    if (error) this.#log.info({ ...fields, err: error }, 'answered');
+    else this.#log.infoFast(fields, 'answered');
+  }
+
+  /** A failure of the service, beside the line for its answer. */
+  failed(request: FastifyRequest, err: unknown): void {
+    if (request.caller || this.#failures.takes(request.ip))
+      this.#log.error({ reqId: request.id, err }, 'failed');
+  }
+
+  /** Logs how much was left out since the last report. */
+  close(): void {
+    this.#answers.endInterval();
+    this.#failures.endInterval();
+  }
+}
+
+/** Lets a fixed number of lines through in each interval, and reports at its end how many were left out. */
+class Sample {
+  leftOut = 0;
+  readonly #reportLeftOut: (leftOut: number) => void;
+  /** Holds at most as many addresses as lines. */
+  readonly #taken = new Map<string | undefined, number>();
+  #left = fromAll;
+  #reported = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(reportLeftOut: (leftOut: number) => void) {
+    this.#reportLeftOut = reportLeftOut;
+  }
+
+  /** Whether a line about this address is to be written. */
+  takes(address: string | undefined): boolean {
+    this.#timer ??= setTimeout(() => this.endInterval(), intervalMs).unref();
+    const taken = this.#taken.get(address) ?? 0;
+    if (taken === perAddress || this.#left === 0) {
+      this.leftOut++;
+      return false;
+    }
+    this.#taken.set(address, taken + 1);
+    this.#left--;
+    return true;
+  }
+
+  endInterval(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#taken.clear();
+    this.#left = fromAll;
+    const leftOut = this.leftOut - this.#reported;
+    this.#reported = this.leftOut;
+    if (leftOut > 0) this.#reportLeftOut(leftOut);
+  }
+}

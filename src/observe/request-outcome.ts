@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http';
+import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Operation } from '../http/operation.ts';
+import type { Caller } from '../keys/store.ts';
+
+/** What is known about a request after its answer. What could not be read is undefined. */
+export interface RequestOutcome {
+  requestId: string;
+  method?: string | undefined;
+  url?: string | undefined;
+  operation?: Operation | undefined;
+  /** Who sent it, if it was admitted with a valid key. */
+  caller?: Caller | undefined;
+  /** Whose key it carried, also if it was refused. */
+  sender?: Caller | undefined;
+  address: string | undefined;
+  /** 0 if the connection was cut off instead of an answer. */
+  status: number;
+  /** Milliseconds from when the request was handled to the end of its answer. */
+  durationMs?: number | undefined;
+  /** Why it could not be read: the error code of Node.js. */
+  reason?: string | undefined;
+  /** The faults of a rehearsal that touched the answer. */
+  faults?: readonly string[] | undefined;
+  /** The code of an error. */
+  code?: string | undefined;
+  /** What was sent and answered, where a request could be read. */
+  exchange?: { request: FastifyRequest; reply: FastifyReply };
+  /** A request whose header fields could be read, and whose body could not. */
+  unread?: IncomingMessage | undefined;
+  /** The error that stopped the answer from being sent. */
+  error?: Error | null | undefined;
+}
+
+/** Is called for every answer. Must not throw. */
+type Observer = (facts: RequestOutcome) => void;
+
+/** What is known of a request that could be read. `isCutOff`: its connection was cut off before or within its answer. */
+export const factsOf = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  address: string | undefined,
+  isCutOff = false,
+): RequestOutcome => ({
+  requestId: request.id,
+  method: request.method,
+  url: request.url,
+  operation: request.operation,
+  caller: request.caller,
+  sender: request.sender,
+  address,
+  status: isCutOff ? 0 : reply.statusCode,
+  durationMs: reply.elapsedTime,
+  faults: request.rehearsed?.faults,
+  code: isCutOff ? undefined : request.errorCode,
+  exchange: { request, reply },
+});
+
+/** Reports each answer once to every observer. Every answer of the service passes here. */
+export class OutcomeReporter extends LogController {
+  readonly #observers: readonly Observer[];
+
+  constructor(observers: readonly Observer[]) {
+    super();
+    this.#observers = observers;
+  }
+
+  report(facts: RequestOutcome): void {
+    for (const observe of this.#observers) observe(facts);
+  }
+
+  /** Fastify calls this for every request that it has handled. */
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    this.report({ ...factsOf(request, reply, request.ip), error });
+  }
+
+  /** For an answer whose client has disconnected. A closed connection has no address, so the caller passes it. */
+  left(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
+    this.report(factsOf(request, reply, address));
+  }
+
+  /** For a connection that was cut off before or within its answer. */
+  cutOff(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
+    this.report(factsOf(request, reply, address, true));
+  }
+
+  override incomingRequest(): void {}
+
+  override routeNotFound(): void {}
+}

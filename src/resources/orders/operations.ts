@@ -1,0 +1,89 @@
+import Type from 'typebox';
+import { Id, mergePatch } from '../../foundation/schema.ts';
+import { created, empty, operation, page, resource } from '../../http/operation.ts';
+import { Order, OrderPatch, Orders, orderId } from './schema.ts';
+import * as store from './store.ts';
+
+export const orderOperations = [
+  operation({
+    method: 'GET',
+    path: '/store/orders',
+    id: 'listOrders',
+    tag: 'Store',
+    summary: 'List orders',
+    description: 'Returns the orders that match every filter, in the order of their ids.',
+    hideTryItPanel: true,
+    query: {
+      complete: Type.Optional(
+        Type.Boolean({ description: 'Only complete orders, or only open ones.', examples: [false] }),
+      ),
+      petId: Type.Optional(Id('Only orders for this pet.')),
+    },
+    success: page<Order>(Orders, 'A page of orders.'),
+    handle: (sql, { workspaceId, query, page }) => store.listOrders(sql, workspaceId, query, page),
+  }),
+
+  operation({
+    method: 'POST',
+    path: '/store/orders',
+    id: 'placeOrder',
+    tag: 'Store',
+    summary: 'Place an order',
+    description:
+      'Places an order; every field may be left out. With `petId` the units are taken from stock at once, all or none: `insufficient_stock` says that there are too few. An order placed as `complete` is fulfilled from the start.',
+    body: Order,
+    success: created(Order, 'The new order.', (order) => `/store/orders/${order.id}`),
+    errors: ['invalid_reference', 'insufficient_stock'],
+    handle: (sql, { workspaceId, body }) => store.placeOrder(sql, workspaceId, body),
+  }),
+
+  operation({
+    method: 'GET',
+    path: '/store/orders/{orderId}',
+    id: 'getOrder',
+    tag: 'Store',
+    summary: 'Get an order',
+    description: 'Returns an order.',
+    params: { orderId },
+    success: resource(Order, 'The order.'),
+    handle: (sql, { workspaceId, params }) => store.getOrder(sql, workspaceId, params.orderId),
+  }),
+
+  operation({
+    method: 'PATCH',
+    path: '/store/orders/{orderId}',
+    id: 'updateOrder',
+    tag: 'Store',
+    summary: 'Change or fulfil an order',
+    description:
+      'Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change. A request that changes nothing gets the order as it is, complete or not, so it may be repeated.',
+    stability: 'beta',
+    params: { orderId },
+    sampleParams: { orderId: 2 },
+    body: OrderPatch,
+    success: resource(Order, 'The order as it is now.'),
+    errors: ['insufficient_stock', 'order_complete', 'conflict'],
+    handle: (sql, { workspaceId, params, body, assertMayChange }) =>
+      store.changeOrder(sql, workspaceId, params.orderId, (current) => {
+        assertMayChange(current);
+        return mergePatch(current, body);
+      }),
+  }),
+
+  operation({
+    method: 'DELETE',
+    path: '/store/orders/{orderId}',
+    id: 'cancelOrder',
+    tag: 'Store',
+    summary: 'Cancel an order',
+    description:
+      'Cancels an open order and returns its units to stock. A complete order cannot be cancelled.',
+    stability: 'beta',
+    params: { orderId },
+    sampleParams: { orderId: 5 },
+    success: empty('The order is cancelled.'),
+    errors: ['order_complete', 'conflict'],
+    handle: (sql, { workspaceId, params, assertMayChange }) =>
+      store.cancelOrder(sql, workspaceId, params.orderId, assertMayChange),
+  }),
+];

@@ -1,0 +1,48 @@
+import Type from 'typebox';
+import { DateTime, Id, patchOf, Units } from '../../foundation/schema.ts';
+
+export const orderId = Id('The id of the order.');
+
+const petId = Type.Optional(Id('The animal in the order.'));
+
+/** What may be changed of an open order. */
+const terms = {
+  quantity: Type.Optional(Units(1, 'Number of units ordered.', 1)),
+  shipDate: Type.Optional(
+    DateTime(
+      'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
+      '2026-12-24T12:00:00Z',
+    ),
+  ),
+  complete: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the order has been fulfilled.',
+      examples: [false],
+    }),
+  ),
+};
+
+export const Order = Type.Object(
+  { id: Type.Optional(Id('Unique order identifier.', { readOnly: true })), petId, ...terms },
+  {
+    title: 'Order',
+    description:
+      'An order for units of a pet. When it is placed, `quantity` is 1 if absent, and `complete` is `false`.',
+  },
+);
+export type Order = Type.Static<typeof Order>;
+
+export const Orders = Type.Array(Order, {
+  title: 'Orders',
+  description: 'Orders in the order of their ids.',
+});
+
+export const OrderPatch = Type.Object(
+  { petId, ...patchOf(terms) },
+  {
+    title: 'OrderPatch',
+    examples: [{ complete: true }],
+    description:
+      'Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent back as it is, but not changed.',
+  },
+);

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { serveApi } from '../api/api.ts';
+import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
+import { serveDescription } from '../description/serve-description.ts';
+import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
+import { headersOf } from '../http/answer.ts';
+import { takeBodiesAsBytes } from '../http/arrivals.ts';
+import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
+import { boundConnections } from '../http/connections.ts';
+import { DocumentSender } from '../http/document-sender.ts';
+import { hasContent, requestIdOf } from '../http/headers.ts';
+import { jsonText } from '../http/json.ts';
+import { takePlace } from '../http/moved.ts';
+import { answerHalfClosed } from '../http/node-internals.ts';
+import { type Operation, withServices } from '../http/operation.ts';
+import { Paths } from '../http/paths.ts';
+import { datedResponse, NamedResponse } from '../http/server-response.ts';
+import { isForApi, labPrefix, prefix } from '../http/target.ts';
+import { keyCacheMs } from '../keys/identify.ts';
+import { labKeptBounds } from '../lab/lab-bounds.ts';
+import { labOperations } from '../lab/operations.ts';
+import { keptBoundsOf } from '../limits/plans.ts';
+import { serveTexts, textPaths } from '../web/reference/plain-texts.ts';
+import { referenceFiles, referencePaths, serveReference } from '../web/reference/serve-reference.ts';
+import { labPageFiles, labPagePaths, serveLabPage } from '../web/serve-lab-page.ts';
+import { hashedPath } from '../web/serve-page.ts';
+import { type AllParts, type Components, createComponents, type Parts, withDefaults } from './components.ts';
+import { type ErrorAnswers, errorAnswers } from './error-answers.ts';
+import { healthPaths, serveHealth } from './health.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Forgets all callers and ends all streams, since the storage was emptied. */
+    startOver(): void;
+  }
+  interface FastifyRequest {
+    /** The operation that the request is for, if there is one. */
+    operation: Operation | undefined;
+  }
+}
+
+/** The whole service over HTTP. A request goes through these steps from top to bottom. */
+export function buildApp(given: Parts): FastifyInstance {
+  const parts = withDefaults(given);
+  const components = createComponents(parts);
+  const { lab, identify, streams, requestLog } = components;
+  const apis = { [prefix]: parts.operations, ...(lab && { [labPrefix]: labOperations }) };
+  const paths = new Paths(apis, documentPaths(lab !== undefined));
+  const errors = errorAnswers(parts, components, paths);
+
+  const app = createServer(parts, components, errors);
+  app.decorate('apiStarts', Object.keys(apis));
+  app.decorate('startOver', () => {
+    identify.forget();
+    streams.endAll();
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply);
+    ignoreTypeOfNothing(request);
+    paths.assertSpelling(request);
+    if (request.is404 && !isForApi(request)) errors.answerUnrouted(request, reply);
+    else done();
+  });
+  serveDocuments(app, parts, components);
+  serveApis(app, parts, components, { paths, answerUnrouted: errors.answerUnrouted });
+  app.setNotFoundHandler(errors.answerUnrouted);
+  app.setErrorHandler(errors.answerError);
+
+  app.addHook('preClose', () => streams.close());
+  app.addHook('preClose', async () => lab?.release());
+  app.addHook('onClose', async () => requestLog.close());
+  app.addHook('onClose', () => lab?.close());
+  return app;
+}
+
+/** Fastify, its connections and how bodies are read. */
+function createServer(
+  { config, log, clock, stopwatch, timeLimits }: AllParts,
+  { outcomes }: Components,
+  { answerBroken, answerUndecodable }: ErrorAnswers,
+): FastifyInstance {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: outcomes,
+    // A logger for each request would cost more than its line. Each line has the request id without it.
+    childLoggerFactory: (logger) => logger,
+    genReqId: requestIdOf,
+    ...(config.lab && { rewriteUrl: takePlace }),
+    bodyLimit: maxBodyBytes,
+    requestTimeout: timeLimits.requestMs,
+    keepAliveTimeout: timeLimits.idleMs,
+    return503OnClosing: false,
+    schemaController: { compilersFactory: noCompilers },
+    // Each operation reads the query itself.
+    routerOptions: { maxParamLength: maxHeaderBytes, querystringParser: () => ({}) },
+    http: {
+      // Node.js writes the real time by itself, and makes its text once a second.
+      ServerResponse: clock === Date.now ? NamedResponse : datedResponse(clock),
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: timeLimits.headersMs,
+      connectionsCheckingInterval: timeLimits.checkEveryMs,
+      requireHostHeader: false,
+    },
+    trustProxy: config.trustProxy,
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUndecodable,
+  });
+  app.decorate('documents', new DocumentSender(stopwatch));
+  for (const name of requestFields) app.decorateRequest(name, undefined);
+  app.setReplySerializer(jsonText);
+  answerHalfClosed(app.server);
+  takeBodiesAsBytes(app);
+  boundConnections(app.server, timeLimits);
+  continueWhenRead(app.server);
+  const endHandedOver = refuseConnect(app.server, answerBroken);
+  app.addHook('preClose', async () => endHandedOver());
+  return app;
+}
+
+/** What the steps of a request note on it. Declared at the start, so that all requests have one shape. */
+const requestFields = [
+  'caller',
+  'sender',
+  'decision',
+  'limitHeaders',
+  'errorCode',
+  'rehearsed',
+  'operation',
+] as const;
+
+/** Serves what can be read without a key. */
+function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }: Components): void {
+  const { config, db, stopwatch, readyMs, prove, operations } = parts;
+  const { baseUrl } = config;
+  serveHealth(app, { db, metrics, stopwatch, readyMs, prove });
+  const description = () => describeStore(operations, baseUrl, config.lab);
+  serveDescription(app, prefix, description);
+  if (lab) {
+    serveDescription(app, labPrefix, () => describeLab(baseUrl));
+    serveLabPage(app);
+  }
+  serveReference(app, baseUrl);
+  serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), description });
+}
+
+/** The paths of what can be read without a key. */
+const documentPaths = (hasLab: boolean) => [
+  ...referencePaths,
+  ...referenceFiles.map(hashedPath),
+  ...textPaths(hasLab),
+  ...healthPaths,
+  ...descriptionPaths(prefix),
+  ...(hasLab ? [...labPagePaths, ...labPageFiles.map(hashedPath), ...descriptionPaths(labPrefix)] : []),
+];
+
+const descriptionPaths = (start: string) => [`${start}/openapi.json`, `${start}/openapi.yaml`];
+
+/** Serves the operations of the store, and those of the lab. */
+function serveApis(
+  app: FastifyInstance,
+  { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: AllParts,
+  { identify, streams, admission, labAdmission, lab }: Components,
+  routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'answerUnrouted'>,
+): void {
+  const { baseUrl, banRules, enforceSunset } = config;
+  const services = {
+    ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
+    inFlight: new Set<string>(),
+  };
+  serveApi(app, {
+    ...{ ...routing, services, start: prefix, operations, baseUrl, admission },
+    kept: { api: 'v1', boundsOf: ({ quota }) => keptBoundsOf(quota) },
+    performFaults: (request, reply) => lab?.performFaults(request, reply),
+  });
+  if (!lab) return;
+  const labServices = lab.services({ limiter, banRules }, stopwatch, hasOthers);
+  serveApi(app, {
+    ...{ ...routing, services, start: labPrefix, baseUrl: labUrlOf(baseUrl), admission: labAdmission },
+    operations: withServices(labOperations, labServices),
+    kept: { api: 'lab', boundsOf: () => labKeptBounds },
+  });
+
+  /**
+   * Waits until the caches of all instances have expired after a change of a key. No instance knows whether it has others, so
+   * over PostgreSQL every such request takes 520 ms.
+   */
+  async function keyChanged(keyId: string): Promise<void> {
+    identify.forget(keyId);
+    if (hasOthers) await sleep(keyCacheMs + timerMs);
+  }
+}
+
+/** A timer may end so much too early, and a clock may be read so much later. */
+const timerMs = 20;
+
+/** Finds the operation. Its answer is written with all its headers at once; any other gets them here. */
+function begin(request: FastifyRequest, reply: FastifyReply): void {
+  request.operation = lacksParameter(request) ? undefined : request.routeOptions.config.operation;
+  if (!request.operation) reply.headers(headersOf(request));
+}
+
+/** Whether a path parameter is empty: the router treats a slash at the end as one. */
+function lacksParameter(request: FastifyRequest): boolean {
+  const params = request.params as Record<string, string>;
+  for (const name in params) if (params[name] === '') return true;
+  return false;
+}
+
+/** Removes a Content-Type without content (RFC 9110, section 8.3), since Fastify would refuse a malformed one. */
+function ignoreTypeOfNothing(request: FastifyRequest): void {
+  const { headers } = request.raw;
+  if (headers['content-type'] !== undefined && !hasContent(request)) delete headers['content-type'];
+}
+
+/** Operations use their own schemas, so Fastify need not load its compilers. */
+const noCompilers = { buildValidator: unused, buildSerializer: unused };
+
+function unused(): never {
+  throw new Error('Routes must not have Fastify schemas.');
+}

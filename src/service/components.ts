@@ -1,0 +1,121 @@
+import { type Admission, planAccount } from '../api/admission.ts';
+import { operations as allOperations } from '../api/operations.ts';
+import type { Database } from '../db/database.ts';
+import { OpenStreams } from '../events/open-streams.ts';
+import { Changes } from '../history/changes.ts';
+import { defaultTimeLimits, type TimeLimits } from '../http/connections.ts';
+import type { Handled, Installation } from '../http/operation.ts';
+import { identifier } from '../keys/identify.ts';
+import { Lab, labAccount } from '../lab/lab.ts';
+import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
+import type { WorkerOfReadings } from '../lab/readings/worker.ts';
+import type { RecorderBounds } from '../lab/recordings/recorder.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { DeprecatedCalls } from '../observe/deprecation.ts';
+import type { Log } from '../observe/log/logger.ts';
+import { RequestLog } from '../observe/log/requests.ts';
+import { Metrics } from '../observe/metrics.ts';
+import { OutcomeReporter } from '../observe/request-outcome.ts';
+import type { Config } from '../settings/config.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+
+/** What an app is built from. */
+export interface Parts {
+  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab'>;
+  db: Database;
+  limiter: Limiter;
+  log: Log;
+  installation: Installation;
+  /** What sends to webhooks, for the metrics. */
+  dispatcher?: Pick<Dispatcher, 'counts' | 'lag'> | undefined;
+  /** Is notified of each change of a workspace. */
+  changes?: Changes;
+  /** The operations to serve. Default: all. */
+  operations?: readonly Handled[] | undefined;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  stopwatch?: () => number;
+  /** Runs as fast as the clock, in milliseconds with fractions; recordings use it. Default: the stopwatch. */
+  clockStopwatch?: () => number;
+  /** How many log lines were dropped because nobody read them. */
+  unreadLines?: () => number;
+  timeLimits?: TimeLimits;
+  /** How long `/readyz` waits for the storage, in milliseconds: load balancers do not wait longer. */
+  readyMs?: number | undefined;
+  /** Answers the challenge of a command that looks for this service. */
+  prove?: ((challenge: unknown) => string | undefined) | undefined;
+  /** Whether other instances may serve the same keys. */
+  hasOthers?: boolean;
+  recorderBounds?: RecorderBounds;
+  /** The thread that reads recordings. Default: one of this app. */
+  readingWorker?: WorkerOfReadings | undefined;
+}
+
+/** The parts with the defaults of those that were not given. */
+export function withDefaults(parts: Parts) {
+  const { stopwatch = () => performance.now() } = parts;
+  return {
+    ...parts,
+    changes: parts.changes ?? new Changes(),
+    operations: parts.operations ?? allOperations,
+    stopwatch,
+    clockStopwatch: parts.clockStopwatch ?? stopwatch,
+    unreadLines: parts.unreadLines ?? (() => 0),
+    timeLimits: parts.timeLimits ?? defaultTimeLimits,
+    readyMs: parts.readyMs ?? 2_000,
+    hasOthers: parts.hasOthers ?? false,
+    recorderBounds: parts.recorderBounds ?? usualBounds,
+  };
+}
+
+export type AllParts = ReturnType<typeof withDefaults>;
+export type Components = ReturnType<typeof createComponents>;
+
+/** Makes what the steps of a request share: admission, streams, the lab, and who is notified of each outcome. */
+export function createComponents(parts: AllParts) {
+  const { config, db, limiter, log, clock, stopwatch, changes, dispatcher } = parts;
+  const deprecatedCalls = new DeprecatedCalls(log, clock);
+  const requestLog = new RequestLog(log);
+  const metrics = new Metrics(
+    db.counts,
+    deprecatedCalls,
+    () => ({ repeated: requestLog.leftOut, unread: parts.unreadLines() }),
+    () => streams.count,
+    limiter.sharing,
+    dispatcher,
+  );
+  const outcomes = new OutcomeReporter([
+    (outcome) => metrics.countAnswer(outcome),
+    (outcome) => deprecatedCalls.note(outcome),
+    (outcome) => requestLog.answered(outcome),
+    (outcome) => lab?.observe(outcome),
+  ]);
+  const lab = config.lab ? createLab(parts, outcomes) : undefined;
+  const streams = new OpenStreams({
+    ...{ db, changes, limiter, log, clock, stopwatch },
+    left: (...args) => outcomes.left(...args),
+  });
+  const identify = identifier(db, limiter);
+  const admission: Admission = {
+    ...{ limiter, accountOf: planAccount(config.banRules), metrics },
+    identify: (request) => identify(lab?.asIdentified(request) ?? request),
+    banBegan: (request, decision) => lab?.banBegan(request, decision),
+  };
+  const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
+  return { identify, admission, labAdmission, lab, streams, metrics, requestLog, outcomes };
+}
+
+function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {
+  const { config, db, log, clock, operations } = parts;
+  const recorder = {
+    ...{ db, log, clock, stopwatch: parts.clockStopwatch, bounds: parts.recorderBounds },
+    isBehindProxy: config.trustProxy !== false,
+  };
+  return new Lab(
+    { db, operations, baseUrl: config.baseUrl, clock },
+    recorder,
+    (...args) => outcomes.cutOff(...args),
+    parts.readingWorker,
+  );
+}

@@ -1,0 +1,65 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { admit, admitUnread } from '../api/admission.ts';
+import { ApiError, isBodyError, toApiError } from '../foundation/errors.ts';
+import { sendError } from '../http/answer.ts';
+import { answerBrokenRequest } from '../http/broken-request.ts';
+import type { Paths } from '../http/paths.ts';
+import { isForApi, isForLab } from '../http/target.ts';
+import type { AllParts, Components } from './components.ts';
+
+export type ErrorAnswers = ReturnType<typeof errorAnswers>;
+
+/** Answers with an error object, whatever was thrown on the way of a request and however much of it could be read. */
+export function errorAnswers({ config, log, clock }: AllParts, components: Components, paths: Paths) {
+  const { admission, labAdmission, outcomes, requestLog } = components;
+  return { answerError, answerUnrouted, answerUndecodable, answerBroken };
+
+  function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    if (isBodyError(error)) {
+      // The rest of a body that is too large is read and dropped, so that the client can read the answer.
+      reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
+    }
+    const apiError = asRehearsed(request, toApiError(error, request.id));
+    // A rehearsal throws what it answers.
+    const isRehearsed = error instanceof ApiError && request.rehearsed !== undefined;
+    if (apiError.status >= 500 && !isRehearsed) requestLog.failed(request, error);
+    else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
+    return sendError(request, reply, apiError);
+  }
+
+  /** For OPTIONS, and for requests without a route. */
+  function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    try {
+      return paths.answer(request, reply);
+    } catch (refusal) {
+      return answerError(refusal, request, reply);
+    }
+  }
+
+  /** Fastify runs no hooks for a path that cannot be decoded, so this admits the request and reports its outcome. */
+  async function answerUndecodable(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    try {
+      if (isForApi(request)) await admit(isForLab(request) ? labAdmission : admission, request);
+      answerError(error, request, reply);
+    } catch (refusal) {
+      answerError(refusal, request, reply);
+    }
+    outcomes.requestCompleted(undefined, request, reply);
+  }
+
+  /** For a request that Node.js could not parse. */
+  function answerBroken(error: Error, socket: Socket): void {
+    void answerBrokenRequest(error, socket, {
+      admit: (address) => admitUnread(admission, address, config.trustProxy !== false),
+      clock,
+      answered: (outcome) => outcomes.report({ ...outcome, sender: outcome.unread?.sender }),
+    });
+  }
+}
+
+const asRehearsed = ({ rehearsed }: FastifyRequest, error: ApiError) => rehearsed?.refusal?.(error) ?? error;

@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import type { Database } from '../db/database.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
+import { memoizeFor, withTimeout } from '../foundation/promises.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { challengeField } from '../settings/service-address.ts';
+
+const askStorageEveryMs = 250;
+const makeMetricsEveryMs = 1_000;
+
+/** Health endpoints. */
+export const healthPaths = ['/healthz', '/readyz', '/metrics'];
+
+interface Watched {
+  db: Database;
+  metrics: Metrics;
+  /** Milliseconds of a clock that never goes back. */
+  stopwatch: () => number;
+  /** How long `/readyz` waits for the storage: load balancers do not wait longer. */
+  readyMs: number;
+  /** Answers a challenge of a command that looks for this service. */
+  prove?: ((challenge: unknown) => string | undefined) | undefined;
+}
+
+/** Serves the health endpoints. They have no rate limit, so callers share answers that are costly to make. */
+export function serveHealth(app: FastifyInstance, { db, metrics, stopwatch, readyMs, prove }: Watched): void {
+  const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
+  const late = () => new StorageUnavailableError('It does not answer in time.');
+  const storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
+  const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
+  app.get('/healthz', async ({ headers }) => {
+    const proof = prove?.(headers[challengeField]);
+    return { status: 'alive', ...(proof && { proof }) };
+  });
+  app.get('/readyz', async () => {
+    await withTimeout(readyMs, storageAnswers(), late);
+    return { status: 'ready' };
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
+}

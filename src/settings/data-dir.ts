@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { StorageUnavailableError } from '../foundation/errors.ts';
+
+/** Whether a file in the data folder belongs to the service or its commands. */
+const isOurs = (file: string) =>
+  /^(petstore\.db(-wal|-shm|-journal)?|service\.lock|(generation|service\.(pid|address)|(demo|secret)\.key)((\.[0-9a-f-]{36})?\.new)?)$/.test(
+    file,
+  );
+
+const folderMode = 0o700;
+const fileMode = 0o600;
+/** The mode bits of group and others, and those for writing. */
+const others = 0o077;
+const othersWrite = 0o022;
+
+/** Runs `action`, which needs the data folder. Creates the folder if needed. Throws StorageUnavailableError that names it. */
+export function inDataDir<T>(dataDir: string, action: () => T): T {
+  try {
+    makeFolder(dataDir);
+    return action();
+  } catch (error) {
+    throw aboutDataDir(dataDir, error);
+  }
+}
+
+/** Adds the data folder and advice to a failure of the storage. Returns any other error unchanged. */
+export function aboutDataDir(dataDir: string, error: unknown): unknown {
+  const begins = `PETSTORE_DATA_DIR ${dataDir} cannot be used: `;
+  const isFileError = (error as { syscall?: string } | null)?.syscall !== undefined;
+  if (!isFileError && !(error instanceof StorageUnavailableError)) return error;
+  const { message } = error as Error;
+  if (message.startsWith(begins)) return error;
+  // Messages of the system and of SQLite give no advice.
+  const said = message.endsWith('.') ? message : `${message}. Correct that, or choose another folder.`;
+  return new StorageUnavailableError(begins + (isFull(dataDir, error) ? fullDisk : said), { cause: error });
+}
+
+const fullDisk = 'The disk is full. Free some space, or choose another folder.';
+/** SQLite needs more than this to start. It reports some failures on a full disk as I/O errors. */
+const leastBytes = 128 * 1024;
+const [sqliteFull, sqliteIoError] = [13, 10];
+
+/** Whether an error, or its cause, comes from a full disk or a used-up disk quota. */
+function isFull(dataDir: string, error: unknown): boolean {
+  const { code = '', errcode = 0, cause } = (error ?? {}) as NodeJS.ErrnoException & { errcode?: number };
+  if (['ENOSPC', 'EDQUOT'].includes(code) || (errcode & 0xff) === sqliteFull) return true;
+  if ((errcode & 0xff) === sqliteIoError && freeBytes(dataDir) < leastBytes) return true;
+  return cause !== undefined && isFull(dataDir, cause);
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/**
+ * Removes the rights of other users to our files in the data folder. Also removes their rights to the folder, unless it belongs to
+ * another user or contains other files, as /tmp or a home does. If others can still change our files, prints one warning to
+ * standard error.
+ */
+export function closeToOthers(dataDir: string): void {
+  if (!process.geteuid) return; // Windows has no modes.
+  const entries = readdirSync(dataDir);
+  const paths = entries.filter(isOurs).map((entry) => join(dataDir, entry));
+  // The target of a link may be anywhere, so it is left alone.
+  const files = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
+  for (const file of files) restrict(file, fileMode);
+  const isOthers = ![process.geteuid(), 0].includes(statSync(dataDir).uid);
+  if (!isOthers && entries.every(isOurs)) restrict(dataDir, folderMode);
+  const isOpen = isOthers || [dataDir, ...files].some((path) => (modeOf(path) & othersWrite) !== 0);
+  if (!isOpen || warnedFolders.has(dataDir)) return;
+  warnedFolders.add(dataDir);
+  console.error(
+    `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give the service a folder of its own.`,
+  );
+}
+
+const warnedFolders = new Set<string>();
+
+/** Only removes rights, so that what its owner made read-only stays read-only. */
+function restrict(path: string, mode: number): void {
+  const current = modeOf(path);
+  if ((current & others) === 0) return;
+  try {
+    chmodSync(path, current & mode);
+  } catch (error) {
+    // It belongs to another user, or another process has removed it meanwhile.
+    if (!['EPERM', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+/** 0 if it no longer exists. */
+const modeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+
+/** Creates an empty file that only its owner can read, unless it exists. SQLite creates its other files with the same mode. */
+export function ensureFile(path: string): void {
+  try {
+    closeSync(createFile(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** Replaces a file or a link, in one step, by a new file that only its owner can read. */
+export function replaceFile(path: string, text: string): void {
+  const fresh = `${path}.${randomUUID()}.new`;
+  try {
+    writeFresh(fresh, text);
+    renameSync(fresh, path);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+/**
+ * Creates a file that only its owner can read, in one step, unless it exists. If several processes do it at once, one succeeds. The
+ * file survives a power cut once this returns.
+ */
+export function createOnce(path: string, text: string): void {
+  const fresh = `${path}.${randomUUID()}.new`;
+  try {
+    writeFresh(fresh, text);
+    // Unlike rename, link replaces nothing.
+    linkSync(fresh, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+function writeFresh(path: string, text: string): void {
+  const file = createFile(path);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes the names in a folder survive a power cut. Windows does this by itself and cannot open a folder. */
+function syncFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  const folder = openSync(path, constants.O_RDONLY);
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Opens a new file. Fails if it exists, also as a link. Ignores the umask. */
+function createFile(path: string): number {
+  const file = openSync(path, 'wx', fileMode);
+  fchmodSync(file, fileMode);
+  return file;
+}
+
+/** The text of a plain file of this user. Undefined if there is none, or if it belongs to another user. */
+export function readOwnFile(path: string): string | undefined {
+  return readPlainFile(path, (uid) => !process.geteuid || uid === process.geteuid());
+}
+
+/** The text of a plain file whose owner `isFine` accepts, by default anyone. Undefined if there is none. */
+export function readPlainFile(path: string, isFine = (_uid: number) => true): string | undefined {
+  const file = openToRead(path);
+  if (file === undefined) return undefined;
+  try {
+    const stat = fstatSync(file);
+    return stat.isFile() && isFine(stat.uid) ? readFileSync(file, 'utf8') : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openToRead(path: string): number | undefined {
+  // Windows has neither flag. Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  try {
+    return openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ELOOP', 'EACCES'].includes(code)) return undefined;
+    throw error;
+  }
+}
+
+/** Like mkdir -p, with mode 0700. `recursive` of Node.js never returns if the system answers ENOENT, as in /proc on Linux. */
+function makeFolder(path: string): void {
+  if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path, folderMode);
+    chmodSync(path, folderMode);
+  } catch (error) {
+    // Another process may have created it.
+    if (!isFolder(path)) throw error;
+  }
+}
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -1,0 +1,154 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { parseValkeyUrl, splitValkeyUrls } from './valkey-url.ts';
+
+/** A setting, read from an environment variable. */
+export interface Setting<Value> {
+  variable: string;
+  /** The text to use if the variable is absent or empty. `{PORT}` in it is replaced by the text of that variable. */
+  default: string;
+  /** For the help and the docs, with literal values in backquotes. */
+  meaning: string;
+  read: Reader<Value>;
+  /** What the text becomes in the default of another setting. */
+  inDefault?: (text: string) => string;
+}
+
+/** Reads a value. Throws ConfigError that names the variable and repeats no text that may contain a secret. */
+export type Reader<Value> = (text: string, variable: string) => Value;
+
+/** A value that cannot be used. The message is one line that names the variable. */
+export class ConfigError extends Error {}
+
+export const text: Reader<string> = (text) => text;
+
+/**
+ * An address to listen on. For `localhost` Fastify opens a second server, on 127.0.0.1 or ::1. That server has none of our bounds, and
+ * a connection that breaks there ends the process.
+ */
+export const listenAddress: Reader<string> = (text) => (text === 'localhost' ? '127.0.0.1' : text);
+
+/** A secret of at least `minLength` characters. No message repeats it. Undefined: none. */
+export const secret =
+  (minLength: number): Reader<string | undefined> =>
+  (text, variable) => {
+    if (text === '') return undefined;
+    if (text.length < minLength)
+      throw new ConfigError(`${variable} must have at least ${minLength} characters.`);
+    return text;
+  };
+
+/** A number of at least `min`. */
+export const number =
+  (min: number): Reader<number> =>
+  (text, variable) => {
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
+      throw new ConfigError(`${variable} must be a number from ${min}, not ${JSON.stringify(text)}.`);
+    }
+    return value;
+  };
+
+/** A number in another unit: the number that is read, times `factor`. */
+export const scaled =
+  (read: Reader<number>, factor: number): Reader<number> =>
+  (text, variable) =>
+    read(text, variable) * factor;
+
+export const choice =
+  <Choice extends string>(choices: readonly Choice[]): Reader<Choice> =>
+  (text, variable) => {
+    const choice = choices.find((choice) => choice === text);
+    if (!choice) {
+      throw new ConfigError(`${variable} must be one of ${choices.join(', ')}, not ${JSON.stringify(text)}.`);
+    }
+    return choice;
+  };
+
+const either = choice(['on', 'off']);
+
+export const onOrOff: Reader<boolean> = (text, variable) => either(text, variable) === 'on';
+
+export const port: Reader<number> = (text, variable) => {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) {
+    throw new ConfigError(`${variable} must be a number from 0 to 65535, not ${JSON.stringify(text)}.`);
+  }
+  return port;
+};
+
+/** The address of PostgreSQL. It may contain a password, so no message repeats it. Undefined: none. */
+export const databaseUrl: Reader<string | undefined> = (text, variable) => {
+  if (text === '') return undefined;
+  if (severalHosts.test(text)) {
+    throw new ConfigError(
+      `${variable} must name one host, which always leads to the server that can be written.`,
+    );
+  }
+  const { protocol } = URL.canParse(text) ? new URL(text) : {};
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return text;
+  throw new ConfigError(
+    `${variable} must be an address such as postgres://user:password@localhost:5432/petstore, or absent for SQLite.`,
+  );
+};
+
+/** Several hosts as libpq accepts them: before the path or in the query. */
+const severalHosts = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*(,|%2C)/i;
+
+/** Addresses of one kind. They may contain a password, so no message repeats them. */
+export const valkeyUrls: Reader<string[]> = (text, variable) => {
+  const urls = text === '' ? [] : splitValkeyUrls(text);
+  if (!urls.every(isValkeyUrl) || new Set(urls.map((url) => new URL(url).protocol)).size > 1) {
+    throw new ConfigError(
+      `${variable} must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, or several nodes of a cluster, separated by commas, or redis+sentinel://[user:password@]host[:port],…/name[/database].`,
+    );
+  }
+  return urls;
+};
+
+function isValkeyUrl(text: string): boolean {
+  try {
+    parseValkeyUrl(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The host in local URLs of a service that listens on an address. */
+export function hostOfUrl(address: string): string {
+  const host = isIP(address) === 6 ? `[${address}]` : address;
+  return ['127.0.0.1', '0.0.0.0', '[::]'].includes(host) || !URL.canParse(`http://${host}`)
+    ? 'localhost'
+    : host;
+}
+
+/** The address of the API, without a slash at the end. It may contain a password, so no message repeats it. */
+export const baseUrl: Reader<string> = (text, variable) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isApiAddress = /^https?:$/.test(url?.protocol ?? '') && /\/v1\/?$/.test(url?.pathname ?? '');
+  if (!url || !isApiAddress || url.search || url.hash || url.username || url.password) {
+    throw new ConfigError(
+      `${variable} must be an http or https address that ends in /v1, without user, password, query and fragment.`,
+    );
+  }
+  return url.href.replace(/\/$/, '');
+};
+
+/** Names of well-known networks. */
+export const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** Addresses, networks and names of networks. True: every proxy is trusted. False: none. */
+export const proxies: Reader<string[] | boolean> = (text, variable) => {
+  if (text === 'off' || text === 'on') return text === 'on';
+  const proxies = text.split(',').map((proxy) => proxy.trim());
+  if (!proxies.every((proxy) => networkNames.includes(proxy) || isNetwork(proxy))) {
+    throw new ConfigError(
+      `${variable} must be off, on, or a list of addresses, networks (10.0.0.0/8) and ${networkNames.join(', ')}, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return proxies;
+};
+
+const isNetwork = (text: string) =>
+  isIP(text) !== 0 || (isIP(text.split('/')[0] as string) !== 0 && ipaddr.isValidCIDR(text));

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { openStorage } from '../db/open.ts';
+import { prepareDemo } from '../demo/prepare.ts';
+import { createLogger, type Log } from '../observe/log/logger.ts';
+import { LogOutput } from '../observe/log/output.ts';
+import { prettyFor } from '../observe/log/pretty.ts';
+import { onFreePort, type Service, startService } from '../service/service.ts';
+import { type Config, type Environment, readConfig, unknownVariable } from '../settings/config.ts';
+import { aboutDataDir } from '../settings/data-dir.ts';
+import { installationKey } from '../settings/secret-key.ts';
+import { Announcement } from '../settings/service-address.ts';
+import { ConfigError } from '../settings/setting.ts';
+import { beginIfMoved, newGeneration } from '../workspaces/generation.ts';
+import type { WorkspaceOptions } from './from-code/access.ts';
+import { Control } from './from-code/control.ts';
+import { openStore, type Store } from './from-code/store.ts';
+import { runStdinCommands } from './stdin-commands.ts';
+import { readyLine, welcomeText } from './welcome.ts';
+
+const checkParentEveryMs = 250;
+/** How long the last lines of the log may take. */
+const lastWriteMs = 2_000;
+
+interface ServeOptions {
+  /** Whether standard output gets a line of JSON at the start, and then only the answers to commands. */
+  isForPrograms?: boolean;
+  /** Keeps the data in memory, and stops at the end of standard input. The options are those of the workspace. */
+  ephemeral?: WorkspaceOptions | undefined;
+}
+
+/** Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. */
+export async function serve(
+  env: Environment,
+  { isForPrograms = false, ephemeral }: ServeOptions = {},
+): Promise<void> {
+  const config = readConfig(env);
+  const store = ephemeral && (await openEphemeral(config, ephemeral));
+  const { demoKey, isMoved, ...parts } = store
+    ? { ...store.parts, demoKey: store.access.key, isMoved: false }
+    : await openKept(config);
+  try {
+    const logStream = isForPrograms ? process.stderr : process.stdout;
+    const output = new LogOutput(logStream.fd);
+    process.on('exit', () => output.flush());
+    const log = createLogger(config.logLevel, output, prettyFor(config.logFormat, logStream));
+    output.onReadAgain = (dropped) =>
+      log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
+    for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
+    if (isMoved) log.warn(`the database comes from another folder, as after a restore: ${newGeneration}`);
+    const unreadLines = () => output.dropped;
+    const announcement = store || !usesDataDir(config) ? undefined : new Announcement(config.dataDir);
+    const prove = announcement && ((challenge: unknown) => announcement.prove(challenge));
+    const serveOn = async (port: number) => {
+      const served = readConfig({ ...env, PORT: String(port) });
+      return { served, service: await startService({ ...parts, config: served, log, unreadLines, prove }) };
+    };
+    const { service, served } =
+      config.port === 0 ? await onFreePort(config.host, serveOn) : await serveOn(config.port);
+    const control = store && new Control(store, service);
+    if (announcement) announce(announcement, service, log);
+    const stop = stopOnSignal(control ?? service, log, announcement);
+    const shown = { ...served, dataDir: store ? undefined : served.dataDir };
+    const answers = isForPrograms ? new LogOutput(process.stdout.fd) : undefined;
+    process.on('exit', () => answers?.flush());
+    if (answers) answers.write(readyLine(shown, demoKey));
+    else if (demoKey) output.write(welcomeText(shown, demoKey));
+    else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
+    const answer = answers && ((line: string) => answers.write(line));
+    if (control) runStdinCommands(control, { answer, onEnd: () => stop('the end of standard input') });
+  } catch (error) {
+    await parts.db.close();
+    throw error;
+  }
+}
+
+/** With PostgreSQL the data folder holds only the demo key. */
+const usesDataDir = ({ databaseUrl, demo }: Config) => databaseUrl === undefined || demo;
+
+/** Writes the address for commands. A full disk does not stop the start: users can give the address to a command. */
+function announce(announcement: Announcement, { app }: Service, log: Log): void {
+  try {
+    announcement.announce(app.server.address() as AddressInfo);
+  } catch (err) {
+    log.warn({ err }, 'commands cannot find this service by its data folder');
+  }
+}
+
+/** Opens the configured storage. Creates the demo workspace and key if the demonstration is on. */
+async function openKept(config: Config) {
+  const key = installationKey(config);
+  const db = await openStorage(config, { isService: true });
+  try {
+    const isMoved = await beginIfMoved(db, Date.now());
+    const demoKey = config.demo ? await prepareDemo(db, config.dataDir, Date.now()) : undefined;
+    return { db, key, demoKey, isMoved, clock: Date.now };
+  } catch (error) {
+    await db.close();
+    throw config.databaseUrl === undefined ? aboutDataDir(config.dataDir, error) : error;
+  }
+}
+
+/** Opens a store in memory. Throws ConfigError if a setting asks for storage elsewhere, or forbids the demo key. */
+function openEphemeral({ databaseUrl, valkeyUrls, demo }: Config, options: WorkspaceOptions): Promise<Store> {
+  const kept = databaseUrl !== undefined ? 'DATABASE_URL' : valkeyUrls.length > 0 ? 'VALKEY_URL' : undefined;
+  if (kept) throw new ConfigError(`${kept} must be absent with --ephemeral, which keeps nothing.`);
+  if (!demo) throw new ConfigError('PETSTORE_DEMO must be on with --ephemeral, which has no other key.');
+  return openStore(options);
+}
+
+/** Stops the service on the first signal to end. Returns a function that stops it for another reason. */
+function stopOnSignal(
+  service: Pick<Service, 'stop'>,
+  log: Log,
+  announcement?: Announcement,
+): (reason: string) => Promise<void> {
+  let isStopping = false;
+  const stop = async (reason: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info(`stopping on ${reason}`);
+    announcement?.withdraw();
+    await service.stop();
+    log.info('stopped');
+    // A write to a paused terminal cannot be cancelled, and would keep the process running.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), lastWriteMs).unref();
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop);
+  if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
+  return stop;
+}
+
+/** Stops when npm or its shell ends. npm runs scripts in a shell that does not pass signals on. */
+function stopWithParent(stop: () => void): void {
+  const started = ancestors();
+  setInterval(() => {
+    if (ancestors() !== started) stop();
+  }, checkParentEveryMs).unref();
+}
+
+/** The parent and, on Linux, its parent. On macOS the shell replaces itself by its command. */
+function ancestors(): string {
+  try {
+    return `${process.ppid} ${/^PPid:.*$/m.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'))}`;
+  } catch {
+    return String(process.ppid);
+  }
+}

@@ -1,0 +1,46 @@
+import { join, resolve } from 'node:path';
+import { labPageUrlWithKey, referenceUrl, referenceUrlWithKey } from '../foundation/reference-url.ts';
+import { version } from '../foundation/version.ts';
+import type { Config } from '../settings/config.ts';
+import { targetPolicy } from '../webhooks/target-policy.ts';
+
+/** The settings of a service. Without a data folder nothing is kept. */
+type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
+
+/** The text at the start of the demonstration: everything for a first request. */
+export function welcomeText(served: Served, demoKey: string): string {
+  const { baseUrl, dataDir, lab } = served;
+  return `
+Petstore is ready.
+
+  API          ${baseUrl}
+  Description  ${baseUrl}/openapi.json
+  Demo key     ${demoKey}
+               (${dataDir === undefined ? 'gone with the service' : `Free plan, kept in ${join(dataDir, 'demo.key')}`})
+${targetPolicy(served).allowLoopback ? '  Webhooks     may call this machine, such as http://localhost:3000 (only in the demonstration)\n' : ''}
+The reference, where requests can be tried with the key:
+
+  ${referenceUrlWithKey(baseUrl, demoKey)}
+${lab ? `\n${labLines(baseUrl, demoKey)}` : ''}
+A first request:
+
+  curl -H "Authorization: Bearer ${demoKey}" "${baseUrl}/pets?limit=2"
+
+`;
+}
+
+const labLines = (
+  baseUrl: string,
+  demoKey: string,
+) => `The lab, which shows limits, requests, faults and the store of the key as things happen:
+
+  ${labPageUrlWithKey(baseUrl, demoKey)}
+`;
+
+/** The start message for programs: a line of JSON. */
+export function readyLine({ baseUrl, host, port, dataDir }: Served, key: string | undefined): string {
+  const urls = { baseUrl, referenceUrl: referenceUrl(baseUrl) };
+  const { pid } = process;
+  const folder = dataDir === undefined ? undefined : resolve(dataDir);
+  return `${JSON.stringify({ ready: true, ...urls, host, port, pid, key, dataDir: folder, version })}\n`;
+}

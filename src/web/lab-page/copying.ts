@@ -1,0 +1,25 @@
+/** Copies a text to the clipboard. Returns false if the browser refuses: it allows pages of HTTPS and localhost only. */
+export async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Copies a text, or else selects the element that shows it. Returns a message for the user. */
+export async function copiedOrSelected(text: string, shown: Element | null): Promise<string> {
+  if (await copied(text)) return 'Copied.';
+  if (shown) getSelection()?.selectAllChildren(shown);
+  return 'The browser keeps this page from copying. It is selected: copy it with the keyboard.';
+}
+
+/** Saves a text as a download. */
+export function save(name: string, type: string, text: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

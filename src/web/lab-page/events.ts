@@ -1,0 +1,202 @@
+import { isOwn } from '../../lab/own-requests.ts';
+import type { Block } from './blocked-by.ts';
+import { changesOf, countsByType, isMarker, type StoreEvent, summaryOf, unchangedOf } from './event-text.ts';
+import { addPanel, failureNote, needsService, Panel } from './panel.ts';
+import { counted, plain, timeOf } from './plain-text.ts';
+import { recording } from './recording.ts';
+import { session } from './session.ts';
+import { keySignal } from './state.ts';
+import { stream, streamBadge } from './stream.ts';
+import { html, live, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
+import { toLocalTime } from './times.ts';
+
+const maxDrawn = 100;
+
+class Events extends Panel {
+  #type = '';
+  readonly #opened = new Set<StoreEvent>();
+  /** The newest drawn event while the user reads. Newer ones wait. */
+  #heldAt: StoreEvent | undefined;
+
+  constructor(element: HTMLElement) {
+    super(element);
+    stream.onChange(() => this.draw());
+    for (const type of ['focusin', 'focusout'])
+      element.addEventListener(type, () => this.draw(), { signal: keySignal() });
+  }
+
+  protected view(): View {
+    if (!session.account) return nothing;
+    const hasBegun = stream.isOpen || stream.failure !== '' || stream.events.length > 0;
+    return html`<h2>Events</h2>
+      ${this.#state()} ${when(hasBegun, () => this.#list())}`;
+  }
+
+  #state(): View {
+    const { isOpen, failure, events } = stream;
+    const { blockedBy } = session;
+    const again = failure || events.length > 0;
+    const button = isOpen
+      ? html`<button type="button" @click=${() => stream.close()}>Close the stream</button>`
+      : html`<button type="button" class=${again ? '' : 'primary'} ?disabled=${blockedBy !== undefined} @click=${() => stream.open()}>
+          ${again ? 'Open the stream again' : 'Open the stream'}
+        </button>`;
+    return html`<div class="row">${needsService(button)}<span class="quiet">${isOpen ? streamBadge() : 'It takes 1 request of the limit.'}</span></div>
+      ${
+        again || isOpen
+          ? nothing
+          : html`<p class="quiet">All that changes in the workspace, as it happens, whoever does it.</p>`
+      }
+      ${failureNote(failure && `The stream has ended: ${plain(failure, 500)}`)}
+      ${this.#note()}`;
+  }
+
+  /** Why the stream is not connected, and when it can be. */
+  #note(): View {
+    const { blockedBy } = session;
+    const { isOpen, isConnected, trouble } = stream;
+    if (isConnected) return nothing;
+    if (blockedBy) return noteOf(blockedBy);
+    return isOpen && trouble
+      ? html`<p class="note">The stream has to wait, and goes on by itself: ${plain(trouble, 500)}</p>`
+      : nothing;
+  }
+
+  #list(): View {
+    const ofType = stream.events.filter(({ type }) => !this.#type || type === this.#type);
+    const waiting = this.#waiting(ofType);
+    const drawn = ofType.slice(waiting, waiting + maxDrawn);
+    if (!waiting) this.#heldAt = drawn[0];
+    const types = countsByType(stream.events);
+    if (this.#type && !types.has(this.#type)) types.set(this.#type, 0);
+    return html`<div class="row spread">
+        <label class="filter">
+          Type
+          <select
+            @change=${(event: Event) => {
+              this.#type = (event.target as HTMLSelectElement).value;
+              this.#release();
+            }}
+          >
+            <option value="" .selected=${live(!this.#type)}>all (${stream.events.length})</option>
+            ${repeat(
+              types,
+              ([type]) => type,
+              ([type, number]) =>
+                html`<option value=${type} .selected=${live(this.#type === type)}>${plain(type, 60)} (${number})</option>`,
+            )}
+          </select>
+        </label>
+        ${when(waiting, () => html`<button type="button" @click=${this.#showNew}>Show ${counted(waiting, 'new event')}</button>`)}
+      </div>
+      <div class="events" tabindex="0" role="region" aria-label="Events, the newest first" @scroll=${() => this.draw()}>
+        ${
+          drawn.length === 0
+            ? html`<p class="quiet">No event yet. Change something, such as by an order: it appears here.</p>`
+            : repeat(
+                drawn,
+                (event) => event,
+                (event) => this.#row(event),
+              )
+        }
+      </div>
+      ${when(ofType.length > waiting + maxDrawn, () => html`<p class="quiet">The newest ${maxDrawn} of ${ofType.length} that the page keeps.</p>`)}`;
+  }
+
+  /** How many new events wait while the user reads: has opened one, has scrolled, or has the focus on one. */
+  #waiting(events: readonly StoreEvent[]): number {
+    for (const event of this.#opened) if (!stream.events.includes(event)) this.#opened.delete(event);
+    const list = this.element.querySelector('.events');
+    const { activeElement } = document;
+    const isRead =
+      list?.scrollTop || this.#opened.size || (list !== activeElement && list?.contains(activeElement));
+    return isRead && this.#heldAt ? Math.max(0, events.indexOf(this.#heldAt)) : 0;
+  }
+
+  readonly #showNew = (): void => {
+    this.#release();
+    this.element.querySelector<HTMLElement>('.events')?.focus();
+  };
+
+  #release(): void {
+    this.#heldAt = undefined;
+    this.#opened.clear();
+    this.element.querySelector('.events')?.scrollTo(0, 0);
+    this.draw();
+  }
+
+  #row(event: StoreEvent): TemplateResult {
+    const isOpen = this.#opened.has(event);
+    // The toggle event of browsers comes too late: an event of the stream may draw the row before.
+    const toggle = (click: Event) => {
+      click.preventDefault();
+      if (!this.#opened.delete(event)) this.#opened.add(event);
+      this.draw();
+    };
+    return html`<details ?open=${isOpen}>
+      <summary @click=${toggle}>
+        <span class="event-id">${event.id}</span>
+        ${timeOf(event.timestamp)}
+        <span class=${isMarker(event) ? 'badge warn' : 'badge'}>${plain(event.type, 60)}</span>
+        <bdi class="about">${summaryOf(event)}</bdi>
+        <span class="quiet by">${this.#by(event)}</span>
+      </summary>
+      ${when(isOpen, () => this.#details(event))}
+    </details>`;
+  }
+
+  #by({ requestId }: StoreEvent): View {
+    if (!requestId) return html`by no request`;
+    if (isOwn({ requestId })) return html`by this page`;
+    return html`by <bdi><code>${plain(requestId, 40)}</code></bdi>`;
+  }
+
+  #details(event: StoreEvent): TemplateResult {
+    const changes = changesOf(event, 1_000);
+    const unchanged = unchangedOf(event);
+    const [hasWas, hasNow] = [
+      changes.some(({ was }) => was !== undefined),
+      changes.some(({ now }) => now !== undefined),
+    ];
+    const recorded = recording.find(event.requestId ?? '');
+    return html`<div class="event">
+      ${when(
+        changes.length > 0,
+        () => html`<table>
+              <thead>
+                <tr>
+                  <th scope="col">Field</th>
+                  ${when(hasWas, () => html`<th scope="col">Was</th>`)}
+                  ${when(hasNow, () => html`<th scope="col">Is now</th>`)}
+                </tr>
+              </thead>
+              <tbody>
+                ${changes.map(
+                  ({ field, was, now }) => html`<tr>
+                    <th scope="row"><bdi>${plain(field, 60)}</bdi></th>
+                    ${when(hasWas, () => html`<td><del><bdi>${was}</bdi></del></td>`)}
+                    ${when(hasNow, () => html`<td><ins><bdi>${now}</bdi></ins></td>`)}
+                  </tr>`,
+                )}
+              </tbody>
+            </table>`,
+      )}
+      ${when(unchanged, () => html`<p class="quiet">Unchanged: <bdi>${unchanged}</bdi></p>`)}
+      <p class="quiet">
+        ${
+          event.requestId
+            ? html`Made by the request <bdi><code>${plain(event.requestId)}</code></bdi>`
+            : 'No request made it: the service or a command did.'
+        }
+      </p>
+      ${when(recorded, ({ id }) => html`<button type="button" @click=${() => recording.show(id)}>Show this request</button>`)}
+    </div>`;
+  }
+}
+
+function noteOf({ reason, untilMs }: Block): TemplateResult {
+  const then = stream.isOpen ? 'goes on by itself after' : 'can be opened at';
+  return html`<p class="note">${reason}: the stream ${then} ${toLocalTime(untilMs, session.nowMs())}.</p>`;
+}
+
+addPanel('lab-events', Events);

@@ -1,0 +1,55 @@
+import type { Fault, PlannedFault, RehearsedFault } from './types.ts';
+
+/** A number that the user may choose for a fault, or one of some values, of which the first is the default. */
+export type Setting = Fault['parameters'][number];
+
+/** The inputs of a fault: `operation`, and the settings by their names. */
+export type Draft = Readonly<Record<string, string>>;
+
+const counted: Setting[] = [
+  { name: 'times', description: 'How often it is performed.', minimum: 1, default: 1 },
+  { name: 'after', description: 'How many requests pass first.', minimum: 0, default: 0 },
+];
+
+/** Steps are counted. A condition lasts as long as it is on. */
+export const settingsOf = ({ kind, parameters }: Fault): Setting[] =>
+  kind === 'step' ? [...parameters, ...counted] : parameters;
+
+/** The inputs of a planned fault, or of one that is not planned. */
+export function draftOf(fault: Fault, plan?: PlannedFault): Draft {
+  const values = settingsOf(fault).map((setting) => [
+    setting.name,
+    String(plan?.[setting.name] ?? setting.values?.[0] ?? setting.default),
+  ]);
+  return { operation: plan?.operation ?? '', ...Object.fromEntries(values) };
+}
+
+/** The fault that the inputs describe. The service has a default for each empty input. */
+export function planOf(fault: Fault, draft: Draft): PlannedFault {
+  const plan: PlannedFault = { fault: fault.name };
+  if (draft.operation) plan.operation = draft.operation;
+  for (const { name, values } of settingsOf(fault))
+    if (draft[name]) plan[name] = values ? draft[name] : Number(draft[name]);
+  return plan;
+}
+
+/** The same fault for another rehearsal. `remaining` is a parameter of some faults, and a count of others. */
+export function plannedAgain(rehearsed: RehearsedFault, catalogue: readonly Fault[]): PlannedFault {
+  const fault = catalogue.find(({ name }) => name === rehearsed.fault);
+  return fault ? planOf(fault, draftOf(fault, rehearsed)) : { fault: rehearsed.fault };
+}
+
+/** How often a step will still be performed; undefined for a condition. */
+export const leftOf = (rehearsed: RehearsedFault, fault: Fault | undefined): number | undefined =>
+  fault?.kind === 'step' ? rehearsed.remaining : undefined;
+
+export function firstSentence(text: string): [first: string, others: string] {
+  const end = text.search(/(?<=\.)\s+(?=[A-Z`])/);
+  return end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end).trim()];
+}
+
+/** The planned fault that an error message names as `faults[n]`. */
+export function blamed(message: string, plan: readonly PlannedFault[]): string | undefined {
+  const index = /\bfaults\[(\d+)\]/.exec(message)?.[1];
+  return index === undefined ? undefined : plan[Number(index)]?.fault;
+}

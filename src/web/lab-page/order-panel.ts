@@ -1,0 +1,81 @@
+import type { Int64 } from '../../client/index.ts';
+import { actions } from './actions.ts';
+import { answerTo, breakable, nameOf, statusBadge } from './pet-card.ts';
+import { plain } from './plain-text.ts';
+import { session } from './session.ts';
+import type { PlacedOrder, StoreSnapshot } from './store-snapshot.ts';
+import { html, nothing, repeat, type TemplateResult, type View } from './template.ts';
+import { clockTime } from './times.ts';
+
+/** An open order with its buttons. */
+export function orderRow(order: PlacedOrder, snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+  const { id, petId, quantity } = order;
+  const subject = `order ${id}`;
+  const pet = petId === undefined ? 'no pet' : plain(snapshot.pets.get(petId)?.name ?? `pet ${petId}`);
+  const fulfil = {
+    subject,
+    text: `Fulfil order ${id}`,
+    send: (): Promise<unknown> => session.petstore.updateOrder(id, { complete: true }),
+    describe: () => `order ${id} is complete`,
+  };
+  const cancel = {
+    subject,
+    text: `Cancel order ${id}`,
+    send: (): Promise<unknown> => session.petstore.cancelOrder(id),
+    describe: () => `order ${id} is cancelled`,
+  };
+  return html`<li>
+    <span class="what"><span class="number">${String(id)}</span> ${quantity?.toLocaleString('en')} × ${nameOf(pet)}</span>
+    <span class="row">
+      ${[fulfil, cancel].map(
+        (
+          action,
+        ) => html`<button type="button" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(subject, action.text)} aria-label=${action.text}
+          @click=${() => actions.run(action)}>${action.text.split(' ')[0]}</button>`,
+      )}
+    </span>
+    ${answerTo(subject)}
+  </li>`;
+}
+
+/** The answers to two orders at once, side by side. */
+export function pairPanel(petId: Int64): View {
+  const { pair } = actions;
+  if (pair?.petId !== petId) return nothing;
+  const isAsItShould =
+    pair.orders.filter(({ status }) => status === 201).length === 1 &&
+    pair.orders.some(({ result }) => result === 'insufficient_stock');
+  return html`<li class="pair" data-pet=${String(petId)}>
+    <div class="row spread">
+      <h4>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time something else came`}</h4>
+      <button type="button" @click=${() => actions.forgetPair()}>Close</button>
+    </div>
+    <div class="both" role="status">
+      ${pair.orders.map(
+        (order, at) => html`<div class=${order.isDone ? 'won' : 'lost'}>
+          <strong>${at === 0 ? 'First' : 'Second'} request</strong>
+          <span class="large">${order.status ?? 'no answer'}</span>
+          <code>${breakable(order.result)}</code>
+          <span>${order.isDone ? `It has the last one. (request ${order.requestId})` : order.reason}</span>
+        </div>`,
+      )}
+    </div>
+  </li>`;
+}
+
+/** The last answers, the newest first. */
+export function lastAnswers(): View {
+  if (actions.last.length === 0) return nothing;
+  return html`
+    <h3>What was answered</h3>
+    <ol class="done">
+      ${repeat(
+        actions.last,
+        ({ id }) => id,
+        (done) => html`<li>
+          <small class="quiet">${clockTime(done.atMs)}</small> ${nameOf(done.text)}
+          <span class="outcome">${statusBadge(done)} ${done.isDone ? done.result : html`<code>${breakable(done.result)}</code> ${done.reason}`}</span>
+        </li>`,
+      )}
+    </ol>`;
+}

@@ -1,0 +1,148 @@
+import type { LabTypes } from '../../client/index.ts';
+import { reasonOf } from './api.ts';
+import { blamed, plannedAgain } from './fault-plan.ts';
+import { session } from './session.ts';
+import { forEachKey, State } from './state.ts';
+import type { Fault, PlannedFault, RehearsedFault, Rehearsal as Run } from './types.ts';
+
+/** The shortest time between two readings of what was performed. */
+const readEveryMs = 1_900;
+
+/** Makes the next plan of faults from the one before. */
+export type Change = (plan: readonly PlannedFault[]) => readonly PlannedFault[];
+
+/** Why a change was refused, and because of which fault, if the service names it. */
+interface Refusal {
+  reason: string;
+  fault: string | undefined;
+}
+
+/** The rehearsal of the key, whoever started it. */
+class Rehearsal extends State {
+  catalogue: readonly Fault[] = [];
+  /** The active rehearsal, or the last one. */
+  shown: Run | undefined;
+  /** The rehearsal that the page itself changed last. */
+  ownId: string | undefined;
+  /** Why it could not be read. */
+  failure = '';
+  /** Changes without an answer yet. */
+  #wanted: readonly Change[] = [];
+  #expiresInSeconds = 0;
+  /** The last sending, and the one that waits for it. */
+  #sending: Promise<unknown> = Promise.resolve();
+  #next: Promise<Refusal | undefined> | undefined;
+  /** The own changes and the active rehearsal at the last reading. */
+  #readSince = '';
+  #readAtMs = 0;
+  #isReading = false;
+  /** How often the page itself changed it. A reading that began before the last change is dropped. */
+  #changes = 0;
+
+  constructor() {
+    super();
+    session.onChange(() => void this.#follow());
+  }
+
+  get isActive(): boolean {
+    return this.shown !== undefined && isActive(this.shown);
+  }
+
+  get active(): readonly RehearsedFault[] {
+    return this.isActive ? (this.shown?.faults ?? []) : [];
+  }
+
+  /** The faults that are on, or will be once the service has answered. */
+  get plan(): readonly PlannedFault[] {
+    return this.#planAfter(this.#wanted);
+  }
+
+  /** Changes the faults and starts a rehearsal that lasts `expiresInSeconds`. Changes that wait for one answer are sent together. */
+  perform(change: Change, expiresInSeconds: number): Promise<Refusal | undefined> {
+    this.#wanted = [...this.#wanted, change];
+    this.#expiresInSeconds = expiresInSeconds;
+    this.changed();
+    this.#next ??= this.#sending.then(() => this.#send());
+    this.#sending = this.#next;
+    return this.#next;
+  }
+
+  #planAfter(changes: readonly Change[]): readonly PlannedFault[] {
+    const plan = this.active.map((fault) => plannedAgain(fault, this.catalogue));
+    return changes.reduce<readonly PlannedFault[]>((before, change) => change(before), plan);
+  }
+
+  async #send(): Promise<Refusal | undefined> {
+    const sent = this.#wanted;
+    this.#next = undefined;
+    let plan: readonly PlannedFault[] = [];
+    let refusal: Refusal | undefined;
+    try {
+      // Another tab or a command may have changed it.
+      await this.#read();
+      plan = this.#planAfter(sent);
+      const run = await this.#put(plan);
+      this.#changes++;
+      this.shown = run ?? this.shown;
+      this.ownId = this.shown?.id;
+    } catch (error) {
+      const reason = reasonOf(error);
+      refusal = { reason, fault: blamed(reason, plan) };
+    }
+    this.#wanted = this.#wanted.slice(sent.length);
+    this.changed();
+    void session.refresh();
+    return refusal;
+  }
+
+  async #put(plan: readonly PlannedFault[]): Promise<Run | undefined> {
+    const body = {
+      faults: plan as LabTypes.PlannedFault[],
+      expiresInSeconds: this.#expiresInSeconds,
+    };
+    if (plan.length > 0) return (await session.lab.startRehearsal(body)) as Run;
+    if (!this.shown || !this.isActive) return undefined;
+    return (await session.lab.endRehearsal(this.shown.id)) as Run;
+  }
+
+  /** Reads the rehearsal after each reading of the account, if it may have changed. */
+  async #follow(): Promise<void> {
+    const { account, connection } = session;
+    if (!account || connection !== 'live' || this.#isReading) return;
+    const id = account.rehearsal?.id;
+    const isDue = id !== undefined && performance.now() - this.#readAtMs >= readEveryMs;
+    const since = `${this.#changes} ${id}`;
+    if (since === this.#readSince && !isDue) return;
+    this.#isReading = true;
+    this.#readAtMs = performance.now();
+    try {
+      await Promise.all([this.#read(), this.#readCatalogue()]);
+      this.#readSince = since;
+      this.failure = '';
+    } catch (error) {
+      this.failure = reasonOf(error);
+    }
+    this.#isReading = false;
+    this.changed();
+  }
+
+  async #read(): Promise<void> {
+    const changes = this.#changes;
+    const runs = (await session.lab.listRehearsals()) as Run[];
+    if (changes !== this.#changes) return;
+    // While the clock stands still, the list has no order.
+    const same = runs.find(({ id }) => id === this.shown?.id);
+    this.shown = runs.find(isActive) ?? same ?? runs[0];
+  }
+
+  async #readCatalogue(): Promise<void> {
+    if (this.catalogue.length === 0) this.catalogue = await session.lab.listFaults();
+  }
+}
+
+const isActive = ({ endedAt, expiresAt }: Run) => !endedAt && Date.parse(expiresAt) > session.nowMs();
+
+export let rehearsal: Rehearsal;
+forEachKey(() => {
+  rehearsal = new Rehearsal();
+});

@@ -1,0 +1,210 @@
+import { isOwn } from '../../lab/own-requests.ts';
+import { reasonOf } from './api.ts';
+import { burstSize } from './burst.ts';
+import { save } from './copying.ts';
+import { addPanel, failureNote, needsService, Panel } from './panel.ts';
+import { prose } from './plain-text.ts';
+import { recording } from './recording.ts';
+import { session } from './session.ts';
+import { keySignal } from './state.ts';
+import { html, nothing, repeat, type View, when } from './template.ts';
+import type { Check } from './types.ts';
+
+/** The page and its service have one version, so the page knows all verdicts and results. */
+type CheckResult = Omit<Check, 'result'> & { result: keyof typeof results };
+type ReportCard = { verdict: keyof typeof verdicts; checks: CheckResult[] };
+
+/** The shortest time between two reports, which are work for the service. */
+const everyMs = 3_000;
+
+const verdicts = {
+  passed: ['good', '✓ Passed', 'No required check failed, and at least one was observed.'],
+  failed: ['bad', '✕ Failed', 'A required check failed.'],
+  incomplete: ['', '– Incomplete', 'No required check was observed yet.'],
+} as const;
+
+const results = {
+  passed: ['good', '✓ passed'],
+  failed: ['bad', '✕ failed'],
+  not_observed: ['', '– not observed'],
+} as const;
+
+/** The forms in which a recording can be saved. */
+const files = [
+  {
+    label: 'Markdown',
+    ending: 'md',
+    type: 'text/markdown',
+    read: (id: string) => session.lab.getReportAsMarkdown(id),
+  },
+  {
+    label: 'JUnit XML',
+    ending: 'xml',
+    type: 'application/xml',
+    read: (id: string) => session.lab.getReportAsJunit(id),
+  },
+  { label: 'HAR', ending: 'har', type: 'application/json', read: archiveOf },
+] as const;
+
+class Report extends Panel {
+  /** The recording of the report. */
+  #shown: string | undefined;
+  #report: ReportCard | undefined;
+  /** The last request in the report. */
+  #judged: string | undefined;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #isInView = false;
+  #isAsking = false;
+  #failure = '';
+  #saving = '';
+
+  constructor(element: HTMLElement) {
+    super(element);
+    const observer = new IntersectionObserver((entries) => {
+      this.#isInView = entries.at(-1)?.isIntersecting ?? false;
+      this.#update();
+    });
+    observer.observe(element);
+    keySignal().addEventListener('abort', () => observer.disconnect());
+    recording.onChange(() => this.#update());
+  }
+
+  #begin(): void {
+    this.#report = undefined;
+    this.#judged = undefined;
+    this.#askedAtMs = Number.NEGATIVE_INFINITY;
+    this.#isAsking = false;
+    this.#failure = '';
+    this.#saving = '';
+  }
+
+  protected view(): View {
+    if (!session.account) return nothing;
+    const report = this.#report;
+    const isEmpty = judgedOf().length === 0;
+    return html`<div class="row spread">
+        <h2>Report card</h2>
+        ${isEmpty ? nothing : needsService(html`<button type="button" @click=${() => this.#ask()}>Judge now</button>`)}
+      </div>
+      ${failureNote(this.#failure)}
+      ${when(isEmpty && !recording.isUnread, () => html`<p class="quiet">Checks judge the recorded requests. There are none yet.</p>`)}
+      ${report && !isEmpty ? this.#card(report) : nothing}`;
+  }
+
+  #card({ verdict, checks }: ReportCard) {
+    const [kind, word, sentence] = verdicts[verdict];
+    const of = (result: CheckResult['result']) => checks.filter((check) => check.result === result);
+    const unseen = of('not_observed');
+    const newer = judgedOf().filter(({ id }) => Number(id) > Number(this.#judged)).length;
+    return html`<p class="verdict"><span class="badge ${kind}">${word}</span> ${sentence}</p>
+      <p class="quiet">${of('failed').length} failed, ${of('passed').length} passed, ${unseen.length} not observed, up to request #${this.#judged}${newer > 0 ? ` (${newer} newer)` : ''}.
+        What this page asks for itself is not judged; what “Send ${burstSize} requests” sends is. A client that still waits looks like one that has given up.</p>
+      ${this.#faults()}
+      ${this.#checks([...of('failed'), ...of('passed')])}
+      ${when(unseen.length > 0, () => html`<details><summary>Not observed: ${unseen.length}</summary>${this.#checks(unseen)}</details>`)}
+      <div class="row">
+        <span>Save as</span>
+        ${needsService(html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}
+      </div>`;
+  }
+
+  #faults() {
+    const names = judgedOf().flatMap(({ fault = '' }) => fault.split(' ').filter(Boolean));
+    if (names.length === 0) return nothing;
+    const counts = [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} (${all.length})`);
+    return html`<p>Faults that touched the requests above: ${counts.join(', ')}.</p>`;
+  }
+
+  #checks(checks: readonly CheckResult[]) {
+    return html`<ul class="checks">${repeat(
+      checks,
+      ({ name }) => name,
+      ({ name, level, result, because, advice, guide, evidence }) => html`<li class=${result}>
+        <div class="row">
+          <span class="badge ${results[result][0]}">${results[result][1]}</span>
+          <code>${name}</code>
+          <span class="quiet">${level}</span>
+        </div>
+        <p><bdi>${because}</bdi></p>
+        ${when(result === 'failed', () => html`<p><b>What to do:</b> ${prose(advice)} <a href="reference#tag/${slug(guide)}">${guide}</a></p>`)}
+        ${when(
+          evidence.length > 0,
+          () =>
+            html`<div class="row evidence"><span class="quiet">${evidence.length === 1 ? 'Request' : 'Requests'}</span>${evidence.map(
+              (id) =>
+                html`<button type="button" aria-label="Show request ${id}" @click=${() => recording.show(id)}>#${id}</button>`,
+            )}</div>`,
+        )}
+      </li>`,
+    )}</ul>`;
+  }
+
+  /** Asks for a report if there are new requests, and the panel is in view. */
+  #update(): void {
+    const { facts } = recording;
+    const last = judgedOf().at(-1)?.id;
+    if (this.#shown !== facts?.id) {
+      this.#begin();
+      this.#shown = facts?.id;
+    }
+    this.draw();
+    if (!facts || last === undefined || !this.#isInView || document.hidden) return;
+    const isDue = performance.now() - this.#askedAtMs >= everyMs;
+    if (isDue && last !== this.#judged) void this.#ask();
+  }
+
+  async #ask(): Promise<void> {
+    const { facts } = recording;
+    if (!facts || this.#isAsking) return;
+    this.#isAsking = true;
+    this.#askedAtMs = performance.now();
+    const judged = judgedOf().at(-1)?.id;
+    try {
+      const report = (await session.lab.getReport(facts.id)) as ReportCard;
+      if (facts.id !== this.#shown) return;
+      this.#report = report;
+      this.#judged = judged;
+      this.#failure = '';
+    } catch (error) {
+      if (facts.id !== this.#shown) return;
+      this.#failure = reasonOf(error);
+    }
+    this.#isAsking = false;
+    this.draw();
+  }
+
+  async #save({ label, ending, type, read }: (typeof files)[number]): Promise<void> {
+    const { facts } = recording;
+    if (!facts || this.#saving) return;
+    this.#saving = label;
+    this.#failure = '';
+    this.draw();
+    try {
+      save(`${facts.id}.${ending}`, type, await read(facts.id));
+    } catch (error) {
+      if (facts.id === this.#shown) this.#failure = reasonOf(error);
+    }
+    if (facts.id === this.#shown) this.#saving = '';
+    this.draw();
+  }
+}
+
+/** The requests that the report card judges. */
+const judgedOf = () => recording.requests.filter((request) => !isOwn(request));
+
+const slug = (guide: string) => guide.toLowerCase().replaceAll(' ', '-');
+
+/** The whole HTTP Archive of a recording. The lab sends it in parts. */
+async function archiveOf(id: string): Promise<string> {
+  const whole = await session.lab.getHar(id);
+  for (let part = whole; ; ) {
+    const [, after] = /\?after=(\d+)$/.exec(part.log.comment ?? '') ?? [];
+    if (!after) break;
+    part = await session.lab.getHar(id, { after: Number(after) });
+    whole.log.entries.push(...part.log.entries);
+  }
+  delete whole.log.comment;
+  return JSON.stringify(whole, null, 2);
+}
+
+addPanel('lab-report', Report);

@@ -1,0 +1,269 @@
+import type { Pet } from '../../client/index.ts';
+import { actions, workspaceSubject } from './actions.ts';
+import { baseUrl } from './api.ts';
+import { blockedNote } from './blocked-by.ts';
+import { lastAnswers, orderRow, pairPanel } from './order-panel.ts';
+import { addPanel, failureNote, Panel } from './panel.ts';
+import { answerTo, nameOf, petCard } from './pet-card.ts';
+import { plain } from './plain-text.ts';
+import { session } from './session.ts';
+import { storeCache } from './store-cache.ts';
+import { categoryOf, type Filter, groupsOf, type StoreSnapshot } from './store-snapshot.ts';
+import { stream, streamBadge } from './stream.ts';
+import { html, live, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
+
+/** The list of orders begins with this many. */
+const fewOrders = 8;
+
+class Store extends Panel {
+  #filter: Filter = { categoryId: '', name: '' };
+  /** Whether the user is asked to confirm a reset. */
+  #isConfirming = false;
+  #showsAllOrders = false;
+  /** The result of the search for a pet with one in stock. */
+  #found = '';
+
+  constructor(element: HTMLElement) {
+    super(element);
+    for (const state of [storeCache, actions]) state.onChange(() => this.#drawAndKeepFocus());
+  }
+
+  protected view(): View {
+    const { account, blockedBy, connection } = session;
+    if (!account) return nothing;
+    // Filters stay usable, and so does what the user types.
+    const isBlocked = connection === 'away' || blockedBy !== undefined;
+    const { snapshot, failure } = storeCache;
+    return html`
+      <div class="row spread">
+        <h2>Store ${when(snapshot, () => this.#badge())}</h2>
+        ${when(snapshot, (shown) => this.#tools(shown, isBlocked))}
+      </div>
+      ${when(snapshot && this.#isConfirming, () => this.#confirmation(isBlocked))}
+      ${answerTo(workspaceSubject)}
+      ${blockedNote(blockedBy, session.nowMs())}
+      ${failureNote(failure)}
+      ${snapshot ? this.#open(snapshot, isBlocked) : this.#closed(isBlocked)}`;
+  }
+
+  #badge(): View {
+    const { isOld, isReading, isWaiting } = storeCache;
+    if (isReading && !isWaiting) return html`<span class="badge">reading</span>`;
+    return isOld && !isWaiting ? html`<span class="badge warn">not up to date</span>` : streamBadge();
+  }
+
+  #closed(isBlocked: boolean): TemplateResult {
+    return html`
+      <p class="quiet">
+        The pets, their stock and the open orders. Once opened, it follows the events of the workspace: what anybody changes
+        shows here as it happens, and nothing is asked again.
+      </p>
+      ${this.#opener('Open the store', isBlocked)}`;
+  }
+
+  #opener(text: string, isBlocked: boolean): TemplateResult {
+    return html`<p class="row">
+      <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${storeCache.isReading} @click=${() => storeCache.open()}>
+        ${text}
+      </button>
+      <span class="quiet">
+        ${storeCache.isReading ? progress() : `takes ${storeCache.cost} requests of the limit: four lists${stream.isOpen ? '' : ' and the stream of events'}`}
+      </span>
+    </p>`;
+  }
+
+  #tools(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+    return html`<div class="row">
+      <button type="button" ?disabled=${snapshot.pets.size === 0} @click=${() => this.#findLast()}>Find a pet with one left</button>
+      <button type="button" class="reset" aria-expanded=${this.#isConfirming} ?disabled=${isBlocked}
+        @click=${() => this.#confirm(!this.#isConfirming)}>Reset …</button>
+    </div>`;
+  }
+
+  #confirmation(isBlocked: boolean): TemplateResult {
+    return html`<div class="confirmation" role="group" aria-label="Reset the workspace">
+      <p>
+        <strong>All pets, categories, stock and orders of the workspace “<bdi>${session.account?.workspace}</bdi>” are lost</strong>, and
+        the demonstration takes their place. Every other key of this workspace sees that, too. It cannot be taken back.
+      </p>
+      <div class="row">
+        <button type="button" class="danger" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(workspaceSubject, resetText)} @click=${() => this.#reset()}>
+          Reset the workspace
+        </button>
+        <button type="button" @click=${() => this.#confirm(false)}>Keep it</button>
+      </div>
+    </div>`;
+  }
+
+  #open(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+    return html`
+      ${this.#oldNote(isBlocked)}
+      <div class="open-store">
+        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : emptyNote()}</div>
+        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers()}</div>
+      </div>`;
+  }
+
+  #oldNote(isBlocked: boolean): View {
+    const { isOld, isReading, isWaiting, lost } = storeCache;
+    if (!isOld || (isReading && !isWaiting)) return nothing;
+    if (isWaiting) return html`<p class="note" role="status">${progress()} What is shown may be old.</p>`;
+    if (stream.isOpen && !storeCache.failure)
+      return html`<p class="note" role="status">${lost} The lists are read anew in a moment.</p>`;
+    return html`<div class="note" role="status">
+      <p>${stream.isOpen ? 'The lists could not be read anew.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} What is shown may be old.</p>
+      ${this.#opener('Follow it again', isBlocked)}
+    </div>`;
+  }
+
+  #pets(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+    const used = new Set([...snapshot.pets.values()].map(({ categoryId }) => categoryId));
+    // The last pet of the category may be deleted.
+    if (![...used].some((id) => String(id) === this.#filter.categoryId)) this.#filter.categoryId = '';
+    const groups = groupsOf(snapshot, this.#filter);
+    const shown = groups.reduce((sum, { pets }) => sum + pets.length, 0);
+    return html`
+      <form class="row filters" @submit=${(event: Event) => event.preventDefault()}>
+        <label>Category
+          <select @change=${(event: Event) => this.#narrow({ categoryId: (event.target as HTMLSelectElement).value })}>
+            <option value="" .selected=${live(!this.#filter.categoryId)}>All</option>
+            ${[...used].map((id) => html`<option value=${String(id)} .selected=${live(String(id) === this.#filter.categoryId)}>${plain(categoryOf(snapshot, id).name)}</option>`)}
+          </select>
+        </label>
+        <label>Name
+ <input type="search" .value=${live(this.#filter.name)} @input=${(event: Event) => this.#narrow({ name: (event.target as HTMLInputElement).value })} />
+        </label>
+        <button type="button" class="to-orders" @click=${() => this.#orderHeading?.focus()}>Go to open orders</button>
+      </form>
+      <p class="quiet">${sizeText(snapshot, shown)} ${this.#found}</p>
+      ${repeat(
+        groups,
+        ({ category }) => category.id,
+        ({ category, pets }) => html`
+          <h3>${nameOf(plain(category.name))} <small>${pets.length}</small></h3>
+          <ul class="pets">
+            ${repeat(
+              pets,
+              ({ id }) => id,
+              (pet) => html`
+                <li data-pet=${String(pet.id)}>
+                  ${petCard({ pet, category: category.name, stock: snapshot.stock.get(pet.id), mark: storeCache.marks.get(pet.id)?.change, isBlocked })}
+                </li>
+                ${pairPanel(pet.id)}`,
+            )}
+          </ul>`,
+      )}`;
+  }
+
+  #orders(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+    const orders = [...snapshot.orders.values()].reverse();
+    const shown = this.#showsAllOrders ? orders : orders.slice(0, fewOrders);
+    return html`
+      <h3 tabindex="-1">Open orders <small>${orders.length}${snapshot.hasMoreOrders ? ' and more' : ''}</small></h3>
+      ${when(orders.length === 0, () => html`<p class="quiet">None. An order of a pet shows here until it is fulfilled or cancelled.</p>`)}
+      <ul class="orders">${repeat(
+        shown,
+        ({ id }) => id,
+        (order) => orderRow(order, snapshot, isBlocked),
+      )}</ul>
+      ${when(orders.length > fewOrders, () => html`<button type="button" @click=${() => this.#toggleOrders()}>${this.#showsAllOrders ? 'Show fewer' : `Show all ${orders.length}`}</button>`)}`;
+  }
+
+  /** A pet with one in stock, if there is one. */
+  get #lastOne(): Pet | undefined {
+    const { snapshot } = storeCache;
+    return snapshot && [...snapshot.pets.values()].find(({ id }) => snapshot.stock.get(id) === 1);
+  }
+
+  /** Draws. If the focused element is then gone or disabled, its card or the open orders get the focus. */
+  #drawAndKeepFocus(): void {
+    const focused = document.activeElement;
+    if (this.#lastOne) this.#found = '';
+    const drawn = this.draw();
+    if (!focused || !this.element.contains(focused)) return;
+    const petId = focused.closest<HTMLElement>('[data-pet]')?.dataset.pet;
+    const isAtOrders = focused.closest('.orders');
+    void drawn.then(() => {
+      if (focused.isConnected && !focused.matches(':disabled')) return;
+      const card = this.element.querySelector<HTMLElement>(`[data-pet="${petId}"] summary`);
+      const near = isAtOrders ? this.#orderHeading : null;
+      (card ?? near)?.focus({ preventScroll: true });
+    });
+  }
+
+  get #orderHeading(): HTMLElement | null {
+    return this.element.querySelector<HTMLElement>('.order-panel h3');
+  }
+
+  #toggleOrders(): void {
+    this.#showsAllOrders = !this.#showsAllOrders;
+    this.draw();
+  }
+
+  #narrow(filter: Partial<Filter>): void {
+    this.#filter = { ...this.#filter, ...filter };
+    this.#found = '';
+    this.draw();
+  }
+
+  /** Scrolls to a pet with one in stock, and focuses the button that orders it twice. */
+  async #findLast(): Promise<void> {
+    this.#narrow({ categoryId: '', name: '' });
+    const pet = this.#lastOne;
+    if (!pet) this.#found = 'None has exactly one left: set the stock of one to 1 under “More”.';
+    await this.draw();
+    const button = pet && this.element.querySelector<HTMLElement>(`[data-pet="${pet.id}"] .twice`);
+    button?.scrollIntoView({ block: 'center' });
+    button?.focus({ preventScroll: true });
+  }
+
+  #confirm(isConfirming: boolean): void {
+    this.#isConfirming = isConfirming;
+    if (!isConfirming) this.element.querySelector<HTMLElement>('.reset')?.focus();
+    this.draw();
+  }
+
+  async #reset(): Promise<void> {
+    storeCache.expectReset();
+    await actions.run({
+      subject: workspaceSubject,
+      text: resetText,
+      send: () => session.lab.resetWorkspace(),
+      describe: () => 'the workspace is reset',
+    });
+    if (!actions.at(workspaceSubject)?.isDone) return;
+    this.#confirm(false);
+    actions.leaveSubjects();
+    // An open stream has an event of the reset.
+    if (!stream.isOpen) await storeCache.open();
+  }
+}
+
+const resetText = 'Reset the workspace';
+
+const progress = (): string =>
+  storeCache.isWaiting
+    ? `Waiting for the stream of events … ${plain(stream.trouble, 500)}`
+    : 'Reading the lists …';
+
+function sizeText(snapshot: StoreSnapshot, shown: number): string {
+  const { size } = snapshot.pets;
+  const all = snapshot.hasMorePets
+    ? `The first ${size} pets were read, and there are more: filters look among these alone.`
+    : `${size} ${size === 1 ? 'pet' : 'pets'}.`;
+  if (shown < size) return `${shown} shown. ${all}`;
+  const counts = Map.groupBy(snapshot.pets.values(), ({ status }) => String(status));
+  return `${all} Now ${[...counts].map(([status, { length }]) => `${length} ${status}`).join(', ')}.`;
+}
+
+/** For any POSIX shell: takes the id of the new category from one answer into the next request. */
+const curlLine = `curl -sS ${baseUrl}/categories -H "Authorization: Bearer $PETSTORE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"Dragons"}' | sed 's/.*"id":\\([0-9]*\\).*/{"name":"Smaug","categoryId":\\1}/' | curl -sS ${baseUrl}/pets -H "Authorization: Bearer $PETSTORE_API_KEY" -H 'Content-Type: application/json' -d @-`;
+
+function emptyNote(): TemplateResult {
+  return html`
+    <p><strong>There is no pet in this workspace.</strong> “Reset …” fills it with the demonstration, or this line adds a category and a pet, which then shows here:</p>
+    <pre tabindex="0" role="region" aria-label="A line that adds a category and a pet"><code>${curlLine}</code></pre>
+    <p class="quiet">It takes the key from the variable <code>PETSTORE_API_KEY</code>.</p>`;
+}
+
+addPanel('lab-store', Store);

@@ -1,0 +1,313 @@
+import type { Delivery, EventType, Int64, Webhook } from '../../client/index.ts';
+import { PetstoreError } from '../../client/index.ts';
+import { eventTypes } from '../../client/operations.ts';
+import { type FirstPage, firstPage, reasonOf } from './api.ts';
+import { blockedNote } from './blocked-by.ts';
+import { copiedOrSelected } from './copying.ts';
+import { type Deliveries, deliveryList } from './deliveries.ts';
+import { addPanel, failureNote, needsService, Panel } from './panel.ts';
+import { counted, plain, timeOf } from './plain-text.ts';
+import { session } from './session.ts';
+import { sleep, untilKeyChange } from './state.ts';
+import { html, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
+import { endToSecond } from './times.ts';
+
+const maxDeliveries = 20;
+/** Most receivers answer within this time. */
+const sentWithinMs = 1_000;
+/** Receivers have 15 s to answer. */
+const answeredWithinMs = 16_000;
+
+const disabledReasons: Readonly<Record<string, string>> = {
+  gone: 'its receiver answered 410',
+  failing: 'nothing but failures came of it for too long',
+};
+
+class Webhooks extends Panel {
+  #webhooks: FirstPage<Webhook> | undefined;
+  /** How often the webhooks have changed. A list that was requested before the last change is out of date. */
+  #changes = 0;
+  /** The deliveries and the new secrets of webhooks, by their ids. */
+  readonly #deliveries = new Map<Int64, Deliveries>();
+  readonly #secrets = new Map<Int64, { secret: string; copied: string }>();
+  #isAdding = false;
+  /** The webhook whose removal the user has to confirm. */
+  #removing: Int64 | undefined;
+  /** Running and failed actions, by the name of their button. */
+  readonly #busy = new Set<string>();
+  readonly #failures = new Map<string, View>();
+
+  protected view(): View {
+    if (!session.account) return nothing;
+    const webhooks = this.#webhooks;
+    return html`<h2>Webhooks</h2>
+      ${blockedNote(session.blockedBy, session.nowMs())}
+      ${
+        webhooks
+          ? html`<div class="row">
+              ${this.#button('list', 'Read anew', 1, this.#read)}
+              <button type="button" aria-expanded=${this.#isAdding} @click=${this.#add}>Add a webhook</button>
+            </div>`
+          : html`<p class="quiet">Addresses to which the events of the workspace are sent, and what became of that.</p>
+              ${this.#button('list', 'Show the webhooks', 1, this.#read, 'primary')}`
+      }
+      ${this.#failure('list')} ${when(this.#isAdding, () => this.#form())}
+      ${repeat(
+        this.#secrets,
+        ([id]) => id,
+        ([id, { secret, copied }]) => this.#secret(id, secret, copied),
+      )}
+      ${when(webhooks?.items.length === 0, () => html`<p>There is no webhook yet.</p>`)}
+      ${repeat(
+        webhooks?.items ?? [],
+        ({ id }) => id,
+        (webhook) => this.#webhook(webhook),
+      )}
+      ${when(webhooks?.hasMore, () => html`<p class="quiet">There are more webhooks than these.</p>`)}`;
+  }
+
+  #webhook(webhook: Webhook): TemplateResult {
+    const { id, url, types, description, enabled } = webhook;
+    const at = `webhook ${id}`;
+    const deliveries = this.#deliveries.get(id);
+    return html`<section class="webhook" aria-label=${at}>
+      <h3>${id} <bdi>${plain(url, 200)}</bdi></h3>
+      <p>
+        <span class="badge ${enabled ? 'good' : 'bad'}">${stateOf(webhook)}</span>
+        <span class="quiet">${types ? types.map((type) => plain(type, 60)).join(', ') : 'every type, also later ones'}</span>
+      </p>
+      ${when(description, (text) => html`<p class="quiet"><bdi>${plain(text)}</bdi></p>`)}
+      <div class="row">
+        ${
+          enabled
+            ? this.#button(`${at} ping`, 'Ping', 2, () => this.#ping(id))
+            : this.#button(`${at} enable`, 'Enable', 1, () => this.#enable(id))
+        }
+        ${this.#button(`${at} deliveries`, deliveries ? 'Read deliveries anew' : 'Show deliveries', 1, () => this.#readDeliveries(id))}
+        ${
+          this.#removing === id
+            ? html`<span>Remove it with its deliveries?</span>
+                ${this.#button(`${at} remove`, 'Yes, remove it', 1, () => this.#remove(id), 'danger')}
+                <button type="button" class="keep" @click=${() => this.#ask(undefined, `.remove-${id}`)}>No, keep it</button>`
+            : html`<button type="button" class="remove-${id}" @click=${() => this.#ask(id, '.keep')}>Remove</button>`
+        }
+      </div>
+      ${['ping', 'enable', 'deliveries', 'remove'].map((action) => this.#failure(`${at} ${action}`))}
+      ${deliveries ? deliveryList(deliveries, (delivery) => this.#again(id, delivery)) : nothing}
+    </section>`;
+  }
+
+  /** The button that sends a delivery again, and why that failed. */
+  #again(webhookId: Int64, { id }: Delivery): [button: View, failure: View] {
+    const at = `delivery ${webhookId} ${id}`;
+    return [this.#button(at, 'Send again', 2, () => this.#redeliver(webhookId, id)), this.#failure(at)];
+  }
+
+  #form(): TemplateResult {
+    return html`<form class="new-webhook" @submit=${this.#create}>
+      <label>URL <input name="url" type="url" required placeholder="https://…" /></label>
+      <fieldset>
+        <legend>Types; all, also later ones, if none is chosen</legend>
+        ${eventTypes.map((type) => html`<label><input type="checkbox" name="types" value=${type} />${type}</label>`)}
+      </fieldset>
+      <div class="row">
+        ${this.#button('add', 'Add it', 1, undefined, 'primary')}
+        <span class="quiet">Public addresses by https; a store on this machine sends to this machine by http, too.</span>
+      </div>
+      ${this.#failure('add')}
+    </form>`;
+  }
+
+  #secret(id: Int64, secret: string, copied: string): TemplateResult {
+    return html`<section class="secret secret-${id}" aria-label="secret of webhook ${id}">
+      <p>
+        <b>The secret of webhook ${id}.</b> It is shown only now: no other answer tells it. Whoever has it can sign as the
+        service does, so keep it where your receiver reads it, and off the projector.
+      </p>
+      <p><code>${secret}</code></p>
+      <div class="row">
+        <button type="button" @click=${() => this.#copy(id, secret)}>Copy</button>
+        <button type="button" @click=${() => this.#hide(id)}>I have it: hide it</button>
+      </div>
+      <p role="status">${copied}</p>
+    </section>`;
+  }
+
+  #button(at: string, text: string, requests: number, act?: () => unknown, kind = ''): TemplateResult {
+    return needsService(html`<button
+      type=${act ? 'button' : 'submit'}
+      class=${kind}
+      ?disabled=${session.blockedBy !== undefined}
+      aria-disabled=${this.#busy.has(at)}
+      @click=${act ? () => this.#run(at, act) : nothing}
+    >
+      ${text} <small>${counted(requests, 'request')}</small>
+    </button>`);
+  }
+
+  #failure(at: string): View {
+    return failureNote(this.#failures.get(at));
+  }
+
+  /** Performs an action, once at a time, and shows at its button why it failed. */
+  async #run(at: string, act: () => unknown): Promise<void> {
+    if (this.#busy.has(at)) return;
+    this.#busy.add(at);
+    this.#failures.delete(at);
+    this.draw();
+    try {
+      await act();
+    } catch (error) {
+      this.#failures.set(at, reasonWithTimeOf(error));
+    }
+    this.#busy.delete(at);
+    this.draw();
+  }
+
+  readonly #read = async (): Promise<void> => {
+    const changes = this.#changes;
+    const webhooks = await firstPage(session.petstore.listWebhooks());
+    if (changes === this.#changes) this.#show(webhooks);
+  };
+
+  #show(webhooks: FirstPage<Webhook>): void {
+    this.#webhooks = webhooks;
+    this.#changes++;
+  }
+
+  async #readDeliveries(id: Int64): Promise<void> {
+    const readAt = now();
+    const deliveries = await firstPage(session.petstore.listDeliveries(id, { limit: maxDeliveries }));
+    const shown = this.#deliveries.get(id);
+    if (!(shown && shown.readAt > readAt)) this.#deliveries.set(id, { ...deliveries, readAt });
+  }
+
+  readonly #add = (): void => {
+    this.#isAdding = !this.#isAdding;
+    this.#failures.delete('add');
+    this.draw();
+  };
+
+  readonly #create = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const entered = new FormData(event.target as HTMLFormElement);
+    const types = entered.getAll('types') as EventType[];
+    void this.#run('add', async () => {
+      const body = { url: String(entered.get('url')).trim(), ...(types.length > 0 && { types }) };
+      const { secret, ...webhook } = await session.petstore.createWebhook(body);
+      this.#change((webhooks) => [...webhooks, webhook]);
+      this.#secrets.set(webhook.id, { secret, copied: '' });
+      this.#isAdding = false;
+      if (this.element.contains(document.activeElement)) this.#focus(`.secret-${webhook.id} button`);
+    });
+  };
+
+  async #ping(id: Int64): Promise<void> {
+    await this.#send(id, session.petstore.pingWebhook(id));
+  }
+
+  async #redeliver(webhookId: Int64, id: Int64): Promise<void> {
+    await this.#send(webhookId, session.petstore.redeliver(webhookId, id));
+  }
+
+  /** Shows a delivery at once, and its result a moment later. */
+  async #send(webhookId: Int64, sending: Promise<Delivery>): Promise<void> {
+    const delivery = await sending.catch(async (error: unknown) => {
+      // The webhook may be disabled by now.
+      if (error instanceof PetstoreError && error.code === 'conflict') await this.#readOne(webhookId);
+      throw error;
+    });
+    const known = this.#deliveries.get(webhookId) ?? { items: [], hasMore: false, readAt: now() };
+    const others = known.items.filter(({ id }) => id !== delivery.id);
+    this.#deliveries.set(webhookId, { ...known, items: [delivery, ...others] });
+    this.draw();
+    await sleep(sentWithinMs);
+    const sent = await this.#readSent(webhookId, delivery.id);
+    if (sent?.attempts.length === delivery.attempts.length) void this.#readLater(webhookId, delivery.id);
+  }
+
+  /** For slow receivers. */
+  async #readLater(webhookId: Int64, id: Int64): Promise<void> {
+    await sleep(answeredWithinMs);
+    // After a failure the user has the button.
+    await this.#readSent(webhookId, id).catch(() => {});
+    this.draw();
+  }
+
+  /** Reads a delivery, and its webhook if the delivery failed: the failure may have disabled it. */
+  async #readSent(webhookId: Int64, id: Int64): Promise<Delivery | undefined> {
+    await this.#readDeliveries(webhookId);
+    const sent = this.#deliveries.get(webhookId)?.items.find((one) => one.id === id);
+    if (sent?.state === 'failed') await this.#readOne(webhookId);
+    return sent;
+  }
+
+  async #readOne(id: Int64): Promise<void> {
+    this.#replace(await session.petstore.getWebhook(id));
+  }
+
+  #replace(webhook: Webhook): void {
+    this.#change((webhooks) => webhooks.map((other) => (other.id === webhook.id ? webhook : other)));
+  }
+
+  async #enable(id: Int64): Promise<void> {
+    this.#replace(await session.petstore.updateWebhook(id, { enabled: true }));
+    // These failed because it was disabled.
+    for (const at of this.#failures.keys())
+      if (at.startsWith(`webhook ${id} `) || at.startsWith(`delivery ${id} `)) this.#failures.delete(at);
+  }
+
+  async #remove(id: Int64): Promise<void> {
+    await session.petstore.deleteWebhook(id);
+    this.#change((webhooks) => webhooks.filter((webhook) => webhook.id !== id));
+    this.#deliveries.delete(id);
+    this.#removing = undefined;
+    this.#hide(id);
+  }
+
+  #change(change: (webhooks: Webhook[]) => Webhook[]): void {
+    if (this.#webhooks) this.#show({ ...this.#webhooks, items: change(this.#webhooks.items) });
+  }
+
+  #ask(id: Int64 | undefined, next: string): void {
+    this.#removing = id;
+    this.#focus(next);
+  }
+
+  async #copy(id: Int64, secret: string): Promise<void> {
+    const code = this.element.querySelector(`.secret-${id} code`);
+    const copied = await untilKeyChange(copiedOrSelected(secret, code));
+    if (!this.#secrets.has(id)) return;
+    this.#secrets.set(id, { secret, copied });
+    this.draw();
+  }
+
+  #hide(id: Int64): void {
+    this.#secrets.delete(id);
+    this.draw();
+  }
+
+  /** Draws, and focuses the element in place of the one that had the focus. */
+  #focus(next: string): void {
+    void this.draw().then(() => this.element.querySelector<HTMLElement>(next)?.focus());
+  }
+}
+
+const now = () => new Date(session.nowMs());
+
+function stateOf({ enabled, disabledReason }: Webhook): string {
+  if (enabled) return 'enabled';
+  const reason = disabledReason && (disabledReasons[disabledReason] ?? plain(disabledReason));
+  return reason ? `disabled: ${reason}` : 'disabled by a request';
+}
+
+/** Why an action failed, and from when on the user can send it again. */
+function reasonWithTimeOf(error: unknown): View {
+  const reason = reasonOf(error);
+  const { retryAt, requestId } = error instanceof PetstoreError ? error : {};
+  // The reason has the time if the request was not sent.
+  if (!retryAt || !requestId) return html`${reason}`;
+  return html`${reason} It can be sent again at ${timeOf(new Date(endToSecond(retryAt.getTime())))}.`;
+}
+
+addPanel('lab-webhooks', Webhooks);

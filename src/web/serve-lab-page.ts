@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify';
+import { labPrefix } from '../http/target.ts';
+import { bundles, servePage } from './serve-page.ts';
+
+/** The entries of the program and the style sheet, by the paths at which they are served. */
+export const labPrograms = {
+  '/lab/page.js': 'web/lab-page/main.ts',
+  '/lab/page.css': 'web/lab-page/main.css',
+};
+
+export const labPageFiles = Object.keys(labPrograms);
+
+/** The paths of the lab's page and its files. */
+export const labPagePaths = [labPrefix, `${labPrefix}/`, ...labPageFiles];
+
+/**
+ * Serves the lab's page. It uses only its own origin, has no inline styles and scripts, and creates markup only by lit-html (Trusted
+ * Types). It is the same for every user and contains no key: each tab has its own.
+ */
+export function serveLabPage(app: FastifyInstance): void {
+  app.get(`${labPrefix}/`, async (_request, reply) => reply.redirect(`..${labPrefix}`));
+  servePage(app, {
+    path: labPrefix,
+    html: new URL('lab-page/index.html', import.meta.url),
+    policy: [
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "require-trusted-types-for 'script'",
+      'trusted-types lit-html',
+    ],
+    files: bundles(labPrograms),
+  });
+}

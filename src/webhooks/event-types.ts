@@ -1,0 +1,22 @@
+import Type from 'typebox';
+import { resourceEvents } from '../resources/resources.ts';
+import { workspaceEvents } from '../workspaces/events.ts';
+
+/** The type of the only event about webhooks. */
+export const disabledType = 'webhook.disabled';
+
+/** Every type of event in a history, in the order of the description. `events/schema.ts` says what each carries. */
+export const eventTypes = [
+  ...[...resourceEvents, ...workspaceEvents].map(({ type }) => type),
+  disabledType,
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** An event type in a request. */
+export const KnownEventType = Type.Enum([...eventTypes], {
+  type: 'string',
+  title: 'EventType',
+  description: 'What an event tells. More types may be added.',
+  examples: ['pet.updated'],
+});

@@ -1,0 +1,100 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../settings/config.ts';
+
+/** Which targets webhooks may have. */
+export interface TargetPolicy {
+  /** Whether `localhost` and loopback addresses may be called, also by `http`. */
+  allowLoopback: boolean;
+  /** Hosts by which this service is called, as URLs spell them. */
+  ownHosts: readonly string[];
+  /** Ports of loopback on which this service, or a proxy in front of it, is called. */
+  ownPorts: readonly number[];
+}
+
+/**
+ * The policy of a service. It allows loopback only in the demonstration, and only if nobody else can reach the service: it listens
+ * on loopback, its base URL is there, and it trusts no proxy.
+ */
+export function targetPolicy({
+  demo,
+  host,
+  port,
+  baseUrl,
+  trustProxy,
+}: Pick<Config, 'demo' | 'host' | 'port' | 'baseUrl' | 'trustProxy'>): TargetPolicy {
+  const base = new URL(baseUrl);
+  return {
+    allowLoopback: demo && isLoopbackHost(host) && isLoopbackHost(hostOf(base)) && trustProxy === false,
+    ownHosts: [base.hostname.replace(/\.$/, '')],
+    ownPorts: [port, portOf(base)],
+  };
+}
+
+export const maxUrlLength = 2_000;
+
+/** Characters that no URL of a webhook may contain: `#`, backslashes, white space and control characters. */
+const forbidden = '#\\\\\\s\\u0000-\\u001f\\u007f-\\u009f';
+
+/** Matches every URL that `targetProblem` allows. The host is checked there alone. */
+export const urlPattern = `^[hH][tT][tT][pP][sS]?://[^/?@${forbidden}]+(?:[/?][^${forbidden}]*)?$`;
+
+/** Names that never lead to the public Internet (RFC 6761, 6762, 8375, and `internal`, which ICANN keeps for private use). */
+const privateNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
+const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?';
+const publicName = new RegExp(`^(?=.{1,253}$)(${label}\\.)+${label}$`);
+
+/** What is missing for a URL to be allowed, for a message ("must be …"). Undefined if it is allowed. Names are not resolved here. */
+export function targetProblem(text: string, policy: TargetPolicy): string | undefined {
+  if (text.length > maxUrlLength) return `at most ${maxUrlLength} characters long`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // `URL` repairs backslashes, line breaks and a third slash, which other programs read differently.
+  if (!url || !/^https?:\/\/[^/?#\\\s\p{Cc}][^\\\s\p{Cc}]*$/iu.test(text)) return 'a complete https URL';
+  if (/^[^/]*\/\/[^/?#]*@/.test(text)) return 'a URL without user and password';
+  if (text.includes('#')) return 'a URL without a fragment';
+  if (url.port === '0') return 'a URL with a port from 1 to 65535';
+  const host = hostOf(url);
+  if (isLoopbackHost(host) && policy.allowLoopback) {
+    return policy.ownPorts.includes(portOf(url)) ? anotherService : undefined;
+  }
+  if (policy.ownHosts.includes(url.hostname)) return anotherService;
+  if (url.protocol !== 'https:') return 'an https URL';
+  const isPublic = isIP(host) ? isPublicAddress(host) : publicName.test(host) && !privateNames.test(host);
+  return isPublic ? undefined : 'a URL of a host on the public Internet';
+}
+
+const anotherService = 'a URL of another service than this one';
+
+/** The host of a URL, an IPv6 address without its brackets. */
+export const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1');
+
+const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
+
+const isLoopbackHost = (host: string) => host === 'localhost' || isLoopbackAddress(host);
+
+/** A public address by its range, but it reaches the host of a virtual machine on Azure. */
+const azureHost = '168.63.129.16';
+
+/** Global unicast addresses (RFC 4291, section 2.4). */
+const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
+
+/**
+ * Whether an IP address belongs to the public Internet. It refuses whole ranges: loopback, private and reserved networks, and tunnels
+ * and translators to IPv4 (6to4, Teredo, NAT64, ISATAP, mapped). False for a text that is not a plain IP address.
+ */
+export function isPublicAddress(address: string): boolean {
+  const parsed = parseAddress(address);
+  if (parsed?.range() !== 'unicast' || address === azureHost) return false;
+  return !(parsed instanceof ipaddr.IPv6) || (parsed.match(globalUnicast) && !isIsatap(parsed));
+}
+
+/** Whether an IP address is 127.0.0.0/8 or ::1, not mapped. */
+const isLoopbackAddress = (address: string) => parseAddress(address)?.range() === 'loopback';
+
+/** `ipaddr.js` alone also reads octal, hexadecimal and short forms, and zones. */
+function parseAddress(address: string) {
+  return isIP(address) !== 0 && !address.includes('%') ? ipaddr.parse(address) : undefined;
+}
+
+/** An interface identifier of ISATAP holds an IPv4 address, in any network (RFC 5214, section 6.1). */
+const isIsatap = ({ parts }: ipaddr.IPv6) => ((parts[4] ?? 0) & 0xfcff) === 0 && parts[5] === 0x5efe;

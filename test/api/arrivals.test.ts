@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ampleKey, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+
+for (const [what, padding] of [
+  ['64 KiB', 60_000],
+  ['a small size', 0],
+] as const) {
+  test(`the service answers a request before the bodies of ${what} that were there before it`, async (t) => {
+    const folder = await temporaryStorage(t);
+    const service = await startService(t, folder);
+    const key = ampleKey(folder);
+    const port = Number(new URL(service.origin).port);
+    const body = `[${Array(990).fill('1e1')},"${'x'.repeat(padding)}"]`;
+    const fields = `Host: x\r\nX-API-Key: ${key}\r\n`;
+    const head = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const order: string[] = [];
+    const open = async (name: string) => {
+      const socket = connect(port, '127.0.0.1');
+      t.after(() => socket.destroy());
+      socket.once('data', () => order.push(name));
+      await once(socket, 'connect');
+      return socket;
+    };
+    const posts = await Promise.all(Array.from({ length: 64 }, () => open('POST')));
+    const get = await open('GET');
+    for (const socket of posts) socket.write(head + body.slice(0, -1));
+    // The service reads sockets in turn: once it has answered these, it has read the parts before them.
+    for (let i = 0; i < 3; i++) await fetch(`${service.origin}/healthz`);
+    // All of the rest is there when it goes on.
+    service.child.kill('SIGSTOP');
+    for (const socket of posts) socket.write(']');
+    get.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await sleep(50);
+    service.child.kill('SIGCONT');
+    while (order.length < 65) await sleep(5);
+    assert.ok(order.indexOf('GET') < 20, `${order.indexOf('GET')} were answered before it`);
+  });
+}

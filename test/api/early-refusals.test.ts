@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateKey } from '../../src/keys/key.ts';
+import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { until } from '../support/until.ts';
+
+const body = '{"name":"Dragons"}';
+
+/** A POST with a body that is announced and does not come. */
+const announce = (path: string, fields: Record<string, string>) => {
+  const all = { Host: 'x', 'Content-Type': 'application/json', 'Content-Length': body.length, ...fields };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+};
+
+/** A connection, and all that came on it so far. */
+function open(store: Petstore, text: string) {
+  const { port } = store.app.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  const connection = { socket, text: '', ended: once(socket, 'end') };
+  socket.on('data', (chunk) => (connection.text += chunk)).on('error', () => {});
+  socket.write(text);
+  return connection;
+}
+
+const statuses = (text: string) =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+test('a refusal that the head decides is sent without 100 Continue, and ends the connection', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const own = { 'X-API-Key': store.key };
+  const { key: usedUp } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
+  await store.call('GET', '/pets', { key: usedUp });
+  const { key: banned } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
+  for (let i = 0; i < 12; i++) await store.call('GET', '/pets', { key: banned });
+  for (const [status, path, fields] of [
+    [401, '/v1/categories', {}],
+    [401, '/v1/categories', { 'X-API-Key': generateKey() }],
+    [403, '/v1/categories', { 'X-API-Key': banned }],
+    [404, '/v1/petz', own],
+    [404, '/pets', {}],
+    [405, '/v1/pets/1', own],
+    [405, '/healthz', {}],
+    [413, '/v1/categories', { ...own, 'Content-Length': '70000' }],
+    [415, '/v1/categories', { ...own, 'Content-Type': 'text/plain' }],
+    [415, '/v1/categories', { ...own, 'Content-Type': 'nonsense' }],
+    [415, '/v1/categories', { ...own, 'Content-Encoding': 'gzip' }],
+    [429, '/v1/categories', { 'X-API-Key': usedUp }],
+  ] as const) {
+    const connection = open(store, announce(path, { ...fields, Expect: '100-continue' }));
+    await connection.ended;
+    assert.deepEqual(statuses(connection.text), [status], `${path} ${JSON.stringify(fields)}`);
+    assert.match(connection.text, /^connection: close\r$/im);
+  }
+});
+
+test('a client that sends its body all the same meets no reset, which might cost it the refusal', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  for (const [path, fields] of [
+    ['/v1/categories', { Expect: '100-continue' }],
+    ['/v1/categories', { Connection: 'close' }],
+    ['/v1/petz', { Expect: '100-continue' }],
+  ] as const) {
+    const { port } = store.app.server.address() as { port: number };
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8');
+    socket.write(announce(path, fields));
+    const [text] = await once(socket, 'data');
+    assert.deepEqual(statuses(text), [401]);
+    for (let part = 0; part < 10; part++) {
+      socket.write('x'.repeat(10_000));
+      await sleep(2);
+    }
+    socket.end();
+    await once(socket, 'close');
+  }
+});
+
+test('a client that waits for 100 Continue is told to go on once, and its connection stays', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = announce('/v1/categories', { 'X-API-Key': store.key, Expect: '100-Continue' });
+  const connection = open(store, head);
+  t.after(() => connection.socket.destroy());
+  await until(() => connection.text.endsWith('\r\n\r\n'));
+  assert.deepEqual(statuses(connection.text), [100]);
+  connection.socket.write(body);
+  await until(() => connection.text.endsWith('}\n'));
+  // One that does not wait gets the same.
+  connection.socket.write(head + body);
+  await until(() => connection.text.split('"Dragons"').length === 3);
+  assert.deepEqual(statuses(connection.text), [100, 201, 100, 201]);
+});
+
+test('what follows a refused body is answered as if the body had been read', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  for (const [status, path] of [
+    [401, '/v1/categories'],
+    [404, '/pets'],
+  ] as const) {
+    const connection = open(store, announce(path, {}));
+    await until(() => connection.text.endsWith('}\n'));
+    connection.socket.write(body + next);
+    await connection.ended;
+    assert.deepEqual(statuses(connection.text), [status, 200]);
+  }
+});
+
+for (const [what, fields, rest] of [
+  ['breaks', { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined }, 'ZZZ\r\n'],
+  ['ends too soon', {}, undefined],
+] as const) {
+  test(`a body that ${what} after its refusal gets no second answer`, async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const connection = open(
+      store,
+      announce('/v1/categories', fields as never).replace('Content-Length: undefined\r\n', ''),
+    );
+    await until(() => connection.text.endsWith('}\n'));
+    if (rest) connection.socket.write(rest);
+    else connection.socket.end('{');
+    await connection.ended;
+    assert.deepEqual(statuses(connection.text), [401]);
+  });
+}
+
+test('Keep-Alive promises no longer than an idle connection lives', async (t) => {
+  const store = await startPetstore(t, { timeLimits: { idleMs: 1_000 } });
+  await store.listen();
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+  for (const path of ['/v1/pets/1', '/healthz', '/v1/petz']) {
+    const connected = once(store.app.server, 'connection');
+    const { socket } = open(store, request(path));
+    t.after(() => socket.destroy());
+    const [answer] = await once(socket, 'data');
+    const [, promised] = /^keep-alive: timeout=(\d+)\r$/im.exec(answer) as unknown as [string, string];
+    assert.equal(promised, '1');
+    const [ours] = await connected;
+    await until(() => ours.timeout > Number(promised) * 1_000);
+  }
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sampleRequest } from '../../src/description/samples.ts';
+import type { JsonObject } from '../../src/description/schemas.ts';
+import type { ErrorCode } from '../../src/foundation/errors.ts';
+import type { Operation } from '../../src/http/operation.ts';
+import { labQuota, maxResetRows } from '../../src/lab/lab-bounds.ts';
+import { labOperations } from '../../src/lab/operations.ts';
+import { apis, type description, resolve } from '../support/description.ts';
+import { fillLab } from '../support/fill-lab.ts';
+import { addCategories } from '../support/lab.ts';
+import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../support/petstore.ts';
+import { fill } from '../support/resources.ts';
+
+/** Codes of every operation that no single request brings about. Tests of their own do. */
+const ofAll: ErrorCode[] = [
+  'key_banned',
+  'request_timeout',
+  'headers_too_large',
+  'internal_error',
+  'unavailable',
+];
+
+const missing = 4711;
+
+/** The example request of an operation, with something else in it. */
+async function send(
+  store: Petstore,
+  operation: Operation,
+  { path = '', params, ...options }: CallOptions & { path?: string; params?: number } = {},
+): Promise<JsonAnswer> {
+  const { start } = apis.find(({ operations }) => operations.includes(operation)) as (typeof apis)[number];
+  const { method, url, body } = sampleRequest(operation, start);
+  const target = params === undefined ? url : start + operation.path.replaceAll(/{\w+}/g, String(params));
+  return store.send(method, target + path, { ...(body && { body }), ...options });
+}
+
+/** A key without room for a request to the lab, which counts for all its operations together. */
+async function keyWithoutLab(store: Petstore): Promise<string> {
+  const { key } = await store.addKey('enterprise');
+  for (let i = 0; i < labQuota.perMinute; i++)
+    await store.app.inject({ url: '/lab/x', headers: { 'x-api-key': key } });
+  return key;
+}
+
+/** Sends a new Idempotency-Key for a key that has no room for it. */
+async function withoutRoom(store: Petstore, operation: Operation): Promise<JsonAnswer> {
+  const { start } = apis.find(({ operations }) => operations.includes(operation)) as (typeof apis)[number];
+  await store.change(
+    (sql) => sql`
+      insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+      select workspace_id, ${`${start.slice(1)} `} || id, ${Math.floor(store.nowMs / 3_600_000)}, 1000000000, 0
+      from api_keys where true
+      on conflict (workspace_id, account, hour) do update set kept = excluded.kept`,
+  );
+  const answer = await send(store, operation, { headers: { 'idempotency-key': 'one-more' } });
+  await store.change((sql) => sql`delete from idempotency_hours`);
+  return answer;
+}
+
+/** What brings each code about. */
+const causes: Partial<Record<ErrorCode, (store: Petstore, operation: Operation) => Promise<JsonAnswer>>> = {
+  invalid_json: (store, operation) => send(store, operation, { body: '{' }),
+  invalid_request: (store, operation) => send(store, operation, { path: '?unknown=1' }),
+  invalid_reference: (store, operation) => {
+    const { body } = sampleRequest(operation, '');
+    return send(store, operation, { body: { ...body, categoryId: missing, petId: missing } });
+  },
+  unauthorized: (store, operation) => send(store, operation, { key: null }),
+  not_found: (store, operation) => send(store, operation, { params: missing }),
+  conflict: async (store, operation) => {
+    if (operation.id === 'resetWorkspace') {
+      const [newest] = await store.db.read`select max(id) from workspaces`;
+      await addCategories(store, Number(newest?.[0]), maxResetRows, 1_000);
+      const answer = await send(store, operation);
+      await store.change((sql) => sql`delete from categories where id >= 1000`);
+      return answer;
+    }
+    if (operation.method === 'POST') return withoutRoom(store, operation);
+    if (operation.id === 'deleteCategory') return send(store, operation, { params: 1 });
+    if (operation.id === 'deletePet') return send(store, operation, { params: 3 });
+    // The units of an order cannot return to a stock that is full.
+    await store.call('PATCH', '/inventory/13', { body: { quantity: 2 ** 31 - 1 } });
+    return send(store, operation, { params: 3, ...(operation.body && { body: { quantity: 1 } }) });
+  },
+  idempotency_key_in_use: async (store, operation) => {
+    const headers = { 'idempotency-key': 'twin' };
+    const answers = [send(store, operation, { headers }), send(store, operation, { headers })];
+    return (await Promise.all(answers)).find(({ status }) => status === 409) as JsonAnswer;
+  },
+  insufficient_stock: (store, operation) => send(store, operation, { body: { petId: 3, quantity: 1_000 } }),
+  order_complete: (store, operation) =>
+    send(store, operation, { params: 1, ...(operation.body && { body: { quantity: 2 } }) }),
+  events_expired: async (store, operation) => {
+    await store.change((sql) => sql`delete from events where id = 1`);
+    return send(store, operation, { path: '?after=0' });
+  },
+  precondition_failed: (store, operation) => send(store, operation, { headers: { 'if-match': '"other"' } }),
+  payload_too_large: (store, operation) => send(store, operation, { body: ' '.repeat(65_537) }),
+  unsupported_media_type: (store, operation) =>
+    send(store, operation, { body: '{}', headers: { 'content-type': 'none' } }),
+  idempotency_key_reused: async (store, operation) => {
+    const headers = { 'idempotency-key': 'once' };
+    await store.call('POST', '/categories', { headers, body: { name: 'Dragons' } });
+    return send(store, operation, { headers });
+  },
+};
+
+/** The codes that the description names for an operation. */
+function codesOf({ path, method }: Operation, document: typeof description): ErrorCode[] {
+  const responses = Object.values<JsonObject>(document.paths[path][method.toLowerCase()].responses);
+  return responses.flatMap((response) => {
+    const { content = {} } = resolve(response, document) as {
+      content?: Record<string, { examples?: object }>;
+    };
+    return Object.keys(content['application/json']?.examples ?? {}) as ErrorCode[];
+  });
+}
+
+test('each error that is described of an operation can happen there', async (t) => {
+  const ending = await startPetstore(t, { enforceSunset: true });
+  ending.nowMs = Date.parse('2031-01-01T00:00:00Z');
+  causes.gone = (_, operation) => send(ending, operation);
+  const store = await startPetstore(t, { seed: false });
+  const exhausted = await keyWithoutLab(store);
+  causes.rate_limited = async (_, operation) => {
+    if (labOperations.some((one) => one === operation)) return send(store, operation, { key: exhausted });
+    const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
+    await store.call('GET', '/pets', { key });
+    return send(store, operation, { key });
+  };
+  const all = apis.flatMap(({ operations, description }) =>
+    operations.map((operation) => ({ operation, codes: codesOf(operation, description) })),
+  );
+  for (const { operation, codes } of all) {
+    store.key = (await store.addWorkspace(operation.id, true)).key;
+    await fill(store);
+    await fillLab(store);
+    for (const code of codes.filter((code) => !ofAll.includes(code))) {
+      // A workspace is reset once a second.
+      store.aheadMs += 1_000;
+      const { body, text } = (await causes[code]?.(store, operation)) ?? {};
+      assert.equal(body?.code, code, `${operation.id}: ${text}`);
+    }
+  }
+});

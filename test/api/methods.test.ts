@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startPetstore } from '../support/petstore.ts';
+
+test('OPTIONS is answered whatever body comes with it', async (t) => {
+  const store = await startPetstore(t);
+  for (const [body, type] of [
+    ['{', 'nonsense'],
+    ['x'.repeat(70_000), 'text/plain'],
+  ] as const) {
+    const answer = await store.call('OPTIONS', '/pets', { body, headers: { 'content-type': type } });
+    assert.deepEqual([answer.status, answer.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
+  }
+});
+
+test('HEAD answers as GET does, without the body', async (t) => {
+  const store = await startPetstore(t);
+  for (const path of [
+    '/pets',
+    '/pets?limit=1',
+    '/pets/1',
+    '/categories/1',
+    '/store/orders',
+    '/inventory/1',
+    '/pets/4711',
+  ]) {
+    const get = await store.call('GET', path);
+    const head = await store.call('HEAD', path);
+    assert.equal(head.status, get.status);
+    for (const name of ['content-length', 'content-type', 'etag', 'link'])
+      assert.equal(head.headers[name], get.headers[name], name);
+  }
+});
+
+test('OPTIONS tells the methods of a path', async (t) => {
+  const store = await startPetstore(t);
+  assert.equal((await store.call('OPTIONS', '/pets')).headers.allow, 'GET, HEAD, POST, OPTIONS');
+  assert.equal((await store.call('OPTIONS', '/inventory/1')).headers.allow, 'GET, HEAD, PATCH, OPTIONS');
+  assert.equal((await store.call('OPTIONS', '/petz')).status, 404);
+});
+
+test('a browser may ask from any origin without the key, and may read every header it needs', async (t) => {
+  const store = await startPetstore(t);
+  const preflight = await store.call('OPTIONS', '/pets/1', {
+    key: null,
+    headers: {
+      origin: 'https://shop.example',
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'authorization,content-type,if-match',
+    },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers['access-control-allow-origin'], '*');
+  assert.match(preflight.headers['access-control-allow-methods'] as string, /PATCH/);
+  const allowed = (preflight.headers['access-control-allow-headers'] as string).toLowerCase().split(', ');
+  for (const name of [
+    'authorization',
+    'x-api-key',
+    'content-type',
+    'if-match',
+    'if-none-match',
+    'idempotency-key',
+    'last-event-id',
+    'x-request-id',
+  ]) {
+    assert.ok(allowed.includes(name), name);
+  }
+  const answers = [
+    await store.call('GET', '/pets?limit=1'),
+    await store.call('GET', '/pets/1'),
+    await store.call('POST', '/categories', {
+      body: { name: 'Dragons' },
+      headers: { 'idempotency-key': 'k' },
+    }),
+    await store.call('POST', '/categories', {
+      body: { name: 'Dragons' },
+      headers: { 'idempotency-key': 'k' },
+    }),
+    await store.call('GET', '/pets', { key: null }),
+    await store.call('DELETE', '/pets'),
+  ];
+  // Safelisted by the Fetch standard, of the transport, or about CORS itself.
+  const exempt =
+    /^(access-control-.*|cache-control|content-length|content-type|connection|date|keep-alive|vary|x-content-type-options)$/;
+  for (const { headers } of answers) {
+    const exposed = (headers['access-control-expose-headers'] as string).toLowerCase().split(', ');
+    for (const name of Object.keys(headers)) assert.ok(exempt.test(name) || exposed.includes(name), name);
+  }
+});

@@ -1,0 +1,436 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { commandLine } from '../../src/main.ts';
+import { readConfig } from '../../src/settings/config.ts';
+import { welcomeText } from '../../src/start/welcome.ts';
+import { fetchChecked, type JsonAnswer } from '../support/petstore.ts';
+import { freePort } from '../support/port.ts';
+import {
+  bin,
+  command,
+  commands,
+  environment,
+  petstore,
+  printed,
+  type Service,
+  startService,
+} from '../support/service.ts';
+import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+/** Less than the ten seconds that a stop gives to requests; the rest is for busy machines. */
+const stopsWithinMs = 8_000;
+
+const keyFile = (folder: string) => join(folder, 'demo.key');
+
+test('the demonstration starts on an empty folder and prints what can be pasted; a later start finds what was there', async (t) => {
+  const folder = join(await temporaryStorage(t), 'data');
+  const first = await startService(t, folder);
+  const key = readFileSync(keyFile(folder), 'utf8').trim();
+  assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600);
+  const origin = first.origin.replace('127.0.0.1', 'localhost');
+  assert.match(first.output(), new RegExp(`API +${origin}/v1\n`));
+  assert.ok(first.output().includes(`\n  ${origin}/reference#key=${key}\n`));
+  assert.match(first.output(), /\n {2}Webhooks +may call this machine, /);
+  // Quoted, because zsh and fish take a bare question mark for a pattern.
+  const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" "(\S+)"\n/.exec(first.output()) ?? [];
+  assert.equal(sent, key);
+  const answer = await fetch(url as string, { headers: { authorization: `Bearer ${sent}` } });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('deprecation'), null);
+  const pets = (await answer.json()) as unknown[];
+  assert.deepEqual(pets[0], { id: 1, name: 'Bella', categoryId: 1, status: 'available' });
+
+  const quota = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000'];
+  const { key: ample } = await printed(['keys', 'create', ...quota], { PETSTORE_DATA_DIR: folder });
+  const finishesOn = async (signal: NodeJS.Signals, service: Service) => {
+    const inFlight = Array.from({ length: 50 }, (_, i) =>
+      fetchChecked(service.origin, 'POST', '/categories', {
+        key: ample,
+        body: { name: `${signal} ${i}` },
+      }).catch((error: Error) => error),
+    );
+    await Promise.race(inFlight);
+    assert.deepEqual(await service.stop(signal), { code: 0, signal: null });
+    const ended = await Promise.all(inFlight);
+    return ended.filter((answer): answer is JsonAnswer => !(answer instanceof Error));
+  };
+  const assertKept = async (answers: JsonAnswer[], { origin }: Service) => {
+    assert.ok(answers.length > 0);
+    for (const { status, body } of answers) {
+      assert.equal(status, 201);
+      const found = await fetchChecked(origin, 'GET', `/categories/${body.id}`, { key: ample });
+      assert.deepEqual(found.body, body);
+    }
+  };
+
+  let answers = await finishesOn('SIGTERM', first);
+  const second = await startService(t, folder);
+  assert.ok(second.output().includes(key), 'the same key is printed');
+  await assertKept(answers, second);
+  answers = await finishesOn('SIGINT', second);
+
+  rmSync(keyFile(folder));
+  const third = await startService(t, folder);
+  await assertKept(answers, third);
+  const replaced = readFileSync(keyFile(folder), 'utf8').trim();
+  assert.notEqual(replaced, key, 'a lost key is replaced');
+  assert.equal((await fetchChecked(third.origin, 'GET', '/pets/1', { key: replaced })).status, 200);
+});
+
+test('the start says that webhooks may call this machine where they may, and nowhere else', () => {
+  for (const [env, isTold] of [
+    [{}, true],
+    [{ HOST: '0.0.0.0' }, false],
+    [{ TRUST_PROXY: 'on' }, false],
+  ] as const)
+    assert.equal(welcomeText(readConfig(env), 'pet_x').includes('Webhooks '), isTold, JSON.stringify(env));
+});
+
+test('without the demonstration nothing is seeded, no key is made, and only JSON is printed; a connection that is kept alive does not delay the stop', async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder };
+  const service = await startService(t, folder, { PETSTORE_DEMO: 'off' });
+  assert.throws(() => statSync(keyFile(folder)));
+  assert.deepEqual(await printed(['workspaces', 'list'], env), []);
+  await command(['workspaces', 'create', 'shop'], env);
+  const { key } = await printed(['keys', 'create', '--plan', 'free', '--workspace', 'shop'], env);
+
+  const { port } = new URL(service.origin);
+  const body = '{"name":"Dragons"}';
+  const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
+  const head = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  socket.write(`${head}Expect: 100-continue\r\n\r\n`);
+  assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 100 /);
+  const stopped = service.stop('SIGTERM');
+  await until(() => service.output().includes('stopping on SIGTERM'));
+  socket.write(body);
+  assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 201/);
+  const answeredMs = performance.now();
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+  assert.ok(performance.now() - answeredMs < stopsWithinMs);
+
+  const lines = service.output().trim().split('\n');
+  assert.ok(lines.length >= 3);
+  for (const line of lines) assert.equal(JSON.parse(line).level, 'info');
+});
+
+for (const [whom, signal, script, isTold] of [
+  ['its shell', 'SIGTERM', '"$0" "$1" serve; true', true],
+  [
+    'npm itself, killed',
+    'SIGKILL',
+    'sh -c \'"$0" "$1" serve; true\' "$0" "$1"; true',
+    process.platform === 'linux',
+  ],
+] as const) {
+  test(`the service that npm runs in a shell ends with ${whom}`, {
+    timeout: 60_000,
+    skip: !isTold && 'it is about Linux',
+  }, async (t) => {
+    const port = await freePort();
+    const env = {
+      ...process.env,
+      PORT: String(port),
+      PETSTORE_DATA_DIR: await temporaryStorage(t),
+      npm_lifecycle_event: 'start',
+    };
+    const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+    const shell = spawn('sh', ['-c', script, process.execPath, bin], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(shell.stdout, 'close');
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await isReady())) await sleep(50);
+    shell.stdout.resume();
+    shell.kill(signal);
+    await ended;
+    assert.equal(await isReady(), false);
+  });
+}
+
+test('a reader that has seen enough ends a command quietly', () => {
+  const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+  const { stdout, stderr } = spawnSync('sh', ['-c', `"${process.execPath}" "${bin}" openapi | head -n 1`], {
+    encoding: 'utf8',
+  });
+  assert.equal(stdout, '{\n');
+  assert.equal(stderr, '');
+});
+
+test('a running server sees a new key, and the end of one, within a second', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const env = { PETSTORE_DATA_DIR: folder };
+  const created = await printed(['keys', 'create', '--plan', 'pro', '--name', 'tests'], env);
+  assert.deepEqual(Object.keys(created), ['id', 'key', 'plan', 'workspace', 'perMinute', 'perDay', 'label']);
+  const status = async () =>
+    (await fetchChecked(service.origin, 'GET', '/pets/1', { key: created.key })).status;
+  assert.equal(await status(), 200);
+  assert.equal((await command(['keys', 'revoke', created.id], env)).status, 0);
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  assert.equal(await status(), 401);
+  const shown = await printed(['keys', 'show', created.id], env);
+  assert.ok(shown.revokedAt);
+  assert.ok(!JSON.stringify(shown).includes(created.key));
+});
+
+test('keys are created, listed, shown and re-planned', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  await command(['workspaces', 'create', 'shop'], env);
+  const create = (...args: string[]) => printed(['keys', 'create', '--workspace', 'shop', ...args], env);
+  const free = await create('--plan', 'free');
+  assert.match(free.key, /^pet_[0-9A-Za-z]{36}$/);
+  assert.deepEqual([free.plan, free.workspace, free.perMinute, free.perDay], ['free', 'shop', 60, 1000]);
+  const own = await create('--plan', 'enterprise', '--per-minute', '7', '--per-day', '70');
+  assert.deepEqual([own.perMinute, own.perDay], [7, 70]);
+  assert.equal((await command(['keys', 'plan', free.id, 'business'], env)).status, 0);
+  const list = await printed(['keys', 'list'], env);
+  assert.deepEqual(
+    list.map(({ plan, perMinute }: { plan: string; perMinute: number }) => [plan, perMinute]),
+    [
+      ['business', 1000],
+      ['enterprise', 7],
+    ],
+  );
+  assert.match((await command(['keys', 'list'], env)).stdout, new RegExp(`${free.id}.*shop.*business`));
+  assert.match((await command(['keys', 'show', own.id], env)).stdout, /perMinute +7/);
+});
+
+test('workspaces are created, listed, reset and deleted', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const list = () => printed(['workspaces', 'list'], env);
+  assert.equal((await printed(['workspaces', 'create', 'shop', '--seed'], env)).name, 'shop');
+  await command(['workspaces', 'create', 'empty'], env);
+  await command(['keys', 'create', '--plan', 'free', '--workspace', 'shop'], env);
+  assert.deepEqual(
+    (await list()).map(({ name, pets, keys }: { name: string; pets: number; keys: number }) => [
+      name,
+      pets,
+      keys,
+    ]),
+    [
+      ['shop', 20, 1],
+      ['empty', 0, 0],
+    ],
+  );
+  // More than the 10,000 of one transaction.
+  const added = await command(['seed', '--workspace', 'shop', '--pets', '10001'], env);
+  assert.match(added.stdout, /^Added 10001 pets/);
+  assert.equal((await list())[0].pets, 10_021);
+  await command(['workspaces', 'reset', 'shop'], env);
+  const [{ pets, keys }] = await list();
+  assert.deepEqual([pets, keys], [20, 1]);
+  await command(['workspaces', 'delete', 'shop'], env);
+  assert.deepEqual(
+    (await list()).map(({ name }: { name: string }) => name),
+    ['empty'],
+  );
+  assert.deepEqual(await printed(['keys', 'list'], env), []);
+});
+
+const wrongCalls: [string[], RegExp][] = [
+  [['fly'], /unknown command 'fly'/],
+  [['serve', 'now'], /too many arguments/],
+  [['serve', '--quiet'], /unknown option '--quiet'/],
+  [['serve', '--plan', 'free'], /--plan is for --ephemeral/],
+  [['serve', '--ephemeral', '--plan', 'cheap'], /'cheap' is invalid/],
+  [['keys', 'create'], /--plan/],
+  [['keys', 'create', '--plan', 'free', '--name', 'red \u001b[31m'], /control character/],
+  [['keys', 'create', '--plan', 'gold'], /free, pro, business, enterprise/],
+  [['keys', 'create', '--plan', 'free', '--per-minute', '5'], /enterprise/],
+  [['keys', 'create', '--plan', 'enterprise'], /--per-minute and --per-day/],
+  [['keys', 'create', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '1'], /whole number above 0/],
+  [['keys', 'revoke'], /missing required argument 'id'/],
+  [['keys', 'plan', 'key_x', 'gold'], /free, pro, business, enterprise/],
+  [['workspaces', 'create', 'No Spaces'], /a-z/],
+  [['seed', '--workspace', 'demo'], /--pets/],
+  [['seed', '--workspace', 'demo', '--pets', 'many'], /whole number/],
+];
+
+test('a wrong call exits with 2 and says what is wrong', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const ended = await commands(
+    wrongCalls.map(([args]) => args),
+    env,
+  );
+  for (const [i, { args, status, stdout, stderr }] of ended.entries()) {
+    assert.equal(status, 2, `petstore ${args.join(' ')}: ${stderr}`);
+    assert.equal(stdout, '');
+    assert.match(stderr, wrongCalls[i]?.[1] as RegExp);
+    assert.match(stderr, /^error: .+\n$/);
+  }
+  assert.equal(petstore(['fly'], env).status, 2, 'so does the process');
+});
+
+test('a group of commands without a command is a wrong call that lists them; with --help or help it tells its use', async () => {
+  const groupsOf = (command: Command, path: string[] = []): { path: string[]; names: string[] }[] =>
+    command.commands.length === 0
+      ? []
+      : [
+          { path, names: command.commands.map((one) => one.name()) },
+          ...command.commands.flatMap((one) => groupsOf(one, [...path, one.name()])),
+        ];
+  const groups = groupsOf(commandLine());
+  assert.deepEqual(
+    groups.map(({ path }) => path.join(' ')),
+    ['', 'keys', 'workspaces', 'webhooks', 'lab'],
+  );
+  const ended = await commands(groups.flatMap(({ path }) => [path, [...path, '--help'], ['help', ...path]]));
+  for (const [i, { path, names }] of groups.entries()) {
+    const [alone, ...helped] = ended.slice(3 * i, 3 * i + 3);
+    assert.deepEqual(
+      [alone?.status, alone?.stdout, alone?.stderr],
+      [2, '', `error: a command is missing: ${names.join(', ')} (see --help)\n`],
+    );
+    for (const { status, stdout, stderr } of helped) {
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.ok(stdout.startsWith(`Usage: ${['petstore', ...path].join(' ')} `), stdout);
+    }
+  }
+});
+
+test('Ctrl-C ends seed after the pets that it is adding, says how many stay, and ends the loop of a shell', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  await command(['workspaces', 'create', 'shop'], env);
+  const held = async () => (await printed(['workspaces', 'list'], env))[0].pets as number;
+  const args = ['seed', '--workspace', 'shop', '--pets', '100000000'];
+  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  await until(async () => (await held()) > 0);
+  const ended = once(child, 'close');
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  // A shell gives this the status 130, and ends a loop around it.
+  assert.deepEqual(await ended, [null, 'SIGINT']);
+  const [, added] =
+    /^petstore: Stopped by SIGINT\. Added (\d+) of 100000000 pets to shop, which stay there\.\n$/.exec(
+      output,
+    ) ?? [];
+  assert.equal(Number(added), await held(), output);
+});
+
+test('a command that reads opens a storage to which another process writes all the time', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder };
+  await command(['workspaces', 'create', 'shop'], env);
+  const other = new DatabaseSync(join(folder, 'petstore.db'));
+  t.after(() => other.close());
+  other.exec('begin immediate');
+  assert.equal((await printed(['workspaces', 'list'], env))[0].name, 'shop');
+});
+
+test('a command that fails exits with 1 after one line', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const calls = [
+    ['keys', 'show', 'key_x'],
+    ['keys', 'revoke', 'key_x'],
+    ['keys', 'plan', 'key_x', 'pro'],
+    ['workspaces', 'reset', 'x'],
+    ['workspaces', 'delete', 'x'],
+    ['keys', 'create', '--plan', 'free', '--workspace', 'x'],
+    ['seed', '--workspace', 'x', '--pets', '1'],
+    ['restored'],
+  ];
+  for (const { args, status, stderr } of await commands(calls, env)) {
+    assert.equal(status, 1, args.join(' '));
+    assert.match(stderr, /^petstore: .+\n$/);
+  }
+});
+
+test('every command tells its use with --help', async () => {
+  const all = [
+    [],
+    ['serve'],
+    ['keys'],
+    ['keys', 'create'],
+    ['keys', 'list'],
+    ['keys', 'show'],
+    ['keys', 'revoke'],
+    ['keys', 'plan'],
+    ['keys', 'unban'],
+    ['workspaces'],
+    ['workspaces', 'create'],
+    ['workspaces', 'list'],
+    ['workspaces', 'reset'],
+    ['workspaces', 'delete'],
+    ['seed'],
+    ['restored'],
+    ['openapi'],
+  ];
+  for (const { args, status, stdout } of await commands(all.map((command) => [...command, '--help']))) {
+    const command = args.slice(0, -1).join(' ');
+    assert.equal(status, 0, command);
+    assert.match(stdout, new RegExp(`^Usage: petstore ?${command}`), command);
+  }
+  assert.match((await command(['serve', '--help'])).stdout, /PETSTORE_DATA_DIR/);
+});
+
+test('what a terminal might obey is not printed, whatever stands in the database', async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder };
+  await command(['workspaces', 'create', 'demo'], env);
+  const { id } = await printed(['keys', 'create', '--plan', 'free'], env);
+  const db = await openTestStorage(folder);
+  await db.write(
+    (sql) => sql`update api_keys set label = ${'a\u001b]0;b\u0007\nkey_forged'} where id = ${id}`,
+  );
+  await db.close();
+  for (const args of [['list'], ['show', id]]) {
+    const { stdout } = await command(['keys', ...args], env);
+    assert.match(stdout, /a\?\]0;b\?\?key_forged/);
+    assert.doesNotMatch(stdout.replaceAll('\n', ''), /\p{Cc}/u);
+  }
+});
+
+test('what a terminal might obey is not printed where it was typed, either', async (t) => {
+  const odd = 'ev\u001b]0;pwn\u0007\n\u009b31m';
+  const shown = 'ev\\u001b]0;pwn\\u0007\\u000a\\u009b31m';
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), [`PETSTORE_${odd}`]: 'x' };
+  const calls = [
+    ['workspaces', 'delete', odd],
+    ['keys', 'show', odd],
+    ['seed', '--pets', odd],
+    [odd],
+    ['sevre'],
+  ];
+  const ended = await commands(calls, env);
+  for (const { args, stderr } of ended) {
+    assert.doesNotMatch(stderr.replaceAll('\n', ''), /\p{Cc}/u);
+    if (args.includes(odd)) assert.match(stderr.split('\n').at(-2) ?? '', /^(petstore|error): /);
+    if (args.includes(odd)) assert.ok(stderr.includes(shown), stderr);
+  }
+  assert.match(ended[0]?.stderr ?? '', /^petstore: PETSTORE_ev\\u001b/);
+  assert.equal(
+    ended.at(-1)?.stderr,
+    "error: unknown command 'sevre' (Did you mean serve?) (see --help)\n",
+    'a guess stands on the same line',
+  );
+});
+
+test("compiled code is kept in a folder that is its owner's alone, whatever the umask", {
+  skip: !process.geteuid && 'there are no modes',
+}, async () => {
+  const folder = new URL('../../node_modules/.cache/petstore', import.meta.url);
+  chmodSync(folder, 0o777);
+  assert.equal(petstore(['--version']).status, 0);
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { findService } from '../../src/cli/find-service.ts';
+import { generateKey } from '../../src/keys/key.ts';
+import { Announcement, readServiceAddress } from '../../src/settings/service-address.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { bin, command, environment, printed, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+const noService = (folder: string) =>
+  `petstore: No service runs with PETSTORE_DATA_DIR ${folder}. Start one there by "npm start", or say by --url or PETSTORE_BASE_URL where it is.\n`;
+
+const addressFile = (folder: string) => join(folder, 'service.address');
+const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+
+/** A program that is not the service, on a port. It says that it is alive, and that it has proved it. */
+async function stranger(t: TestContext, port = 0) {
+  const seen: IncomingHttpHeaders[] = [];
+  const server = createServer(({ headers }, response) => {
+    seen.push(headers);
+    response.end(JSON.stringify({ status: 'alive', proof: headers['petstore-challenge'] }));
+  }).listen(port, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  return { port: portOf(server), seen };
+}
+
+const keysIn = (seen: IncomingHttpHeaders[]) => seen.flatMap(({ authorization }) => authorization ?? []);
+
+test('commands find the service of their data folder, on whatever port it listens; an address that is given goes first: --url, then PETSTORE_BASE_URL, then PORT', async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder };
+  const service = await startService(t, folder);
+  assert.equal(statSync(addressFile(folder)).mode & 0o777, 0o600);
+  await printed(['lab', 'account'], env);
+  assert.equal((await command(['lab', 'account'], { ...env, PORT: '0' })).status, 0, 'port 0 names none');
+  const rehearsed = await command(['lab', 'rehearse', 'sunset'], env);
+  assert.match(rehearsed.stdout, /^Rehearsal \w+ is active until /, rehearsed.stderr);
+
+  const other = await stranger(t);
+  const url = `http://127.0.0.1:${other.port}/v1`;
+  for (const [given, ...args] of [
+    [{}, '--url', url],
+    [{ PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' }, '--url', url],
+    [{ PETSTORE_BASE_URL: url }],
+    [{ PETSTORE_BASE_URL: url, PORT: '9' }],
+    [{ PORT: String(other.port), HOST: '127.0.0.1' }],
+    [{ PORT: String(other.port), HOST: '0.0.0.0' }],
+  ] as [Record<string, string>, ...string[]][]) {
+    const before = other.seen.length;
+    await command(['lab', 'account', ...args], { ...env, ...given });
+    assert.equal(keysIn(other.seen.slice(before)).length, 1, JSON.stringify([given, args]));
+  }
+
+  await service.stop('SIGTERM');
+  assert.ok(!existsSync(addressFile(folder)), 'a stop removes it');
+  const { status, stdout, stderr } = await command(['lab', 'account'], env);
+  assert.deepEqual([status, stdout, stderr], [1, '', noService(folder)]);
+});
+
+test('by PORT a command asks the address on which the service listens, and not localhost, which may lead elsewhere', async () => {
+  // Port 1 has no service.
+  for (const [HOST, host] of [
+    ['', '127.0.0.1'],
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '[::1]'],
+  ] as const) {
+    const { stderr } = await command(['lab', 'account', '--key', generateKey()], { HOST, PORT: '1' });
+    assert.match(stderr, new RegExp(`^petstore: ${RegExp.escape(`http://${host}:1/v1`)} cannot be reached`));
+  }
+});
+
+test('an address that another user or a link has put there is not followed', {
+  skip: !process.geteuid && 'there are no users',
+}, async (t) => {
+  const folder = await temporaryStorage(t);
+  await startService(t, folder);
+  const env = { PETSTORE_DATA_DIR: folder };
+  const file = addressFile(folder);
+  renameSync(file, `${file}.moved`);
+  symlinkSync(`${file}.moved`, file);
+  assert.equal((await command(['lab', 'account'], env)).stderr, noService(folder));
+  if (process.geteuid?.() !== 0) return;
+  renameSync(`${file}.moved`, file);
+  assert.equal((await command(['lab', 'account'], env)).status, 0);
+  chownSync(file, 65_534, 65_534);
+  assert.equal((await command(['lab', 'account'], env)).stderr, noService(folder));
+});
+
+test('a service that listens everywhere is found on loopback; of several instances the last one is, until it stops', (t) => {
+  const folder = temporaryFolder(t);
+  const [first, last] = [new Announcement(folder), new Announcement(folder)];
+  const foundAt = () => readServiceAddress(folder)?.url;
+  for (const [address, family, url] of [
+    ['127.0.0.1', 'IPv4', 'http://127.0.0.1:81/v1'],
+    ['0.0.0.0', 'IPv4', 'http://127.0.0.1:81/v1'],
+    ['::', 'IPv6', 'http://[::1]:81/v1'],
+    ['192.0.2.7', 'IPv4', 'http://192.0.2.7:81/v1'],
+  ] as const) {
+    first.announce({ address, family, port: 81 });
+    assert.equal(foundAt(), url);
+  }
+  last.announce({ address: '127.0.0.1', family: 'IPv4', port: 82 });
+  first.withdraw();
+  assert.equal(foundAt(), 'http://127.0.0.1:82/v1');
+  last.withdraw();
+  assert.equal(foundAt(), undefined);
+});
+
+test('a program that accepts the connection and says nothing is reported as silent', async (t) => {
+  const folder = temporaryFolder(t);
+  const silent = createTcpServer().listen(0, '127.0.0.1');
+  t.after(() => silent.close());
+  await once(silent, 'listening');
+  new Announcement(folder).announce(silent.address() as AddressInfo);
+  const url = `http://127.0.0.1:${portOf(silent)}/v1`;
+  await assert.rejects(findService(folder, 100), { message: `The service at ${url} does not answer.` });
+});
+
+test('after kill -9 no key goes to a program that has the port of the service since, and a listener goes on at a service on another port', async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder };
+  const service = await startService(t, folder);
+  const child = spawn(process.execPath, [bin, 'webhooks', 'listen'], { env: environment(env) });
+  t.after(() => child.kill('SIGKILL'));
+  let told = '';
+  child.stderr.on('data', (chunk) => (told += chunk));
+  await until(() => told.includes(`Listening to ${service.origin}/v1.`));
+  await service.stop('SIGKILL');
+  assert.ok(existsSync(addressFile(folder)));
+  const { seen } = await stranger(t, Number(new URL(service.origin).port));
+  await until(() => told.includes('Trying again.'));
+  for (const args of [
+    ['lab', 'account'],
+    ['lab', 'rehearse', 'sunset'],
+    ['lab', 'record'],
+    ['webhooks', 'listen'],
+  ]) {
+    const before = seen.length;
+    const { stderr } = await command(args, env);
+    assert.equal(stderr, noService(folder), args.join(' '));
+    assert.ok(seen.length > before, 'the program was asked');
+  }
+  const next = await startService(t, folder);
+  await until(() => told.includes(`Listening to ${next.origin}/v1.`));
+  assert.deepEqual(keysIn(seen), []);
+  assert.match(readFileSync(addressFile(folder), 'utf8'), new RegExp(next.origin));
+});

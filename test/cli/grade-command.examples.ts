@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryFolder } from '../support/folder.ts';
+import { bin, command, environment, petstore } from '../support/service.ts';
+import { atTerminal, needsTerminal } from '../support/terminal.ts';
+import { until } from '../support/until.ts';
+
+/** A program that adds a pet, and with `tries` does so again when the connection breaks. */
+const program = (tries: number) => [
+  process.execPath,
+  '-e',
+  `const headers = { authorization: 'Bearer ' + process.env.PETSTORE_API_KEY, 'content-type': 'application/json' };
+   const add = (left) => fetch(process.env.PETSTORE_BASE_URL + '/pets', { method: 'POST', headers, body: '{"name":"Smaug","categoryId":1}' })
+     .catch((error) => { if (left === 0) throw error; return add(left - 1); });
+   add(${tries}).then(({ status }) => console.log('status', status));`,
+];
+
+/** The same, without an address. */
+const blind = [process.execPath, '-e', 'console.log("nothing to do")'];
+
+test('a program that sends a POST twice is told so in all forms, with exit status 1', (t) => {
+  const folder = temporaryFolder(t);
+  const [junit, html] = [join(folder, 'card.xml'), join(folder, 'card.html')];
+  writeFileSync(junit, 'an old card');
+  const options = ['--json', '--fault', 'lost-answer', '--fault', 'sunset', '--junit', junit, '--html', html];
+  const secrets = [`pet_${'Ab3'.repeat(12)}`, 'postgres://shop:hunter2@localhost/shop'];
+  const { status, stdout, stderr } = petstore(['grade', ...options, '--', ...program(1), ...secrets]);
+  assert.equal(status, 1, stderr);
+  const { baseline, faults, verdict } = JSON.parse(stdout);
+  assert.deepEqual(
+    [verdict, baseline.exitStatus, baseline.operations],
+    ['failed', 0, [{ operation: 'createPet', uses: 1 }]],
+  );
+  const [lost, sunset] = faults;
+  assert.deepEqual([lost.fault, lost.verdict, lost.required], ['lost-answer', 'did-it-twice', true]);
+  const [run] = lost.runs;
+  assert.equal(run.findings[0].what, 'two pets Smaug where there was one');
+  assert.equal(
+    run.checks.find(({ name }: { name: string }) => name === 'idempotency.no-blind-post-retry').result,
+    'failed',
+  );
+  assert.equal(sunset.verdict, 'not-reached');
+  assert.match(
+    run.again,
+    /^petstore grade --fault lost-answer:operation=createPet,after=0 -- \S*node -e 'const /,
+  );
+  assert.match(run.again, / 'pet_\*\*\*' 'postgres:\/\/shop:\*\*\*@localhost\/shop'$/);
+  assert.match(stderr, /^Without faults …\n\[1\/1\] .+\n$/);
+  for (const text of [stdout, stderr, readFileSync(junit, 'utf8'), readFileSync(html, 'utf8')])
+    assert.doesNotMatch(text, /Ab3|hunter2/);
+  assert.match(readFileSync(junit, 'utf8'), /<failure type="did-it-twice"/);
+  assert.match(
+    readFileSync(html, 'utf8'),
+    /^<!doctype html>.*aria-label="POST \/v1\/pets: cut off, 201 after/s,
+  );
+});
+
+test('what to type next is told as this was called', async () => {
+  for (const [env, called] of [
+    [{}, 'petstore lab'],
+    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx --no-install petstore lab'],
+    // By npm 10, and by npm 11.
+    [{ npm_command: 'run-script', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
+    [{ npm_command: 'run', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
+    [{ npm_command: 'test', npm_lifecycle_event: 'test' }, 'npx --no-install petstore lab'],
+  ] as const) {
+    const { stdout } = await command(['grade', '--list'], env);
+    assert.ok(stdout.endsWith(`: ${called} faults NAME\n`), called);
+  }
+});
+
+test('what a program prints is shown where that is asked for, and the exit status tells the verdict', () => {
+  const retried = petstore(['grade', '--fault', 'reset', '--verbose', '--', ...program(1)]);
+  assert.match(retried.stderr, /^without faults: status 201$/m);
+  assert.match(retried.stderr, /^reset, first use: status 201$/m);
+  // It worked this time, but nothing told the service that it was the same POST.
+  assert.deepEqual([retried.status, /^✓ {2}reset, first use +survived$/m.test(retried.stdout)], [1, true]);
+  assert.match(retried.stdout, /^✗ {2}idempotency\.no-blind-post-retry: /m);
+  const unreached = petstore(['grade', '--fault', 'sunset', '--', ...program(0)]);
+  assert.equal(unreached.status, 3, unreached.stdout);
+  assert.match(unreached.stdout, /^Verdict: incomplete /m);
+  const passed = petstore(['grade', '--fault', 'new-fields', '--', ...program(0)]);
+  assert.equal(passed.status, 0, passed.stdout);
+  const idle = petstore(['grade', '--', ...blind]);
+  assert.equal(idle.status, 1);
+  assert.match(idle.stdout, /^Wrote {2}nothing to do$/m);
+});
+
+test('what a program writes, and the card in a file, get the modes that the user lets them have', (t) => {
+  const [junit, made] = [join(temporaryFolder(t), 'card.xml'), join(temporaryFolder(t), 'coverage')];
+  const program = ['sh', '-c', `umask > ${made}; curl -s $PETSTORE_BASE_URL/pets`];
+  const by = ['sh', '-c', 'umask 027; exec "$@"', 'sh'];
+  petstore(['grade', '--fault', 'sunset', '--junit', junit, '--', ...program], {}, by);
+  assert.equal(readFileSync(made, 'utf8').trim(), '0027');
+  assert.deepEqual(
+    [made, junit].map((file) => (statSync(file).mode & 0o777).toString(8)),
+    ['640', '640'],
+  );
+});
+
+test('of a program that takes what there is only one of, one run is under way at once if that is asked for', (t) => {
+  const lock = join(temporaryFolder(t), 'lock');
+  const curl = 'curl -sf -H "Authorization: Bearer $PETSTORE_API_KEY" $PETSTORE_BASE_URL/pets';
+  const program = ['sh', '-c', `mkdir ${lock} && ${curl} && sleep 0.2 && rmdir ${lock}`];
+  const faults = ['new-fields', 'large-ids', 'new-status'].flatMap((fault) => ['--fault', fault]);
+  const { stdout } = petstore(['grade', '--json', '--at-once', '1', ...faults, '--', ...program]);
+  const { faults: graded } = JSON.parse(stdout) as { faults: { runs: Record<string, string>[] }[] };
+  const runs = graded.flatMap(({ runs }) => runs);
+  assert.deepEqual(
+    runs.map(({ exitStatus }) => exitStatus),
+    [0, 0, 0],
+  );
+  for (const { again } of runs) assert.match(again as string, / --at-once 1 -- sh /);
+});
+
+test('a run is repeated exactly, at another address, with other levels, and compared with an earlier card', (t) => {
+  const folder = temporaryFolder(t);
+  const [levels, card] = [join(folder, 'levels'), join(folder, 'card.json')];
+  writeFileSync(levels, 'reset=required\nidempotency.no-blind-post-retry=off\n');
+  const exactly = ['--fault', 'reset:operation=createPet,after=0', '--levels', levels, '--host', '127.0.0.2'];
+  const shows = [process.execPath, '-e', `console.log(process.env.PETSTORE_BASE_URL); ${program(0)[2]}`];
+  const first = petstore(['grade', ...exactly, '--json', '--verbose', '--', ...shows]);
+  assert.equal(first.status, 1, first.stderr);
+  assert.match(first.stderr, /^without faults: http:\/\/127\.0\.0\.2:\d+\/v1$/m);
+  const { faults, runCount } = JSON.parse(first.stdout);
+  assert.deepEqual([faults.length, faults[0].required, faults[0].verdict, runCount], [1, true, 'failed', 3]);
+  const { again, checks } = faults[0].runs[0];
+  assert.match(
+    again,
+    / --fault reset:operation=createPet,after=0 .*--level reset=required .*--host 127\.0\.0\.2 --/,
+  );
+  assert.ok(checks.every(({ name }: { name: string }) => name !== 'idempotency.no-blind-post-retry'));
+  writeFileSync(card, first.stdout);
+  const better = petstore(['grade', ...exactly, '--compare', card, '--json', '--', ...program(1)]);
+  assert.deepEqual(
+    JSON.parse(better.stdout).changes.better.map(({ now }: { now: string }) => now),
+    ['survived'],
+    better.stdout,
+  );
+});
+
+test('a file that cannot be written in the end loses nothing else', (t) => {
+  const [out, junit] = [join(temporaryFolder(t), 'out'), join(temporaryFolder(t), 'card.xml')];
+  mkdirSync(out);
+  const removes = [
+    ...program(0).slice(0, 2),
+    `fs.rmSync('${out}', { recursive: true, force: true }); ${program(0)[2]}`,
+  ];
+  const files = ['--html', join(out, 'card.html'), '--junit', junit];
+  const passed = petstore(['grade', '--fault', 'new-fields', ...files, '--', ...removes]);
+  assert.equal(passed.status, 1, passed.stderr);
+  assert.match(passed.stdout, /^Verdict: passed /m);
+  assert.match(passed.stderr, /\npetstore: \S+card\.html cannot be written \(ENOENT\)\.\n$/);
+  assert.match(readFileSync(junit, 'utf8'), /<testsuite /);
+});
+
+test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {
+  const args = [
+    'grade',
+    '--fault',
+    'new-fields',
+    '--',
+    '/usr/bin/env',
+    'sh',
+    '-c',
+    'curl -s $PETSTORE_BASE_URL/pets',
+  ];
+  const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
+  await ended;
+  const states = output().split('\r\u001b[2K');
+  assert.match(states[1] as string, / without faults …$/);
+  assert.match(states.at(-1) as string, /^\S*Report card of /);
+});
+
+/** Starts a command, whose signals are ours. */
+function start(t: TestContext, args: string[], env = {}) {
+  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
+  t.after(() => child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  return { child, ended: once(child, 'close'), stderr: () => stderr };
+}
+
+test('a signal to end ends the program, too', async (t) => {
+  const ready = "console.log('pid', process.pid); setTimeout(() => {}, 60_000);";
+  const stays = `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => console.log(signal)); ${ready}`;
+  for (const program of [ready, stays]) {
+    const args = ['grade', '--verbose', '--', process.execPath, '-e', program];
+    const { child, ended, stderr } = start(t, args);
+    await until(() => /pid \d+\n/.test(stderr()));
+    child.kill('SIGINT');
+    // As soon as this it may be the same.
+    child.kill('SIGINT');
+    if (program === stays) await until(() => stderr().includes('SIGTERM'));
+    assert.deepEqual(await ended, [130, null], stderr());
+    assert.throws(() => process.kill(Number(/pid (\d+)/.exec(stderr())?.[1]), 0), { code: 'ESRCH' });
+  }
+});
+
+test('a signal to end is heard while a service is silent, and one that says too much is given up', async (t) => {
+  let isAsked = false;
+  const server = createServer((request, response) => {
+    isAsked = true;
+    if (!request.url?.startsWith('/endless')) return;
+    const send = () => {
+      while (response.writable && response.write('x'.repeat(65_536)));
+    };
+    response.on('drain', send);
+    send();
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const at = (path: string) =>
+    start(t, ['grade', '--', 'true'], {
+      ...{ PETSTORE_DATA_DIR: temporaryFolder(t), PETSTORE_BASE_URL: `${origin}${path}/v1` },
+    });
+  const silent = at('');
+  await until(() => isAsked);
+  silent.child.kill('SIGTERM');
+  assert.deepEqual(await silent.ended, [143, null], silent.stderr());
+  const endless = at('/endless');
+  assert.deepEqual(await endless.ended, [1, null]);
+  assert.match(endless.stderr(), /longer than \d+ bytes/);
+});
+
+test('a second signal ends a command at once that waits for its storage', async (t) => {
+  const service = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+  const database = createTcpServer().listen(0, '127.0.0.1');
+  const connected = once(database, 'connection');
+  const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+  t.after(() => service.close());
+  t.after(() => database.close());
+  await Promise.all([service, database].map((server) => server.listening || once(server, 'listening')));
+  const { child, ended } = start(t, ['grade', '--', 'true'], {
+    PETSTORE_BASE_URL: `http://127.0.0.1:${portOf(service)}/v1`,
+    DATABASE_URL: `postgres://shop@127.0.0.1:${portOf(database)}/shop`,
+  });
+  const [connection] = await connected;
+  connection.on('error', () => {});
+  child.kill('SIGINT');
+  await sleep(600);
+  assert.equal(child.exitCode, null);
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [130, null]);
+});

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { faultCatalogue } from '../../src/lab/rehearsals/catalogue.ts';
+import { freePort } from '../support/port.ts';
+import { bin, command, commands, environment, petstore, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+/** A service, and the settings by which commands find it. */
+async function startBeside(t: TestContext, env: Record<string, string> = {}) {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder, env);
+  return { service, env: { PETSTORE_DATA_DIR: folder, PETSTORE_BASE_URL: `${service.origin}/v1` } };
+}
+
+/** A client in JavaScript: what it does, given `pets`, which asks for pets and returns the answer. */
+const client = (body: string) => [
+  process.execPath,
+  '-e',
+  `const headers = { authorization: 'Bearer ' + process.env.PETSTORE_API_KEY };
+   const pets = () => fetch(process.env.PETSTORE_BASE_URL + '/pets', { headers });
+   (async () => { ${body} })();`,
+];
+
+const careless = client('for (let i = 0; i < 3; i++) console.log((await pets()).status);');
+const careful = client(
+  `const { status, headers } = await pets();
+   setTimeout(async () => console.log(status, (await pets()).status), 1000 * headers.get('retry-after') + 100);
+   process.exitCode = 7;`,
+);
+
+test('all faults are listed without a service: as a table, and as JSON with all that is known of them', async () => {
+  const [table, json] = await commands([
+    ['lab', 'faults'],
+    ['lab', 'faults', '--json'],
+  ]);
+  const catalogue = faultCatalogue();
+  assert.deepEqual(JSON.parse(json?.stdout as string), catalogue);
+  const lines = table?.stdout.split('\n') ?? [];
+  for (const { name, kind, parameters } of catalogue) {
+    const line = lines.find((line) => line.startsWith(`${name} `)) ?? '';
+    assert.match(line, new RegExp(` ${kind} +(?:all|\\d+ of \\d+) `));
+    for (const { name, values, default: usual } of parameters)
+      assert.ok(line.includes(`${name}=${values?.[0] ?? usual}`), line);
+  }
+  assert.ok(lines.every((line) => line.length <= 100));
+});
+
+test('a fault is described by its name, and a similar name leads to it', async () => {
+  const [one, json, near, odd] = await commands([
+    ['lab', 'faults', 'lost-answer'],
+    ['lab', 'faults', 'lost-answer', '--json'],
+    ['lab', 'rehearse', 'rate-limit'],
+    ['lab', 'faults', 'retry-after-odd'],
+  ]);
+  const fault = faultCatalogue().find(({ name }) => name === 'lost-answer');
+  assert.deepEqual(JSON.parse(json?.stdout as string), fault);
+  const told = one?.stdout.replaceAll(/\s+/g, ' ') as string;
+  for (const text of [fault?.does, fault?.goodClient, fault?.bites, fault?.operations.join(' ')])
+    assert.ok(told.includes(text as string), told);
+  assert.match(told, / step: .* idempotency\.same-key-on-retry /);
+  const toldOfOdd = odd?.stdout.replaceAll(/\s+/g, ' ') as string;
+  assert.match(toldOfOdd, / One of none, zero, past, ten-days, thirty-days, none if absent\. /);
+  assert.match(toldOfOdd, /retry-after-odd:operation=\w+,shape=none/);
+  assert.equal(near?.status, 2);
+  assert.match(near?.stderr as string, /no fault rate-limit; did you mean rate-limited\?/);
+});
+
+test('the lab of a running service is used on the command line', async (t) => {
+  const { service, env } = await startBeside(t);
+  const key = readFileSync(join(env.PETSTORE_DATA_DIR, 'demo.key'), 'utf8').trim();
+
+  await t.test('a command that fails says why', async () => {
+    const away = `http://127.0.0.1:${await freePort()}/v1`;
+    const other = `pet_${'x'.repeat(36)}`;
+    const failing: [string[], RegExp][] = [
+      [
+        ['account', '--url', away],
+        /cannot be reached \(ECONNREFUSED\)\. Is the service running\? --url says where\./,
+      ],
+      [['rehearse', '--show', '--key', other], /API key.* has other keys/],
+      [['rehearse', '--show'], /This key has no rehearsal/],
+      [['rehearse', 'rate-limited:delayMs=1'], /delayMs is not a parameter of rate-limited/],
+      [['record', '--', './no-such-program'], /\.\/no-such-program does not start \(ENOENT\)/],
+    ];
+    await assertFails(failing, env);
+  });
+
+  await t.test('a rehearsal is begun, shown and ended on the command line', async () => {
+    const fault = 'rate-limited:operation=listPets,times=2,retryAfterSeconds=7';
+    const odd = 'retry-after-odd:operation=getPet,shape=ten-days';
+    const begun = await command(['lab', 'rehearse', fault, odd, 'sunset', '--expires', '60', '--json'], env);
+    const rehearsal = JSON.parse(begun.stdout);
+    assert.deepEqual(rehearsal.faults, [
+      {
+        fault: 'rate-limited',
+        operation: 'listPets',
+        times: 2,
+        retryAfterSeconds: 7,
+        performed: 0,
+        remaining: 2,
+      },
+      {
+        fault: 'retry-after-odd',
+        operation: 'getPet',
+        times: 1,
+        shape: 'ten-days',
+        performed: 0,
+        remaining: 1,
+      },
+      { fault: 'sunset', performed: 0 },
+    ]);
+    assert.equal(Date.parse(rehearsal.expiresAt) - Date.parse(rehearsal.createdAt), 60_000);
+    const get = () => fetch(`${service.origin}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
+    const refused = await get();
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '7']);
+    const [shown, ended, afterwards] = await commands(
+      [['--show'], ['--end'], ['--show']].map((args) => ['lab', 'rehearse', ...args]),
+      env,
+    );
+    assert.match(shown?.stdout as string, new RegExp(`^Rehearsal ${rehearsal.id} is active until `));
+    assert.match(shown?.stdout as string, /^rate-limited +listPets +times=2 retryAfterSeconds=7 +1 +1$/m);
+    assert.match(shown?.stdout as string, /^retry-after-odd +getPet +times=1 shape=ten-days +0 +1$/m);
+    for (const answer of [ended, afterwards]) assert.match(answer?.stdout as string, /ended at/);
+    assert.equal((await get()).status, 200);
+  });
+
+  await t.test('a client that does not wait is told so, with exit status 1, and as JUnit', async () => {
+    await command(['lab', 'rehearse', 'rate-limited'], env);
+    const junit = join(env.PETSTORE_DATA_DIR, 'report.xml');
+    const { status, stdout, stderr } = petstore(['lab', 'record', '--junit', junit, '--', ...careless], env);
+    assert.equal(status, 1);
+    assert.match(stdout, /^429\n429\n429\n\nFAILED +retry-after\.obeyed +required /);
+    assert.match(stdout, / Requests 1, (?:2, )?3\.\n/);
+    assert.match(stdout, /^ {2}3 {2}[\d:.]+Z {2}GET {2}429 {2}after \d+ ms +rate-limited {2}\/v1\/pets$/m);
+    assert.match(stdout, /^rate-limited +every one +1 +\d+\n\nVerdict: failed\n\nRecording rec_/m);
+    const [at = ''] = /http.*\/requests$/m.exec(stdout) ?? [];
+    const kept = await fetch(at as string, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal(((await kept.json()) as object[]).length, 3);
+    assert.match(stderr, / ended with 0\.\n$/);
+    assert.match(readFileSync(junit, 'utf8'), /<testsuites?[\s\S]*<failure/);
+    assert.ok(!(stdout + stderr).includes(key));
+  });
+
+  await t.test(
+    'a client that waits passes, and standard output is the report alone if it is asked for as data',
+    async () => {
+      await command(['lab', 'rehearse', 'rate-limited'], env);
+      const { status, stdout, stderr } = petstore(['lab', 'record', '--json', '--', ...careful], env);
+      assert.equal(status, 7, 'the status of a client that nothing is held against');
+      const { verdict, checks } = JSON.parse(stdout);
+      const result = (name: string) => checks.find((check: { name: string }) => check.name === name).result;
+      assert.deepEqual(
+        [verdict, result('retry-after.obeyed'), result('ban.stops')],
+        ['passed', 'passed', 'not_observed'],
+      );
+      assert.match(stderr, /^429 200\n/);
+      const idle = petstore(['lab', 'record', '--markdown', '--', 'true'], env);
+      assert.equal(idle.status, 3, 'nothing was observed');
+      assert.match(idle.stdout, /^# Report card: incomplete\n/);
+      assert.match(idle.stderr, /\nNothing was rehearsed\. Never performed: rate-limited\.\n/);
+    },
+  );
+
+  await t.test(
+    'a client that meets none of its faults has rehearsed nothing, whatever it passes',
+    async () => {
+      await command(
+        ['lab', 'rehearse', 'reset:operation=placeOrder', 'internal-error:operation=listPets'],
+        env,
+      );
+      const ask = `for (const limit of [0, 1])
+      await fetch(process.env.PETSTORE_BASE_URL + '/categories?limit=' + limit, { headers });`;
+      const asks = client(ask);
+      const meets = client(`await pets(); ${ask}`);
+      const [missed, partly, again] = await commands(
+        [asks, meets, asks].map((command) => ['lab', 'record', '--', ...command]),
+        env,
+      );
+      const nothing = /^reset +placeOrder +0 +1$[\s\S]+\nNothing was rehearsed\. .*\nVerdict: incomplete\n/m;
+      assert.match(missed?.stdout as string, /PASSED +retry\.only-when-useful/);
+      assert.match(missed?.stdout as string, nothing);
+      assert.equal(missed?.status, 3);
+      assert.match(partly?.stdout as string, /\nNever performed: reset on placeOrder\.\nVerdict: passed\n/);
+      assert.equal(partly?.status, 0, partly?.stderr as string);
+      assert.match(again?.stdout as string, nothing, 'what was performed before does not count');
+    },
+  );
+
+  await t.test('a recording that another one ended is reported as incomplete', async () => {
+    const replace = client(
+      `await fetch('${service.origin}/lab/recordings', {
+         method: 'POST', body: '{}', headers: { ...headers, 'content-type': 'application/json' } });`,
+    );
+    const remove = client(
+      `const url = '${service.origin}/lab/recordings';
+       const [{ id }] = await (await fetch(url, { headers })).json();
+       await fetch(url + '/' + id, { method: 'DELETE', headers });`,
+    );
+    const [replaced, removed] = await commands(
+      [replace, remove].map((command) => ['lab', 'record', '--', ...command]),
+      env,
+    );
+    assert.match(
+      replaced?.stderr as string,
+      /ended before the client did, at .*: another recording of the key began\./,
+    );
+    assert.equal(removed?.status, 1);
+    assert.match(removed?.stderr as string, /petstore: This key has no recording with this recordingId\./);
+  });
+
+  await t.test('a signal to end is passed on to the client, and the card comes', async () => {
+    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
+      const waits = [process.execPath, '-e', 'console.log(process.pid); setTimeout(() => {}, 60_000);'];
+      const child = spawn(process.execPath, [bin, 'lab', 'record', '--', ...waits], {
+        env: environment(env),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      let stdout = '';
+      child.stdout.on('data', (chunk) => (stdout += chunk));
+      await until(() => /^\d+\n/.test(stdout));
+      const ended = once(child, 'close');
+      child.kill(signal);
+      assert.deepEqual(await ended, [3, null], signal);
+      assert.match(stdout, /\nVerdict: incomplete\n/);
+      assert.throws(() => process.kill(Number.parseInt(stdout, 10), 0), { code: 'ESRCH' });
+      const headers = { authorization: `Bearer ${key}` };
+      const account = (await (await fetch(`${service.origin}/lab/account`, { headers })).json()) as object;
+      assert.ok(!('recording' in account));
+    }
+  });
+
+  await t.test('without a command the key is recorded until Ctrl-C', async () => {
+    const child = spawn(process.execPath, [bin, 'lab', 'record', '--name', 'by hand'], {
+      env: environment(env),
+    });
+    t.after(() => child.kill('SIGKILL'));
+    const output = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].on('data', (chunk) => (output[stream] += chunk));
+    await until(() => /Ctrl-C ends it/.test(output.stderr));
+    await fetch(`${service.origin}/v1/pets/1`, { headers: { authorization: `Bearer ${key}` } });
+    const ended = once(child, 'close');
+    // A terminal tells the whole group, and an older Node.js passes it on once more.
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    assert.deepEqual(await ended, [3, null], output.stderr);
+    assert.match(output.stdout, /^FAILED +deprecated\.not-called +recommended /m);
+    assert.match(output.stdout, /\nVerdict: incomplete\n/);
+  });
+
+  await t.test('the account shows the state of the key', async () => {
+    const { stdout } = await command(['lab', 'account'], env);
+    assert.match(stdout, /^plan +free$/m);
+    assert.match(stdout, /^workspace +demo$/m);
+    assert.match(stdout, /^sharing +off$/m);
+    assert.match(stdout, /^minute\.reset +\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/m);
+  });
+});
+
+test('a command says that a service has no lab', async (t) => {
+  const { service, env } = await startBeside(t, { PETSTORE_LAB: 'off' });
+  const message = new RegExp(`no lab at ${service.origin}/lab.* PETSTORE_LAB=on`);
+  await assertFails(
+    [
+      [['rehearse', 'sunset'], message],
+      [['record', '--', 'true'], message],
+    ],
+    env,
+  );
+});
+
+/** Commands of the lab end with 1 after one line. */
+async function assertFails(failing: [string[], RegExp][], env: Record<string, string>): Promise<void> {
+  const calls = failing.map(([args]) => ['lab', ...args]);
+  for (const [i, { status, stderr, stdout }] of (await commands(calls, env)).entries()) {
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, failing[i]?.[1] as RegExp);
+    assert.match(stderr, /^petstore: .+\n$/);
+    assert.equal(stdout, '');
+  }
+}
+
+test('a wrong call of a command of the lab exits with 2, and each tells its use', async () => {
+  const wrong = [
+    [],
+    ['reset:'],
+    ['reset:times'],
+    ['--show', 'reset'],
+    ['--show', '--end'],
+    ['x', '--expires', '0'],
+  ];
+  for (const { status, stderr } of await commands(wrong.map((args) => ['lab', 'rehearse', ...args]))) {
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /^error: .+\n$/);
+  }
+  const all = [[], ['faults'], ['rehearse'], ['record'], ['account']].map((command) => ['lab', ...command]);
+  for (const { args, status, stdout } of await commands(all.map((command) => [...command, '--help']))) {
+    assert.equal(status, 0);
+    assert.ok(stdout.startsWith(`Usage: petstore ${args.slice(0, -1).join(' ')}`), stdout);
+    assert.ok(stdout.split('\n').every((line) => line.length <= 120));
+  }
+});

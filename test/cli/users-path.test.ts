@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startPetstore } from '../../src/index.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { whyNo } from '../support/programs.ts';
+import { bin } from '../support/service.ts';
+
+const skip = process.platform === 'win32' ? 'it needs a shell' : whyNo('npm');
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const timeoutMs = 120_000;
+/** What npm of this run has added. */
+const isOfNpm = (name: string) => /^npm_|^(INIT_CWD|NODE|NODE_TEST_CONTEXT)$/.test(name);
+
+/** Makes a program `node` that says whose it is. All else is done by this Node.js. */
+function nodeOf(folder: string, owner: string): string {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'node');
+  writeFileSync(
+    file,
+    `#!/bin/sh\n[ "$1" = --whose ] && echo "node of the ${owner}: $npm_lifecycle_event" || exec '${process.execPath}' "$@"\n`,
+  );
+  chmodSync(file, 0o755);
+  return folder;
+}
+
+const run = promisify(execFile);
+
+/** Runs npm for a user who has a Node.js of their own. The program that is graded fails, so npm may fail, too. */
+async function npm(t: TestContext, cwd: string, args: string[]) {
+  const own = Object.entries(process.env).filter(([name]) => !isOfNpm(name));
+  const users = nodeOf(join(temporaryFolder(t), 'bin'), 'user');
+  const entries = (process.env.PATH ?? '').split(delimiter);
+  const path = [users, ...entries.filter((entry) => !entry.includes('node_modules'))].join(delimiter);
+  const env = { ...Object.fromEntries(own), PATH: path };
+  return run('npm', args, { cwd, env, timeout: timeoutMs }).catch(
+    (failed: { stdout: string; stderr: string }) => failed,
+  );
+}
+
+const graded = ['grade', '--fault', 'reset', '--verbose', '--', 'node', '--whose'];
+
+test('a program that is graded by a script of this tree runs on the Node.js of its user', {
+  skip,
+}, async (t) => {
+  const { stderr } = await npm(t, root, ['run', '-s', 'petstore', '--', ...graded]);
+  assert.match(stderr, /^without faults: node of the user: ?$/m);
+});
+
+test('a program that is recorded by a script of this tree runs on the Node.js of its user', {
+  skip,
+}, async (t) => {
+  await using store = await startPetstore();
+  const service = ['--url', store.baseUrl, '--key', store.key];
+  const { stdout } = await npm(t, root, [
+    ...['run', '-s', 'petstore', '--', 'lab', 'record', ...service],
+    ...['--', 'node', '--whose'],
+  ]);
+  assert.match(stdout, /^node of the user: ?$/m);
+});
+
+test('a program that is graded by a script of its project keeps what npm has put into PATH for that', {
+  skip,
+}, async (t) => {
+  const project = temporaryFolder(t);
+  const folder = nodeOf(join(project, 'node_modules/.bin'), 'project');
+  symlinkSync(bin, join(folder, 'petstore'));
+  const scripts = { test: `petstore ${graded.join(' ')}` };
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, scripts }));
+  const { stderr } = await npm(t, project, ['test']);
+  assert.match(stderr, /^without faults: node of the project: test$/m);
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createPetstore, type PetstoreOptions } from '../../src/client/index.ts';
+import { performedOf, rehearse } from '../support/lab.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { answer, fakeClock, refusal, startScripted } from '../support/scripted-server.ts';
+
+/** A store with a client whose waits pass at once, and the operations that are called. */
+async function start(t: TestContext, options: Partial<PetstoreOptions> = {}) {
+  const store = await startPetstore(t);
+  const clock = fakeClock(store.nowMs);
+  Object.defineProperty(store, 'nowMs', { get: clock.now });
+  const baseUrl = `${await store.listen()}/v1`;
+  const calls: string[] = [];
+  const fetch: typeof globalThis.fetch = (url, init) => {
+    calls.push(`${init?.method} ${new URL(String(url)).pathname}`);
+    return globalThis.fetch(url, init);
+  };
+  return { store, calls, petstore: createPetstore({ baseUrl, apiKey: store.key, clock, fetch, ...options }) };
+}
+
+test('a change is decided again after a change of somebody else, which stays', async (t) => {
+  const { store, petstore } = await start(t);
+  await rehearse(store, [{ fault: 'conflict', times: 3 }]);
+  const seen: string[] = [];
+  const pet = await petstore.changePet(1, ({ name }) => {
+    seen.push(name);
+    return { name: `${name}!` };
+  });
+  assert.equal(pet.name, 'Bella (another writer 3)!');
+  assert.deepEqual(seen, [
+    'Bella',
+    'Bella (another writer)',
+    'Bella (another writer 2)',
+    'Bella (another writer 3)',
+  ]);
+  const category = await petstore.changeCategory(1, ({ name }) => ({ name: `${name}!` }));
+  assert.match(category.name, /^Dogs \(another writer 3\)!$/);
+});
+
+test('it gives up when others keep changing the same resource', async (t) => {
+  const { store, petstore } = await start(t);
+  await rehearse(store, [{ fault: 'conflict', times: 100 }]);
+  let decisions = 0;
+  const change = petstore.changePet(1, () => ({ name: `Bella ${++decisions}` }));
+  await assert.rejects(change, { code: 'precondition_failed' });
+  assert.equal(decisions, 10);
+});
+
+test('nothing is sent if there is no change or no resource', async (t) => {
+  const { petstore, calls } = await start(t);
+  assert.equal((await petstore.changePet(1, () => undefined)).name, 'Bella');
+  await assert.rejects(
+    petstore.changePet(999, () => ({ name: 'Nobody' })),
+    { code: 'not_found', status: 404 },
+  );
+  assert.deepEqual(new Set(calls), new Set(['GET /v1/pets']));
+});
+
+test('a change that follows a read that is too old is decided again', async (t) => {
+  const order = { id: 9, quantity: 1, complete: false };
+  const { store, got } = await startScripted(t, [
+    answer(200, order, { etag: '"old"' }),
+    refusal(412, 'precondition_failed'),
+    // The history has no change by this request.
+    answer(200, [], { 'last-event-id': '4' }),
+    answer(200, []),
+    answer(200, { ...order, quantity: 2 }, { etag: '"new"' }),
+    answer(200, { ...order, quantity: 3 }),
+  ]);
+  const changed = await store.changeOrder(9, ({ quantity = 0 }) => ({ quantity: quantity + 1 }));
+  assert.equal(changed.quantity, 3);
+  assert.deepEqual([got.at(-1)?.headers['if-match'], got.at(-1)?.body], ['"new"', '{"quantity":3}']);
+});
+
+test('a change whose answer was lost is found in the history, and made once', async (t) => {
+  const { store, petstore } = await start(t);
+  const { id } = await rehearse(store, ['lost-answer', 'truncated']);
+  assert.equal((await petstore.changePet(1, ({ name }) => ({ name: `${name}!` }))).name, 'Bella!');
+  const { quantity: before } = await petstore.getInventory(1);
+  const { quantity: after } = await petstore.changeInventory(1, ({ quantity }) => ({
+    quantity: quantity + 5,
+  }));
+  assert.equal(after, before + 5);
+  assert.equal((await petstore.changeCategory(1, ({ name }) => ({ name: `${name}!` }))).name, 'Dogs!');
+  const order = await petstore.placeOrder({ petId: 1 });
+  assert.equal(
+    (await petstore.changeOrder(order.id, ({ quantity = 0 }) => ({ quantity: quantity + 1 }))).quantity,
+    2,
+  );
+  assert.equal((await petstore.findPet(1))?.name, 'Bella!');
+  assert.equal((await petstore.getInventory(1)).quantity, before + 3);
+  // Both befell all reads and changes above, as far as they reached them.
+  for (const performed of await performedOf(store, id)) assert.ok(performed >= 7);
+});
+
+test('a fulfilment whose answer was lost is not refused because the order is complete', async (t) => {
+  const { store, petstore } = await start(t);
+  const order = await petstore.placeOrder({ petId: 1 });
+  await rehearse(store, [{ fault: 'lost-answer', operation: 'updateOrder' }]);
+  assert.equal((await petstore.updateOrder(order.id, { complete: true })).complete, true);
+  await assert.rejects(petstore.updateOrder(order.id, { quantity: 5 }), {
+    code: 'order_complete',
+    mayBeDone: false,
+  });
+});
+
+test('an equal change of somebody else does not count as its own', async (t) => {
+  const { store, petstore, calls } = await start(t);
+  const pet = await petstore.findPet(1);
+  // The first attempt does not arrive, and meanwhile the other one makes the change.
+  await rehearse(store, [
+    { fault: 'reset', operation: 'updatePet' },
+    { fault: 'conflict', operation: 'updatePet' },
+  ]);
+  const change = petstore.updatePet(1, { name: 'Bella (another writer)' }, { ifMatch: pet as object });
+  await assert.rejects(change, { code: 'precondition_failed', mayBeDone: true });
+  assert.ok(calls.includes('HEAD /v1/store/events/stream'));
+});
+
+test('with a request id of the caller a lost change is an error, since other requests may have the same id', async (t) => {
+  const { store, petstore } = await start(t);
+  const pet = await petstore.findPet(1);
+  await rehearse(store, [{ fault: 'lost-answer', operation: 'updatePet' }]);
+  const options = { ifMatch: pet as object, requestId: 'job-1' };
+  await assert.rejects(petstore.updatePet(1, { name: 'Bella!' }, options), {
+    code: 'precondition_failed',
+    mayBeDone: true,
+  });
+});
+
+test('it finds its change in a long history, too', async (t) => {
+  const { store, petstore } = await start(t);
+  for (let round = 0; round < 30; round++)
+    await Promise.all(
+      Array.from({ length: 40 }, (_, i) => petstore.updateInventory(2, { quantity: round * 40 + i + 1 })),
+    );
+  await rehearse(store, [{ fault: 'lost-answer', operation: 'updatePet' }]);
+  assert.equal((await petstore.changePet(1, ({ name }) => ({ name: `${name}!` }))).name, 'Bella!');
+  await rehearse(store, ['large-ids', { fault: 'lost-answer', operation: 'updatePet' }]);
+  const [pet] = await Array.fromAsync(petstore.listPets({ limit: 1 }));
+  assert.equal(
+    (await petstore.changePet(pet?.id ?? 0, ({ name }) => ({ name: `${name}!` }))).name,
+    'Bella!!',
+  );
+});
+
+test('a removal that the platform sent twice succeeds, one of an unknown resource does not', async (t) => {
+  const { store } = await start(t);
+  const baseUrl = `${await store.app.listeningOrigin}/v1`;
+  // As browsers, Deno and Bun do after a reset.
+  const twice: typeof globalThis.fetch = async (url, init) => {
+    await (await fetch(url, init)).text();
+    return fetch(url, init);
+  };
+  const petstore = createPetstore({ baseUrl, apiKey: store.key, fetch: twice });
+  const category = await petstore.createCategory({ name: 'Dragons' });
+  const renamed = await petstore.changeCategory(category.id, ({ name }) => ({ name: `${name}!` }));
+  assert.equal(renamed.name, 'Dragons!');
+  assert.equal(await petstore.deleteCategory(category.id), undefined);
+  await assert.rejects(petstore.deleteCategory(category.id), { code: 'not_found' });
+  const { id } = await petstore.placeOrder({});
+  assert.equal(await petstore.cancelOrder(id), undefined);
+});

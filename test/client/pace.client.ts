@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { createPetstore, PetstoreError } from '../../src/client/index.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { answer, fakeClock, refusal, startScripted } from '../support/scripted-server.ts';
+
+const limits = (left: number, seconds: number) => ({
+  ratelimit: `"minute";r=${left};t=${seconds},"day";r=900;t=40000`,
+});
+const isBanned = (error: unknown) => error instanceof PetstoreError && error.code === 'key_banned';
+
+/** A store with a key of a few requests, and a client for which waits pass at once, also for the store. */
+async function startLimited(t: TestContext, perMinute: number, perDay: number) {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute, perDay });
+  const clock = fakeClock(store.nowMs + 1);
+  Object.defineProperty(store, 'nowMs', { get: clock.now });
+  const statuses: number[] = [];
+  store.app.addHook('onResponse', async (_, { statusCode }) => void statuses.push(statusCode));
+  const baseUrl = `${await store.listen()}/v1`;
+  return { petstore: createPetstore({ baseUrl, apiKey: key, clock }), clock, statuses };
+}
+
+test('many concurrent calls are never refused: they wait for the limits', async (t) => {
+  const { petstore, clock, statuses } = await startLimited(t, 20, 1_000);
+  const before = clock.nowMs;
+  const ids = Array.from({ length: 70 }, (_, i) => (i % 20) + 1);
+  const pets = await Promise.all(ids.map((id) => petstore.findPet(id)));
+  assert.deepEqual(
+    pets.map((pet) => pet?.id),
+    ids,
+  );
+  assert.deepEqual(new Set(statuses), new Set([200]));
+  assert.ok(clock.nowMs - before >= 3 * 60_000);
+});
+
+test('when the day is used up, calls reject unsent, with the start of the next day', async (t) => {
+  const { petstore, clock, statuses } = await startLimited(t, 100, 3);
+  for (const id of [1, 2, 3]) assert.equal((await petstore.findPet(id))?.id, id);
+  const error = await petstore.findPet(4).catch((reason: PetstoreError) => reason);
+  assert.ok(error instanceof PetstoreError);
+  assert.deepEqual([error.code, error.status, error.isTemporary], ['rate_limited', 429, true]);
+  assert.equal(error.retryAt?.getTime(), Math.ceil(clock.nowMs / 86_400_000) * 86_400_000 + 1);
+  assert.equal(statuses.length, 3);
+});
+
+test('while a key is banned, all calls of the client wait, and nothing is sent', async (t) => {
+  const banned = refusal(403, 'key_banned', { 'retry-after': '60', ...limits(0, 60) });
+  const { store, got } = await startScripted(t, [banned, answer(200, { id: 1 })]);
+  const first = store.getCategory(1);
+  while (got.length < 1) await new Promise(setImmediate);
+  await Promise.all([first, ...[2, 3, 4].map((id) => store.getCategory(id))]);
+  const [refused, ...later] = got.map(({ atMs }) => atMs);
+  assert.equal(later.length, 4);
+  for (const atMs of later) assert.ok(atMs >= (refused as number) + 60_000);
+});
+
+test('during a ban longer than maxWaitMs every call rejects with its end', async (t) => {
+  const banned = refusal(403, 'key_banned', { 'retry-after': '3600', ...limits(0, 3600) });
+  const { store, got } = await startScripted(t, [banned]);
+  await assert.rejects(store.getCategory(1), isBanned);
+  await assert.rejects(store.createCategory({ name: 'Dragons' }), isBanned);
+  assert.equal(got.length, 1);
+});
+
+test('at 0 remaining it waits for the end of the window', async (t) => {
+  const ok = (left: number, seconds: number) => answer(200, { id: 1 }, limits(left, seconds));
+  const { store, got, clock } = await startScripted(t, [ok(1, 30), ok(0, 30), ok(59, 60)]);
+  const before = clock.nowMs;
+  await store.getCategory(1);
+  await store.getCategory(1);
+  assert.equal(clock.nowMs, before);
+  await store.getCategory(1);
+  assert.equal(clock.nowMs, before + 30_000);
+  await store.getCategory(1);
+  assert.equal(got.length, 4);
+});
+
+test('a wait of any length is reported and kept, up to a day', async (t) => {
+  const digits = '9'.repeat(400);
+  for (const field of ['9000000000000', digits, 'Fri, 13 Sep 275760 00:00:00 GMT']) {
+    const { store, got, clock } = await startScripted(t, [
+      refusal(429, 'rate_limited', { 'retry-after': field }),
+    ]);
+    const retryAt = new Date(clock.nowMs + 86_400_000);
+    await assert.rejects(store.getCategory(1), { code: 'rate_limited', retryAt });
+    assert.equal(got.length, 1);
+  }
+  for (const seconds of ['99999999999999', digits]) {
+    const { store, got, clock } = await startScripted(t, [
+      answer(200, { id: 1 }, { ratelimit: `"a";r=0;t=${seconds}` }),
+    ]);
+    await store.getCategory(1);
+    await assert.rejects(store.getCategory(1), {
+      code: 'rate_limited',
+      retryAt: new Date(clock.nowMs + 86_400_000),
+    });
+    assert.equal(got.length, 1);
+  }
+});
+
+test('few requests are in flight until the limits are known, and failures block nobody', async (t) => {
+  const batches: number[] = [];
+  const held: ServerResponse[] = [];
+  const release = () => {
+    batches.push(held.length);
+    for (const response of held.splice(0)) response.destroy();
+  };
+  const hold = (response: ServerResponse) => {
+    held.push(response);
+    if (held.length === 10) setTimeout(release, 10);
+  };
+  const { store } = await startScripted(t, [hold], { attempts: 1 });
+  const calls = Array.from({ length: 40 }, (_, id) => store.getCategory(id));
+  const results = await Promise.allSettled(calls);
+  assert.ok(results.every(({ status }) => status === 'rejected'));
+  assert.deepEqual(batches, [10, 10, 10, 10]);
+});
+
+test('of answers in any order the lowest number of remaining requests counts', async (t) => {
+  const held = Promise.withResolvers<ServerResponse>();
+  const { store, clock } = await startScripted(t, [
+    (response) => held.resolve(response),
+    answer(200, { id: 2 }, limits(50, 30)),
+  ]);
+  const first = store.getCategory(1);
+  const response = await held.promise;
+  await store.getCategory(2);
+  answer(200, { id: 1 }, limits(0, 30))(response, response.req);
+  await first;
+  const before = clock.nowMs;
+  await store.getCategory(3);
+  assert.equal(clock.nowMs, before + 30_000);
+});

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../src/db/database.ts';
+import { requestDeadlineMs } from '../../src/db/open.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { allOrders, emptyDatabase, startInstances, untilStatus, withStatus } from '../support/instances.ts';
+import { listen, loggedIn, message, oddLogin, saying } from '../support/odd-postgres.ts';
+import { type JsonAnswer, Petstore } from '../support/petstore.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { assertDeclared, postgresCatalog } from '../support/schema.ts';
+import { petstore } from '../support/service.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { run } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+/** By then any request is answered, also on a busy machine: three times its own deadline. */
+const answeredMs = 3 * requestDeadlineMs;
+
+async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs): Promise<Database> {
+  const db = await openPostgres(url, deadlineMs);
+  t.after(() => db.close());
+  return db;
+}
+
+/**
+ * A petstore over the database at `url` that gives up after a second, with a seeded workspace; and a way to the same database,
+ * at `direct`, that has time.
+ */
+async function startImpatient(
+  t: TestContext,
+  url: string,
+  direct = url,
+): Promise<{ instance: Petstore; patient: Database }> {
+  const [seeded] = await startInstances(t, direct);
+  const instance = new Petstore(await openPostgres(url, 1_000), url);
+  t.after(() => instance.close());
+  instance.key = seeded.key;
+  return { instance, patient: seeded.db };
+}
+
+suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+  });
+  after(() => cluster.remove());
+
+  test('its tables are the ones declared, in an order in which a workspace can be emptied', async (t) => {
+    const db = await open(t, await emptyDatabase(cluster));
+    await assertDeclared(db.read, postgresCatalog);
+  });
+
+  for (const mode of ['immediate', 'fast'] as const) {
+    test(`PostgreSQL stops (${mode}) and starts under load: 503 meanwhile, and nothing answered is lost`, {}, async (t) => {
+      const instances = await startInstances(t, await emptyDatabase(cluster), requestDeadlineMs);
+      const [first] = instances;
+      await first.call('PATCH', '/inventory/13', { body: { quantity: 1_000_000 } });
+      const answers: JsonAnswer[] = [];
+      const whileAway: JsonAnswer[] = [];
+      let slowestMs = 0;
+      let isAway = false;
+      let isOver = false;
+      const client = async (instance: Petstore) => {
+        while (!isOver) {
+          const startedMs = performance.now();
+          const isSentWhileAway = isAway;
+          const answer = await instance.call('POST', '/store/orders', { body: { petId: 13 } });
+          slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+          answers.push(answer);
+          if (isSentWhileAway && isAway) whileAway.push(answer);
+          if (answer.status !== 201) await sleep(20);
+        }
+      };
+      const clients = instances.flatMap((instance) => Array.from({ length: 8 }, () => client(instance)));
+      const ready = async () => (await first.send('GET', '/readyz', { key: null })).status;
+      while (answers.length < 100) await sleep(5);
+      await cluster.stop(mode);
+      assert.equal(await ready(), 503);
+      isAway = true;
+      await until(() => whileAway.length > 5 * clients.length);
+      isAway = false;
+      assert.deepEqual([...new Set(whileAway.map(({ status }) => status))], [503]);
+      await cluster.start();
+      while ((await ready()) !== 200) await sleep(20);
+      const accepted = withStatus(answers, 201).length;
+      while (withStatus(answers, 201).length < accepted + 100) await sleep(5);
+      isOver = true;
+      await Promise.all(clients);
+
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [201, 503]);
+      for (const { headers } of withStatus(answers, 503)) assert.ok(Number(headers['retry-after']) >= 1);
+      assert.ok(slowestMs < answeredMs, `${slowestMs} ms`);
+      const orders = await allOrders(first);
+      for (const { body } of withStatus(answers, 201)) assert.deepEqual(orders.get(body.id), body);
+      const stock = (await first.call('GET', '/inventory/13')).body.quantity;
+      const held = await first.db
+        .read`select count(*) from orders where workspace_id = 1 and pet_id = 13 and id > 8`;
+      assert.deepEqual(held, [[1_000_000 - stock]]);
+    });
+  }
+
+  test('a server that does not answer any more gets 503 in time, and service resumes', async (t) => {
+    const { port } = cluster;
+    const proxy = await StallingProxy.start(t, port);
+    const direct = await emptyDatabase(cluster);
+    const url = direct.replace(`:${port}/`, `:${proxy.port}/`);
+    const { instance } = await startImpatient(t, url, direct);
+    await untilStatus(200, () => instance.call('GET', '/pets/1'));
+    proxy.stall();
+    const startedMs = performance.now();
+    const [answers] = await Promise.all([
+      Promise.all([
+        instance.call('GET', '/pets/1'),
+        instance.call('POST', '/store/orders', { body: {} }),
+        instance.send('GET', '/readyz', { key: null }),
+      ]),
+      assert.rejects(openPostgres(url, 1_000), /DATABASE_URL cannot be used: timeout/),
+    ]);
+    for (const { status } of answers) assert.equal(status, 503);
+    assert.ok(performance.now() - startedMs < answeredMs);
+    proxy.resume();
+    await untilStatus(200, () => instance.send('GET', '/readyz', { key: null }));
+    const order = { body: {}, headers: { 'idempotency-key': 'once' } };
+    const placed = await untilStatus(201, () => instance.call('POST', '/store/orders', order));
+    assert.equal(placed.body.id, 9);
+  });
+
+  test('a server that asks for a login or says something that we do not know gets 503, and service resumes', async (t) => {
+    const { port } = cluster;
+    const proxy = await StallingProxy.start(t, port);
+    const direct = await emptyDatabase(cluster);
+    const { instance } = await startImpatient(t, direct.replace(`:${port}/`, `:${proxy.port}/`), direct);
+    for (const words of [[oddLogin], [loggedIn, message('?')]]) {
+      proxy.targetPort = Number(new URL(await listen(t, saying(words))).port);
+      proxy.resume();
+      await Promise.all([
+        untilStatus(503, () => instance.call('GET', '/pets/1')),
+        untilStatus(503, () => instance.call('POST', '/store/orders', { body: {} })),
+        untilStatus(503, () => instance.send('GET', '/readyz', { key: null })),
+      ]);
+    }
+    proxy.targetPort = port;
+    await untilStatus(201, () => instance.call('POST', '/store/orders', { body: {} }));
+  });
+
+  test('a row that another connection keeps locked gets 503, reads go on, and so do writes afterwards', {}, async (t) => {
+    const url = await emptyDatabase(cluster);
+    const { instance, patient } = await startImpatient(t, url);
+    const place = () => instance.call('POST', '/store/orders', { body: { petId: 1 } });
+    await patient.write(async (sql) => {
+      await sql`update pets set stock = stock where workspace_id = 1 and id = 1`;
+      assert.equal((await place()).status, 503);
+      await untilStatus(200, () => instance.call('GET', '/pets/1'));
+    });
+    await untilStatus(201, place);
+  });
+
+  test('a write waits for one of an instance that went silent, and is made', async (t) => {
+    const { promise: silence, resolve: endSilence } = Promise.withResolvers<void>();
+    const { promise: holds, resolve: hold } = Promise.withResolvers<void>();
+    t.after(() => endSilence());
+    const url = await emptyDatabase(cluster);
+    const [silent, other] = [await open(t, url), await open(t, url)];
+    const cause = { workspaceId: 1, atMs: 0 };
+    const lost = assert.rejects(
+      silent.write(async (sql) => {
+        await sql`select 1`;
+        hold();
+        await silence;
+        await sql`select 1`;
+      }, cause),
+      StorageUnavailableError,
+    );
+    await holds;
+    assert.deepEqual(await other.write((sql) => sql`select 1`, cause), [[1]]);
+    endSilence();
+    await lost;
+  });
+
+  test('a database that may only be read refuses writes with 503 and answers reads', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const writable = new Petstore(await openPostgres(url, requestDeadlineMs), url);
+    t.after(() => writable.close());
+    const { key } = await writable.addWorkspace('first', true);
+    const readOnlyUrl = `${url}%20-cdefault_transaction_read_only%3Don`;
+    const instance = new Petstore(await openPostgres(readOnlyUrl, requestDeadlineMs), url);
+    t.after(() => instance.close());
+    instance.key = key;
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+    assert.equal((await instance.call('POST', '/store/orders', { body: {} })).status, 503);
+    assert.equal((await instance.send('GET', '/readyz', { key: null })).status, 503);
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+  });
+
+  test('a role with a limit of connections serves more requests at once than it has connections', async (t) => {
+    const { url } = cluster;
+    await open(t, url);
+    await run(
+      url,
+      `create role guest login password 'open-sesame' connection limit 2`,
+      'grant select, update on all tables in schema public to guest',
+    );
+    const db = await open(t, url.replace('//postgres:', '//guest:'));
+    await Promise.all(Array.from({ length: 40 }, () => db.read`select 1 from workspaces`));
+  });
+
+  test('a database that is newer than the code is refused with one clear line', async (t) => {
+    const url = await emptyDatabase(cluster);
+    await open(t, url);
+    await run(url, 'update schema_version set version = 4711');
+    await assert.rejects(openPostgres(url, requestDeadlineMs), /version 4711.*newer Petstore/);
+  });
+
+  test('a transaction that swallowed a failure is not answered as if it were kept', async (t) => {
+    const db = await open(t, await emptyDatabase(cluster));
+    const write = db.write(async (sql) => {
+      await sql`insert into workspaces (name, created_at_ms) values ('a', 0)`;
+      await sql`select 1 / 0`.catch(() => {});
+    });
+    await assert.rejects(write, /division by zero/);
+    assert.deepEqual(await db.read`select name from workspaces`, []);
+  });
+
+  test('BEGIN travels with the first statement, and every statement is counted', async (t) => {
+    const db = await open(t, await emptyDatabase(cluster));
+    await db.write((sql) => sql`insert into workspaces (name, created_at_ms) values ('a', 0)`);
+    await db.read`select name from workspaces`;
+    assert.deepEqual(db.counts, {
+      reads: 1,
+      writes: 1,
+      commits: 1,
+      failures: 0,
+      statements: 4,
+      reruns: 0,
+      records: 0,
+    });
+  });
+
+  test('what is wrong with DATABASE_URL is told in one line without its password', async () => {
+    const { url, port } = cluster;
+    const wrong = [
+      url.replace('open-sesame', 'hush-hush'),
+      `postgres://postgres:hush-hush@127.0.0.1:${port}/nowhere`,
+      url.replace('/postgres', '/nowhere'),
+      'postgres://postgres:hush-hush@127.0.0.1:1/postgres',
+      'postgres://postgres:hush-hush@localhost:1/postgres',
+      'postgres://postgres:hush-hush@no.such.host.invalid/postgres',
+      'postgres:hush-hush@localhost:5432/postgres',
+    ];
+    for (const databaseUrl of wrong) {
+      const { status, stdout, stderr } = petstore(['serve'], { DATABASE_URL: databaseUrl });
+      assert.equal(status, 1, stderr);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^petstore: DATABASE_URL .+\n$/);
+      assert.doesNotMatch(stderr, /hush|sesame/);
+    }
+  });
+
+  test('a log line does not carry the password of an address', () => {
+    let written = '';
+    createLogger('info', { write: (line) => (written += line) }).info(
+      'at postgres://me:hush-hush@localhost/x',
+    );
+    assert.match(written, /postgres:\/\/me:\*\*\*@localhost/);
+  });
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { requestDeadlineMs } from '../../src/db/open.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { emptyDatabase, patienceMs, untilStatus } from '../support/instances.ts';
+import { type JsonAnswer, Petstore } from '../support/petstore.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { run } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+/** How long a read or a write may take where a test waits for its end. */
+const shortMs = 1_000;
+
+const readiness = (instance: Petstore) => instance.send('GET', '/readyz', { key: null });
+const isAnswered = ({ status }: JsonAnswer) => status < 300;
+const place = (instance: Petstore) => instance.call('POST', '/store/orders', { body: {} });
+
+/** What the connections for reads say, as many as there are, and more. */
+async function askReaders(instance: Petstore, setting: string): Promise<unknown[]> {
+  const ask = () => instance.db.read`select current_setting(${setting}), pg_sleep(0.01)::text`;
+  const answers = await Promise.all(Array.from({ length: 8 }, ask));
+  return answers.map(([row]) => row?.[0]);
+}
+
+suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  let standby: PostgresCluster;
+  let url: string;
+  /** Of two workspaces with pets. */
+  const keys: string[] = [];
+  before(async () => {
+    cluster = await PostgresCluster.start();
+    url = await emptyDatabase(cluster);
+    const seed = async () => {
+      const seeder = new Petstore(await openPostgres(url, patienceMs), '');
+      for (const name of ['one', 'other']) keys.push((await seeder.addWorkspace(name, true)).key);
+      await seeder.close();
+    };
+    [standby] = await Promise.all([cluster.addStandby(), seed()]);
+  });
+  after(() => Promise.all([standby, cluster].map((each) => each.remove())));
+
+  /** An instance until the test ends. */
+  async function start(t: TestContext, deadlineMs: number, port = cluster.port): Promise<Petstore> {
+    const db = await openPostgres(url.replace(`:${cluster.port}/`, `:${port}/`), deadlineMs);
+    const instance = new Petstore(db, '');
+    t.after(() => instance.close());
+    instance.key = keys[0] as string;
+    return instance;
+  }
+
+  /** Makes sessions that are there read-only, as those of a server that was demoted, and no other. */
+  async function demoteSessions(t: TestContext): Promise<void> {
+    const set = (system: string, role: string) =>
+      run(cluster.url, `alter role postgres ${role}`, `alter system ${system}`, 'select pg_reload_conf()');
+    await set('set default_transaction_read_only = on', 'set default_transaction_read_only = off');
+    t.after(() => set('reset default_transaction_read_only', 'reset default_transaction_read_only'));
+  }
+
+  test('/readyz says that nothing can be written, and finds the server that can be', async (t) => {
+    const instance = await start(t, requestDeadlineMs);
+    const { writes, commits } = instance.db.counts;
+    await untilStatus(200, () => readiness(instance));
+    assert.deepEqual([instance.db.counts.writes - writes, instance.db.counts.commits - commits], [1, 1]);
+    await demoteSessions(t);
+    await untilStatus(503, () => readiness(instance));
+    await untilStatus(200, () => readiness(instance));
+    assert.equal((await place(instance)).status, 201);
+  });
+
+  /** An instance behind a proxy, and requests that use several connections for reads and for writes at once. */
+  async function startBehindProxy(t: TestContext) {
+    const proxy = await StallingProxy.start(t, cluster.port);
+    const instance = await start(t, shortMs, proxy.port);
+    const ask = () =>
+      Promise.all([
+        ...Array.from({ length: 8 }, () => instance.call('GET', '/pets/1')),
+        place(instance),
+        instance.call('POST', '/store/orders', { key: keys[1] as string, body: {} }),
+      ]);
+    // On a busy machine the first may not be answered in time.
+    await until(async () => (await ask()).every(isAnswered));
+    return { proxy, instance, ask };
+  }
+
+  test('one write that a read-only server refuses closes what is idle, and makes all writes and reads leave it', async (t) => {
+    const { proxy, instance } = await startBehindProxy(t);
+    // Saving them would open a connection anew.
+    await instance.holdLimits();
+    await demoteSessions(t);
+    assert.ok(proxy.openCount > 4);
+    const refused = await untilStatus(503, () => place(instance));
+    assert.ok(Number(refused.headers['retry-after']) >= 1);
+    await until(() => proxy.openCount === 0, 3_000);
+    assert.equal((await place(instance)).status, 201);
+    const isReadOnly = await askReaders(instance, 'default_transaction_read_only');
+    assert.deepEqual([...new Set(isReadOnly)], ['off']);
+  });
+
+  test('a read, a write or a probe that meets silence is enough to leave all connections that are silent', async (t) => {
+    const firsts = [(instance: Petstore) => instance.call('GET', '/pets/1'), place, readiness];
+    const meetSilence = async (first: (instance: Petstore) => Promise<JsonAnswer>) => {
+      const { proxy, instance, ask } = await startBehindProxy(t);
+      proxy.freeze();
+      assert.equal((await first(instance)).status, 503);
+      for (const answer of await ask()) assert.ok(isAnswered(answer), answer.text);
+    };
+    await Promise.all(firsts.map(meetSilence));
+  });
+
+  test('a statement that is slow costs its own connection alone', async (t) => {
+    const { proxy, instance, ask } = await startBehindProxy(t);
+    const before = proxy.count;
+    let isSlow = true;
+    const slow = assert.rejects(instance.db.write((sql) => sql`select pg_sleep(2)::text`)).then(() => {
+      isSlow = false;
+    });
+    while (isSlow) await ask();
+    await slow;
+    await ask();
+    assert.ok(proxy.count <= before + 3, `${proxy.count - before} new connections`);
+  });
+
+  test('/readyz is 503 where the role may not write, and the log says what it lacks', async (t) => {
+    const schema = /search_path="(\w+)"/.exec(decodeURIComponent(url))?.[1];
+    await run(
+      url,
+      `create role reader login password 'open-sesame'`,
+      `grant usage on schema ${schema} to reader`,
+      `grant select on all tables in schema ${schema} to reader`,
+    );
+    const db = await openPostgres(url.replace('//postgres:', '//reader:'), shortMs);
+    const instance = new Petstore(db, '');
+    t.after(() => instance.close());
+    assert.equal((await readiness(instance)).status, 503);
+    const lines = instance.log.filter((line) => line.includes('"failed"'));
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /schema_version, which the role of the service needs the right to update/);
+  });
+
+  async function waitForStandby(t: TestContext, names: string): Promise<void> {
+    const set = (value: string) =>
+      run(cluster.url, `alter system set synchronous_standby_names = '${value}'`, 'select pg_reload_conf()');
+    if (names) t.after(() => set(''));
+    await set(names);
+  }
+
+  test('writes do not leave ever more processes that wait for a standby', async (t) => {
+    const instance = await start(t, shortMs / 2);
+    await waitForStandby(t, 'gone');
+    let names = 0;
+    const write = () =>
+      instance.db.write(
+        (sql) => sql`insert into workspaces (name, created_at_ms) values (${`more ${++names}`}, 0)`,
+      );
+    for (let i = 0; i < 5; i++) {
+      const results = await Promise.allSettled(Array.from({ length: 8 }, write));
+      for (const { status } of results) assert.equal(status, 'rejected');
+    }
+    const [row] = await instance.db.read`
+      select count(*) from pg_stat_activity where wait_event = 'SyncRep'`;
+    assert.ok(Number(row?.[0]) <= 20, `${row?.[0]} processes`);
+    await waitForStandby(t, '');
+    await untilStatus(201, () => place(instance));
+  });
+
+  test('/readyz of every instance tells that commits wait for a standby, until they do not', async (t) => {
+    const [one, two] = await Promise.all([start(t, shortMs), start(t, shortMs)]);
+    await waitForStandby(t, 'gone');
+    await untilStatus(503, () => readiness(one));
+    for (const instance of [one, two]) {
+      await untilStatus(503, () => readiness(instance));
+      instance.aheadMs += 250;
+      assert.equal((await readiness(instance)).status, 503);
+    }
+    await waitForStandby(t, '');
+    for (const instance of [one, two]) await untilStatus(200, () => readiness(instance));
+  });
+
+  test('a standby answers no request and stops a start; once it is promoted, service resumes with all that was answered', async (t) => {
+    const proxy = await StallingProxy.start(t, cluster.port);
+    const instance = await start(t, requestDeadlineMs, proxy.port);
+    const answered = await place(instance);
+    assert.equal(answered.status, 201);
+
+    // A server that is stopped keeps nothing from its standby.
+    await cluster.stop('fast');
+    proxy.targetPort = standby.port;
+    await untilStatus(503, () => instance.call('GET', '/pets/1'));
+    assert.equal((await place(instance)).status, 503);
+    await untilStatus(503, () => readiness(instance));
+    const refused = openPostgres(url.replace(`:${cluster.port}/`, `:${standby.port}/`), requestDeadlineMs);
+    await assert.rejects(refused, /^Error: DATABASE_URL cannot be used: the server is a standby/);
+
+    await standby.promote();
+    await untilStatus(200, () => readiness(instance));
+    const found = await instance.call('GET', `/store/orders/${answered.body.id}`);
+    assert.deepEqual(found.body, answered.body);
+    assert.equal((await place(instance)).body.id, answered.body.id + 1);
+  });
+});

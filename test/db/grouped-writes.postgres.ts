@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { requestDeadlineMs } from '../../src/db/open.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import type { PendingWrite } from '../../src/db/write-group.ts';
+import { WriteQueue } from '../../src/db/write-queue.ts';
+import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { allocateIds } from '../../src/workspaces/store.ts';
+import { emptyDatabase, load, startInstances } from '../support/instances.ts';
+import { Petstore } from '../support/petstore.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { until } from '../support/until.ts';
+
+const cause = { atMs: 0, workspaceId: 1 };
+/** A lock is waited for three fifths of it. */
+const impatientMs = 1_500;
+
+/** A petstore that knows the key, with connections on which nothing is written and prepared yet. */
+async function startAfresh(t: TestContext, url: string, key: string, deadlineMs: number): Promise<Petstore> {
+  const instance = new Petstore(await openPostgres(url, deadlineMs), url);
+  t.after(() => instance.close());
+  instance.key = key;
+  assert.equal((await instance.call('GET', '/pets/1')).status, 200);
+  return instance;
+}
+
+suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+  });
+  after(() => cluster.remove());
+
+  test('1,000 pets that are sent at once to one workspace are all created, by few commits, each with its event', async (t) => {
+    const [instance] = await startInstances(t, await emptyDatabase(cluster));
+    const { commits } = instance.db.counts;
+    const answers = await load([instance], { clients: 1_000, requests: 1_000 }, (_, n) =>
+      instance.call('POST', '/pets', { body: { name: `Pet ${n}`, categoryId: 1 } }),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    assert.ok(instance.db.counts.commits - commits < 200, `${instance.db.counts.commits - commits} commits`);
+    const names = new Map(answers.map(({ body }) => [body.id, body.name]));
+    assert.equal(names.size, 1_000);
+    for (const [id, name] of await instance.db.read`select id, name from pets where id > 20`) {
+      assert.equal(names.get(id), name);
+    }
+    const told = await instance.db.read`
+      select count(*), max(id) - min(id) from events where type = 'pet.created' and workspace_id = 1 and data like '%"Pet %'`;
+    assert.deepEqual(told, [[1_000, 999]]);
+  });
+
+  test('a refusal among them harms no neighbour', async (t) => {
+    const [instance] = await startInstances(t, await emptyDatabase(cluster));
+    const pet = (name: string, categoryId = 1) => ({
+      body: { name, categoryId },
+      headers: { 'idempotency-key': name.replace(' ', '-') },
+    });
+    const calls = [
+      (n: number) => instance.call('POST', '/pets', pet(`good ${n}`)),
+      (n: number) => instance.call('POST', '/pets', pet(`bad ${n}`, 4711)),
+      () => instance.call('DELETE', '/pets/4711'),
+      () => instance.call('POST', '/store/orders', { body: { petId: 1, quantity: 100_000 } }),
+      (n: number) => instance.call('PATCH', '/inventory/13', { body: { quantity: 5_000 + n } }),
+    ];
+    const sent = Array.from({ length: 200 }, (_, n) => calls[n % calls.length]?.(n));
+    const answers = await Promise.all(sent);
+    assert.deepEqual(
+      answers.map((answer) => answer?.status),
+      answers.map((_, n) => [201, 400, 404, 409, 200][n % calls.length]),
+    );
+    assert.deepEqual(
+      await instance.db.read`select count(*) from pets where name like 'good %'`,
+      [[40]],
+      'what was accepted is there once',
+    );
+    assert.equal((await instance.call('GET', '/inventory/13')).body.quantity, 5_199, 'in the order sent');
+    const again = await instance.call('POST', '/pets', pet('bad 1'));
+    assert.equal(again.status, 201, 'a refusal leaves its Idempotency-Key unused');
+  });
+
+  test('a refusal by a statement leaves alone those that were sent behind it', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const [{ key }] = await startInstances(t, url);
+    const instance = await startAfresh(t, url, key, requestDeadlineMs);
+    const create = (path: string, body: object) => instance.call('POST', path, { body });
+    const answers = await Promise.all([
+      create('/pets', { name: 'Smaug', categoryId: 4711 }),
+      ...[1, 2, 3].map(() => create('/categories', { name: 'Dragons' })),
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 201, 201, 201],
+    );
+  });
+
+  test('a row that somebody keeps locked stops only the writes that want it', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const [{ key, db: outside }] = await startInstances(t, url);
+    const instance = await startAfresh(t, url, key, impatientMs);
+    const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
+    await outside.write(async (sql) => {
+      await sql`update pets set stock = stock where workspace_id = 1 and id = 2`;
+      const body = { name: 'Bella', categoryId: 1 };
+      const answers = await Promise.all([patch(2), instance.call('POST', '/pets', { body }), patch(3)]);
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [503, 201, 200],
+      );
+    });
+  });
+
+  test('a refusal harms no neighbour that sends a statement which the server refused to prepare after it', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    for (let round = 0; round < 30; round++) {
+      // No connection has it prepared yet: the server is asked to when it refuses everything, and by the neighbours again.
+      const text = [`select ${round} + 1000`];
+      const fresh = Object.assign(text, { raw: text });
+      const refused = () =>
+        assert.rejects(
+          db.write((sql) => Promise.all([sql`select 1 / 0`, sql(fresh)]), cause),
+          /division by zero/,
+        );
+      const neighbour = async () =>
+        assert.deepEqual(await db.write((sql) => sql(fresh), cause), [[round + 1000]]);
+      await Promise.all([refused(), neighbour(), refused(), neighbour(), neighbour()]);
+    }
+  });
+
+  test('a workspace that somebody keeps locked gets 503, also for writes of which one was refused', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const [{ key, db: outside }] = await startInstances(t, url);
+    const instance = await startAfresh(t, url, key, impatientMs);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const send = () => [
+      instance.call('DELETE', '/pets/4711'),
+      instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
+    ];
+    // A first run without the lock, in which one is refused; then the workspace is taken before the careful one begins.
+    const first = await Promise.all(send());
+    assert.deepEqual(
+      first.map(({ status }) => status),
+      [404, 201],
+    );
+    const holder = outside.write(async (sql) => {
+      await sql`select 1`;
+      await released;
+    }, cause);
+    const answers = await Promise.all(send());
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [503, 503],
+    );
+    release();
+    await holder;
+  });
+
+  test('over a slow way some are done in time, instead of none', async (t) => {
+    const direct = await emptyDatabase(cluster);
+    const [{ key }] = await startInstances(t, direct);
+    const proxy = await StallingProxy.start(t, cluster.port);
+    const url = direct.replace(`:${cluster.port}/`, `:${proxy.port}/`);
+    const instance = await startAfresh(t, url, key, impatientMs);
+    proxy.delayMs = 10;
+    const answers = await load([instance], { clients: 100, requests: 100 }, () =>
+      instance.call('POST', '/store/orders', { body: { petId: 13, quantity: 1 } }),
+    );
+    const statuses = Object.groupBy(answers, ({ status }) => status);
+    assert.ok((statuses[201]?.length ?? 0) > 0, `${Object.keys(statuses)}`);
+    assert.deepEqual(
+      Object.keys(statuses).filter((status) => !['201', '409', '503'].includes(status)),
+      [],
+    );
+  });
+
+  test('a write sends nothing any more once it has failed', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    const straggler = Promise.withResolvers<unknown>();
+    const failing = db.write(async (sql) => {
+      await sql`select 1`;
+      setTimeout(
+        () => straggler.resolve(sql`update pets set stock = 7 where workspace_id = 1 and id = 1`),
+        50,
+      );
+      throw new Error('This write fails.');
+    }, cause);
+    await assert.rejects(failing, /This write fails/);
+    await assert.rejects(straggler.promise, /came after the end of its transaction/);
+  });
+
+  test('they run in the order in which they came', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    const ids = await Promise.all(
+      Array.from({ length: 300 }, () => db.write((sql) => allocateIds(sql, 1, 'pets'), cause)),
+    );
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 300 }, (_, n) => 21 + n),
+    );
+  });
+
+  test('a workspace does not wait for another', async (t) => {
+    const [instance, other] = await startInstances(t, await emptyDatabase(cluster));
+    const { key } = await instance.addWorkspace('second', true);
+    const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const holder = other.db.write(async (sql) => {
+      await sql`select 1`;
+      hold();
+      await released;
+    }, cause);
+    await held;
+    const body = { name: 'Bella', categoryId: 1 };
+    let isAnswered = false;
+    const waiting = instance.call('POST', '/pets', { body }).finally(() => {
+      isAnswered = true;
+    });
+    assert.equal((await instance.call('POST', '/pets', { body, key })).status, 201);
+    assert.equal(isAnswered, false);
+    release();
+    await holder;
+    assert.equal((await waiting).status, 201);
+  });
+
+  test('whoever locks rows in another order, as an older version would, stops no write for good', async (t) => {
+    const url = await emptyDatabase(cluster);
+    // It finds out first that it waits in a circle, and gives in.
+    const [instance] = await startInstances(t, `${url}%20-cdeadlock_timeout%3D500ms`);
+    const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
+    const older = new Client(url);
+    await older.connect();
+    t.after(() => older.end());
+    const lock = (id: number) =>
+      older.query('update pets set stock = stock where workspace_id = 1 and id = $1', [id]);
+    await older.query('begin');
+    await lock(2);
+    assert.equal((await instance.call('GET', '/pets/1')).status, 200, 'the key is known');
+    const { commits } = instance.db.counts;
+    const answers = Promise.all([patch(1), patch(2)]);
+    // Within a transaction, pg_stat_activity would go on telling what it told first.
+    const waiting = 'select 1 from pg_locks where not granted';
+    await until(async () => (await older.query(waiting)).rowCount === 1);
+    await lock(1);
+    await older.query('commit');
+    assert.deepEqual(
+      (await answers).map(({ status }) => status),
+      [200, 200],
+    );
+    assert.ok(instance.db.counts.commits - commits >= 2, 'each is alone');
+  });
+
+  test('a write that goes on after its last statements fails alone', async (t) => {
+    const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
+    const [wrong, right] = await Promise.allSettled([
+      db.write(async (sql) => {
+        await sql.finalStatements(sql`update pets set stock = 7 where workspace_id = 1 and id = 1`);
+        await sql`update pets set stock = 8 where workspace_id = 1 and id = 2`;
+      }, cause),
+      db.write((sql) => sql`update pets set stock = 9 where workspace_id = 1 and id = 3`, cause),
+    ]);
+    assert.deepEqual([wrong.status, right.status], ['rejected', 'fulfilled']);
+    const stocks = await db.read`select stock from pets where workspace_id = 1 and id in (1, 3) order by id`;
+    assert.deepEqual(stocks, [[4], [9]]);
+  });
+});
+
+suite('writes that wait', () => {
+  /** Groups whose turns end when the test says so. */
+  function heldWrites({ maxWaiting = 100, deadlineMs = 10_000 } = {}) {
+    const groups: { size: number; end: () => void }[] = [];
+    const commitGroup = async (group: PendingWrite[]) => {
+      await new Promise<void>((end) => groups.push({ size: group.length, end }));
+      for (const { resolve } of group) resolve(undefined);
+      return [];
+    };
+    const writes = new WriteQueue({
+      ...{ maxRunning: 2, groupSize: () => 3, maxWaiting, deadlineMs, commitGroup },
+      queueOf: (context) => context?.workspaceId,
+    });
+    const add = (workspaceId: number | undefined) => writes.add(async () => {}, { atMs: 0, workspaceId });
+    return { groups, writes, add };
+  }
+
+  const turns = async (n: number) => {
+    for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  test('a workspace has one group at a time, and workspaces take turns', async () => {
+    const { groups, writes, add } = heldWrites();
+    const all = [1, 1, 1, 1, 2, 3].map(add);
+    await turns(5);
+    assert.deepEqual(
+      groups.map(({ size }) => size),
+      [3, 1],
+    );
+    for (let ended = 0; ended < 4; ended++) {
+      groups[ended]?.end();
+      await turns(5);
+    }
+    assert.deepEqual(
+      groups.map(({ size }) => size),
+      [3, 1, 1, 1],
+    );
+    await Promise.all(all);
+    await writes.finish();
+  });
+
+  test('too many are refused, and those that wait too long', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => nowMs);
+    const { groups, add } = heldWrites({ maxWaiting: 2, deadlineMs: 20 });
+    const running = [add(1), add(1)];
+    await turns(5);
+    const waiting = [add(1), add(1)];
+    const late = waiting.map((one) => assert.rejects(one, StorageUnavailableError));
+    await assert.rejects(add(1), /Too many writes wait/);
+    nowMs = 20;
+    groups[0]?.end();
+    await Promise.all([...running, ...late]);
+    assert.equal(groups.length, 1, 'what is late does not begin');
+  });
+});

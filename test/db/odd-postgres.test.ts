@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { TLSSocket } from 'node:tls';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { makeCertificate, needsOpenssl } from '../support/certificate.ts';
+import { listen, loggedIn, message, oddLogin, saying } from '../support/odd-postgres.ts';
+import { bin, environment } from '../support/service.ts';
+
+const refusal = message('E', 'SERROR\0C42601\0Mno such thing\0\0');
+const refused = Buffer.concat([refusal, message('Z', 'I')]);
+const endlessRow = Buffer.from('D\x7f\xff\xff\xff', 'latin1');
+
+const nonsense: [string, RegExp, (Buffer | string)[]][] = [
+  ['a login that the library does not know', /authenticationOk message type 7/, [oddLogin]],
+  ['a message of a type that there is not', /received invalid response/, [message('?')]],
+  ['another protocol', /not a PostgreSQL message/, ['HTTP/1.1 400 Bad Request\r\n\r\n']],
+  ['a message without an end', /not a PostgreSQL message/, [loggedIn, endlessRow]],
+  ['a row with less than none columns', /array length/, [loggedIn, message('D', [0xff, 0xff])]],
+  ['an error without an end', /without an end/, [message('E', 'M')]],
+  ['a notice whose last text has no end', /without an end/, [message('N', 'Moh\0')]],
+];
+
+for (const [what, told, words] of nonsense) {
+  test(`a server that sends ${what} fails a start with that error`, async (t) => {
+    const url = await listen(t, saying(words));
+    await assert.rejects(openPostgres(url, 1_000), (error: Error) => {
+      assert.match(error.message, /^DATABASE_URL cannot be used: /);
+      assert.match(error.message, told);
+      return true;
+    });
+  });
+}
+
+test('so does one behind TLS', needsOpenssl, async (t) => {
+  const certificate = makeCertificate(t, 'postgres.example.com');
+  const url = await listen(t, (socket) => {
+    socket.once('data', () => {
+      socket.write('S');
+      const secure = new TLSSocket(socket, { isServer: true, ...certificate });
+      saying([oddLogin])(secure.on('error', () => {}));
+    });
+  });
+  await assert.rejects(openPostgres(`${url}?sslmode=no-verify`, 1_000), /authenticationOk message type 7/);
+});
+
+test('a start ends with its line, whatever the server leaves open', async (t) => {
+  const start = async (query: string, words: (Buffer | string)[]) => {
+    const env = environment({
+      DATABASE_URL: `${await listen(t, saying(words))}${query}`,
+      NODE_NO_WARNINGS: '1',
+    });
+    const child = execFile(process.execPath, [bin, 'workspaces', 'list'], { env, timeout: 10_000 });
+    let told = '';
+    child.stderr?.on('data', (text) => (told += text));
+    const [code] = await once(child, 'close');
+    assert.equal(code, 1, `${code} ${told}`);
+    assert.match(told, /^petstore: DATABASE_URL cannot be used: .+\n$/);
+  };
+  await Promise.all([
+    start('?sslmode=verify-full', ['N']),
+    start('?sslmode=verify-full', ['SSH-2.0-OpenSSH\r\n']),
+    start('', [refusal]),
+    start('', [loggedIn, Buffer.concat([refused, refused, refused])]),
+  ]);
+});

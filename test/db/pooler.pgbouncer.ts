@@ -1,0 +1,210 @@
+/** What the service does behind PgBouncer, and the tests of stores and instances once more through it: `npm test -- pgbouncer`. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { requestDeadlineMs } from '../../src/db/open.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { untilStatus } from '../support/instances.ts';
+import { Petstore } from '../support/petstore.ts';
+import { PgBouncer, whyNoPgBouncer } from '../support/pgbouncer.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { ampleKey, petstore, startService } from '../support/service.ts';
+import { run } from '../support/storage.ts';
+
+/** The files of tests that use the storage most, and those of several instances, whose events and webhooks are kept the same way. */
+const files = [
+  ...['resources/pets', 'resources/orders', 'resources/stock', 'http/idempotency'].map(
+    (name) => `../${name}.test.ts`,
+  ),
+  ...['service', 'history'].map((folder) => `../${folder}/instances.postgres.ts`),
+];
+/** A frozen instance keeps a workspace for two seconds, and a busy machine needs some more. */
+const resumedMs = 7_000;
+
+suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
+  let cluster: PostgresCluster;
+  let pooler: PgBouncer;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+    pooler = await PgBouncer.start(cluster.url);
+  });
+  after(async () => {
+    await pooler.remove();
+    await cluster.remove();
+  });
+
+  test('the tests of stores and of instances hold', async () => {
+    const paths = files.map((file) => fileURLToPath(new URL(file, import.meta.url)));
+    const withPostgres = fileURLToPath(new URL('../support/with-postgres.ts', import.meta.url));
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const args = [withPostgres, process.execPath, '--test', '--test-concurrency=4', ...paths];
+    const child = spawn(process.execPath, args, {
+      env: { ...env, PETSTORE_TEST_PGBOUNCER: 'true' },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    const [code] = await once(child, 'exit');
+    assert.equal(code, 0, output);
+  });
+
+  const unfit = [
+    ['no prepared statements', { max_prepared_statements: 0 }, /max_prepared_statements = 200/],
+    [
+      'no prepared statements, in turns',
+      { max_prepared_statements: 0, server_round_robin: 1 },
+      /max_prepared_statements = 200/,
+    ],
+    [
+      'no prepared statements, on one connection',
+      { max_prepared_statements: 0, default_pool_size: 1 },
+      /max_prepared_statements = 200/,
+    ],
+    ['no transactions', { pool_mode: 'statement' }, /pool_mode = transaction/],
+  ] as const;
+  for (const [name, settings, line] of unfit) {
+    test(`a PgBouncer with ${name} stops the start with one line that says what to set`, async (t) => {
+      await pooler.restart(settings);
+      t.after(() => pooler.restart());
+      const { status, stdout, stderr } = petstore(['serve'], { DATABASE_URL: pooler.url });
+      assert.equal(status, 1, stderr);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^petstore: DATABASE_URL cannot be used: .+\n$/);
+      assert.match(stderr, line);
+    });
+  }
+
+  test('an option of the address that PgBouncer does not keep stops the start with one line', async () => {
+    const url = `${pooler.url}?options=-csearch_path%3Dpublic`;
+    const { status, stderr } = petstore(['serve'], { DATABASE_URL: url });
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /^petstore: DATABASE_URL cannot be used: .*search_path\. .*alter role.*\n$/);
+  });
+
+  for (const [name, settings] of [
+    ['in session mode', { pool_mode: 'session', default_pool_size: 20 }],
+    ['with one connection to the server', { default_pool_size: 1 }],
+  ] as const) {
+    test(`a PgBouncer ${name} is used`, async (t) => {
+      await pooler.restart(settings);
+      t.after(() => pooler.restart());
+      const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
+      t.after(() => instance.close());
+      instance.key = (await instance.addWorkspace(name, true)).key;
+      assert.equal((await instance.call('POST', '/store/orders', { body: { petId: 1 } })).status, 201);
+    });
+  }
+
+  for (const setting of ['max_client_conn', 'max_user_client_connections']) {
+    test(`${setting} below what an instance opens makes requests wait, and fails none`, async (t) => {
+      // The start needs two at once, and what it has closed may count for a moment.
+      await pooler.restart({ [setting]: 4 });
+      t.after(() => pooler.restart());
+      const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
+      t.after(() => instance.close());
+      const notices: string[] = [];
+      instance.db.onNotice = (notice) => notices.push(notice);
+      instance.key = (await instance.addWorkspace(setting, true)).key;
+      const place = () => instance.call('POST', '/store/orders', { body: { petId: 13 } });
+      // Reads alone want all four.
+      const read = () => instance.db.read`select pg_sleep(0.02)`;
+      const twenty = Array.from({ length: 20 });
+      const [answers] = await Promise.all([Promise.all(twenty.map(place)), Promise.all(twenty.map(read))]);
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+      assert.equal(notices.length, 1, notices.join());
+      assert.match(notices[0] as string, new RegExp(setting));
+    });
+  }
+
+  test('after a transaction that failed, the statements that it did not come to are there for the next', async (t) => {
+    const db = await openPostgres(pooler.url, requestDeadlineMs);
+    t.after(() => db.close());
+    const failing = db.write((sql) => Promise.all([sql`select 1 / 0`, sql`select 4711`]));
+    await assert.rejects(failing, /division by zero/);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => db.write((sql) => sql`select 4711`)));
+    for (const answer of answers) assert.deepEqual(answer, [[4711]]);
+  });
+
+  test('a PgBouncer that stops to keep prepared statements gets 503 and never another statement, and service resumes', async (t) => {
+    const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
+    t.after(() => instance.close());
+    instance.key = (await instance.addWorkspace('reconfigured', true)).key;
+    t.after(() => pooler.restart());
+    await pooler.restart({ max_prepared_statements: 0 });
+    const seen = new Set<number>();
+    const client = async () => {
+      for (let i = 0; i < 40; i++) {
+        seen.add((await instance.call('GET', '/pets/1')).status);
+        seen.add((await instance.call('POST', '/store/orders', { body: { petId: 4 } })).status);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, client));
+    assert.ok(seen.has(503));
+    for (const status of seen) assert.ok([200, 201, 409, 503].includes(status), String(status));
+    await pooler.restart();
+    await untilStatus(200, () => instance.call('GET', '/pets/1'));
+    await untilStatus(201, () => instance.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } }));
+  });
+
+  test('an instance that freezes amid writes keeps a workspace from the others for two seconds at most', async (t) => {
+    await run(cluster.directUrl, 'create database frozen');
+    const url = new URL(pooler.url);
+    url.pathname = '/frozen';
+    const env = { DATABASE_URL: url.href, LOG_LEVEL: 'warn' };
+    const start = () => startService(t, temporaryFolder(t), env);
+    const [frozen, other] = [await start(), await start()];
+    const key = ampleKey(temporaryFolder(t), env);
+    const create = async (origin: string) => {
+      const response = await fetch(`${origin}/v1/pets`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'Rex', categoryId: 1 }),
+        signal: AbortSignal.timeout(2 * resumedMs),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    let isOver = false;
+    t.after(() => {
+      isOver = true;
+    });
+    const writer = async () => {
+      while (!isOver) await create(frozen.origin).catch(() => {});
+    };
+    const writers = Array.from({ length: 16 }, writer);
+    // Frozen again and again until a transaction of it is open.
+    const startedMs = performance.now();
+    for (;;) {
+      await sleep(50);
+      frozen.child.kill('SIGSTOP');
+      await sleep(100);
+      if (await holdsWorkspace(cluster)) break;
+      frozen.child.kill('SIGCONT');
+      assert.ok(performance.now() - startedMs < resumedMs, 'no transaction was open');
+    }
+    const frozenMs = performance.now();
+    while ((await create(other.origin)) !== 201) {
+      assert.ok(performance.now() - frozenMs < resumedMs, 'the workspace was kept');
+    }
+    t.diagnostic(`resumed after ${Math.round(performance.now() - frozenMs)} ms`);
+    isOver = true;
+    frozen.child.kill('SIGKILL');
+    await Promise.all(writers);
+  });
+});
+
+/** Whether a transaction has a workspace to itself. */
+async function holdsWorkspace({ directUrl }: PostgresCluster): Promise<boolean> {
+  const client = new Client({ connectionString: directUrl });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(`select from pg_locks where locktype = 'advisory' and granted`);
+    return Number(rowCount) > 0;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DatabaseError, type PoolClient } from 'pg';
+import { newCounts } from '../../src/db/database.ts';
+import { Statements } from '../../src/db/postgres-statements.ts';
+import { PostgresTransaction } from '../../src/db/postgres-transaction.ts';
+
+/** What a server answers once a statement of the transaction has failed. */
+const aborted = Object.assign(new DatabaseError('aborted', 0, 'error'), { code: '25P02' });
+const byZero = Object.assign(new DatabaseError('division by zero', 0, 'error'), { code: '22012' });
+
+test('a connection is closed on which a statement was not prepared, also if that is told together with the rollback', async () => {
+  const sent: string[] = [];
+  const released: unknown[] = [];
+  const late = Promise.withResolvers<never>();
+  const answers: Record<string, () => Promise<unknown>> = {
+    'select 1 / 0': () => Promise.reject(byZero),
+    'select 4711': () => late.promise,
+    rollback: async () => late.reject(aborted),
+  };
+  const client = {
+    query: ({ text }: { text: string }) => {
+      sent.push(text);
+      return answers[text]?.() ?? Promise.resolve({ rows: [] });
+    },
+    release: (isToClose: unknown) => released.push(isToClose),
+  } as unknown as PoolClient;
+  const transaction = new PostgresTransaction({
+    ...{ client, statements: new Statements(), counts: newCounts(), begin: 'begin', workspaceId: undefined },
+    endMs: performance.now() + 60_000,
+  });
+  const { sql } = transaction;
+  await assert.rejects(Promise.all([sql`select 1 / 0`, sql`select 4711`]), /division by zero/);
+  await transaction.rollBack();
+  assert.deepEqual(sent, ['begin', 'select 1 / 0', 'select 4711', 'rollback']);
+  assert.deepEqual(released, [true]);
+});

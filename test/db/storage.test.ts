@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { openMemory, openSqlite } from '../../src/db/sqlite.ts';
+import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { assertDeclared, sqliteCatalog } from '../support/schema.ts';
+import { petstore } from '../support/service.ts';
+import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
+
+test('a database that is newer than the code is refused with one clear line', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  await (await openSqlite(folder)).close();
+  const direct = new DatabaseSync(join(folder, 'petstore.db'));
+  direct.exec('pragma user_version = 4711');
+  direct.close();
+  await assert.rejects(openSqlite(folder), /version 4711.*newer Petstore/);
+  const { status, stderr } = petstore(['serve'], { PETSTORE_DATA_DIR: folder });
+  assert.equal(status, 1);
+  assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
+});
+
+test('several openings of a new folder at once bring it up to date once', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const databases = await Promise.all(Array.from({ length: 5 }, () => openSqlite(folder)));
+  for (const db of databases) {
+    assert.deepEqual(await db.read`select count(*) from workspaces`, [[0]]);
+    await db.close();
+  }
+});
+
+test('writes are on disk before they are answered: WAL, synchronous FULL', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const db = await openSqlite(temporaryFolder(t));
+  t.after(() => db.close());
+  await db.write(async (sql) => {
+    assert.deepEqual(await sql`pragma journal_mode`, [['wal']]);
+    assert.deepEqual(await sql`pragma synchronous`, [[2]]);
+    assert.deepEqual(await sql`pragma foreign_keys`, [[1]]);
+  });
+});
+
+test('one refusal leaves the writes beside it alone, and nobody reads what is not committed', async (t) => {
+  const db = await openTestStorage(await temporaryStorage(t));
+  t.after(() => db.close());
+  const insert = (name: string, fails: boolean) =>
+    db.write(async (sql) => {
+      await sql`insert into workspaces (name, created_at_ms) values (${name}, 0)`;
+      assert.equal((await db.read`select name from workspaces where name = ${name}`).length, 0);
+      if (fails) throw new Error('refused');
+    });
+  const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => insert(name, name === 'b')));
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  );
+  assert.deepEqual(await db.read`select name from workspaces order by name`, [['a'], ['c'], ['d']]);
+});
+
+test('a read of a storage that is closed fails', async () => {
+  const db = await openMemory();
+  await db.close();
+  await assert.rejects(db.read`select 1`, /not open|finalized/);
+});
+
+test('pets that are sent together on many connections share a commit', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const { port } = store.app.server.address() as { port: number };
+  const body = '{"name":"Zed","categoryId":1}';
+  const head = `Host: x\r\nX-API-Key: ${store.key}\r\n`;
+  const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.write(`GET /v1/pets/1 HTTP/1.1\r\n${head}\r\n`);
+  await Promise.all(sockets.map((socket) => once(socket, 'data')));
+  const before = store.db.counts.commits;
+  const create = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  const answers = await Promise.all(sockets.map((socket) => text(socket.end(create))));
+  for (const answer of answers) assert.match(answer, /^HTTP\/1.1 201 /);
+  // One more may be that of the limits.
+  assert.ok(store.db.counts.commits - before <= 2, `${store.db.counts.commits - before} commits`);
+});
+
+test('a full disk refuses the whole group with 503, keeps nothing of it, and reading goes on', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const store = await startPetstore(t);
+  await store.db.write((sql) => sql`pragma max_page_count = 1`);
+  const before = await store.content();
+  const description = 'x'.repeat(2000);
+  const create = () => store.call('POST', '/categories', { body: { name: 'Dragons', description } });
+  let answers = [await create()];
+  while (answers.every(({ status }) => status === 201))
+    answers = await Promise.all([create(), create(), create()]);
+  assert.ok(
+    answers.every(({ body }) => body.code === 'unavailable'),
+    JSON.stringify(answers.map(({ text }) => text)),
+  );
+  assert.ok(answers.every(({ headers }) => Number(headers['retry-after']) >= 1));
+  assert.equal((await store.call('GET', '/categories/1')).status, 200);
+  assert.ok((await store.content()).length >= before.length);
+  await store.db.write((sql) => sql`pragma max_page_count = 1000000`);
+  assert.equal((await create()).status, 201);
+  assert.deepEqual(await store.db.read`pragma integrity_check`, [['ok']]);
+});
+
+test('another process that holds the write lock delays a write without blocking reads', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const store = await startPetstore(t);
+  const other = new DatabaseSync(join(store.folder, 'petstore.db'));
+  t.after(() => other.close());
+  other.exec('begin immediate');
+  const write = store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  assert.equal((await store.call('GET', '/categories/8')).status, 404);
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+  other.exec('commit');
+  assert.equal((await write).status, 201);
+});
+
+test('a write lock that is never released gets 503 with Retry-After', { skip: aboutSqlite }, async (t) => {
+  const store = await startPetstore(t);
+  const other = new DatabaseSync(join(store.folder, 'petstore.db'));
+  t.after(() => other.close());
+  other.exec('begin immediate');
+  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  assert.equal(answer.status, 503);
+  assert.equal(answer.body.code, 'unavailable');
+  assert.ok(Number(answer.headers['retry-after']) >= 1);
+  other.exec('commit');
+  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
+});
+
+test('a file that is no database stops the start with one clear line', { skip: aboutSqlite }, async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'petstore.db'), 'not a database at all, not a database at all'.repeat(100));
+  await assert.rejects(openSqlite(folder), StorageUnavailableError);
+});
+
+test('the migrations of both engines make the same tables', () => {
+  const folder = new URL('../../src/db/migrations/', import.meta.url);
+  const files = readdirSync(folder);
+  const migrations = (engine: string) => files.filter((file) => file.endsWith(`.${engine}.sql`)).sort();
+  const meaning = (file: string) =>
+    readFileSync(new URL(file, folder), 'utf8')
+      .replaceAll(/^ *--.*\n/gm, '')
+      .replaceAll('primary key autoincrement', 'generated by default as identity primary key')
+      .replaceAll(/\) strict(, without rowid)?;/g, ');')
+      .replaceAll(/\binteger\b/g, 'bigint');
+  assert.ok(files.length >= 4);
+  assert.deepEqual(
+    migrations('postgres').map((file) => file.replace('postgres', 'sqlite')),
+    migrations('sqlite'),
+  );
+  // Planners are told about their own engine alone.
+  const tables = migrations('postgres').filter((file) => !file.startsWith('0003-'));
+  for (const file of tables) assert.equal(meaning(file), meaning(file.replace('postgres', 'sqlite')));
+});
+
+test('the tables of SQLite are the ones declared, in an order in which a workspace can be emptied', async (t) => {
+  const db = await openSqlite(temporaryFolder(t));
+  t.after(() => db.close());
+  await assertDeclared(db.read, sqliteCatalog);
+});
+
+test('every filter of a list is looked up in its index, also in an empty database', async (t) => {
+  const folder = await temporaryFolder(t);
+  await (await openSqlite(folder)).close();
+  const connection = new DatabaseSync(join(folder, 'petstore.db'), { readOnly: true });
+  t.after(() => connection.close());
+  const planOf = (table: string, filter: string) =>
+    connection
+      .prepare(
+        `explain query plan select * from ${table} where workspace_id = ? and ${filter} order by id limit ?`,
+      )
+      .all()
+      .map(({ detail }) => detail);
+  for (const [table, filter, terms] of [
+    ['pets', 'id > ?', 'PRIMARY KEY (workspace_id=? AND id>?)'],
+    ['pets', 'id > ? and status = ?', 'INDEX pets_by_status (workspace_id=? AND status=? AND id>?)'],
+    [
+      'pets',
+      'id > ? and category_id = ?',
+      'INDEX pets_by_category (workspace_id=? AND category_id=? AND id>?)',
+    ],
+    [
+      'pets',
+      'id > ? and status = ? and category_id = ?',
+      'INDEX pets_by_category_and_status (workspace_id=? AND category_id=? AND status=? AND id>?)',
+    ],
+    ['pets', 'id > ? and id in (?, ?)', 'PRIMARY KEY (workspace_id=? AND id=?)'],
+    ['orders', 'id > ? and pet_id = ?', 'INDEX orders_by_pet (workspace_id=? AND pet_id=? AND id>?)'],
+    [
+      'orders',
+      'id > ? and complete = ?',
+      'INDEX orders_by_complete (workspace_id=? AND complete=? AND id>?)',
+    ],
+  ] as const) {
+    assert.deepEqual(planOf(table, filter), [`SEARCH ${table} USING ${terms}`], filter);
+  }
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { checksVersion } from '../../src/lab/checks/list.ts';
+import { faultNames } from '../../src/lab/faults/list.ts';
+import { clients } from '../clients/clients.ts';
+import { fetchedPackages, headings, wordsOfUse } from '../clients/guide.ts';
+import { gradedWith, shownVerdicts } from '../clients/page.ts';
+import { pinnedVersion } from '../clients/pins.ts';
+import { remedies } from '../clients/remedies.ts';
+
+test('every command of the guide is tried, by a client that has a tour', () => {
+  assert.deepEqual(headings().sort(), clients.map(({ heading }) => heading).sort());
+  const tours = fileURLToPath(new URL('../clients/tours', import.meta.url));
+  const folders = readdirSync(tours).filter((name) => statSync(join(tours, name)).isDirectory());
+  assert.deepEqual(folders.sort(), clients.map(({ name }) => name).sort());
+});
+
+test('what the guide says of the key and of first calls stands in the tour that is taken', () => {
+  for (const { name, heading } of clients) {
+    const [program] = globSync('**/*.{ts,py,go,rs,java}', {
+      cwd: new URL(`../clients/tours/${name}/`, import.meta.url),
+    });
+    const tour = readFileSync(new URL(`../clients/tours/${name}/${program}`, import.meta.url), 'utf8');
+    const words = wordsOfUse(heading);
+    assert.ok(words.length >= 8, heading);
+    for (const word of words) assert.ok(tour.includes(word), `${heading}: ${word}`);
+  }
+});
+
+test('each package that the guide fetches is tried in the version that is pinned', () => {
+  const packages = fetchedPackages();
+  assert.ok(packages.length >= 8);
+  for (const name of packages) {
+    // npm names may have a version, and PyPI names extras.
+    assert.ok(pinnedVersion(name.replace(/\[.*|(?<=.)@\d.*/g, '')), `${name} is not pinned`);
+  }
+});
+
+test('the page of graded clients has each client of the guide, in the version that is pinned, and says what it was made with', () => {
+  const page = readFileSync(new URL('../../docs/graded-clients.md', import.meta.url), 'utf8');
+  const [head, , ...rows] = [...page.matchAll(/^\| (.*) \|$/gm)].map(([, cells = '']) => cells.split(' | '));
+  const headings = clients.map(({ heading }) => heading);
+  assert.deepEqual(head?.slice(1), headings);
+  // Making the page takes long, so it may be older than the newest faults and checks. Then it says so.
+  const [, version] = /by version (\d+) of the checks/.exec(page) ?? [];
+  assert.ok(Number(version) <= checksVersion);
+  assert.ok(page.includes(`${gradedWith(Number(version), rows.length)}.`), 'the rows are as many as it says');
+  const graded = rows.map(([fault]) => fault?.match(/[a-z-]+/)?.[0] ?? '');
+  assert.equal(new Set(graded).size, rows.length);
+  const unknown = graded.filter((fault) => !faultNames.includes(fault));
+  assert.deepEqual(unknown, [], 'run "npm run generate -- graded-clients"');
+  for (const [fault = '', ...cells] of rows) {
+    assert.equal(cells.length, clients.length, fault);
+    assert.deepEqual(
+      cells.filter((cell) => !Object.values(shownVerdicts).includes(cell)),
+      [],
+      fault,
+    );
+  }
+  for (const { heading, generator } of clients)
+    assert.ok(
+      page.includes(`\n## ${heading}\n\nMade by \`${generator}\` ${pinnedVersion(generator)}.`),
+      heading,
+    );
+  const remedied = remedies.flatMap(({ faults }) => faults).sort();
+  assert.deepEqual(remedied, faultNames.toSorted(), 'name each fault in test/clients/remedies.ts');
+});

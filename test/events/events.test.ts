@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { forgetOldEvents } from '../../src/history/store.ts';
+import { eventTypes } from '../../src/webhooks/event-types.ts';
+import { clearWorkspace } from '../../src/workspaces/store.ts';
+import { description, validator } from '../support/description.ts';
+import { type Petstore, startPetstore } from '../support/petstore.ts';
+
+/** Adds categories. Each is an event. */
+async function happen(store: Petstore, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    await store.call('POST', '/categories', {
+      body: { name: `Kind ${n}` },
+      headers: { 'x-request-id': `happen-${n}` },
+    });
+  }
+}
+
+const idsOf = (events: { id: number }[]) => events.map(({ id }) => id);
+
+test('a history begins with its first change and says who made it, when, and what came of it', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  assert.deepEqual((await store.call('GET', '/store/events')).body, []);
+  await happen(store, 1);
+  store.nowMs += 1_000;
+  await store.call('PUT', '/categories/1', {
+    body: { name: 'Dragons', description: 'Warm.' },
+    headers: { 'x-request-id': 'second' },
+  });
+  const { body, headers } = await store.call('GET', '/store/events');
+  assert.deepEqual(body, [
+    {
+      id: 1,
+      type: 'category.created',
+      timestamp: '2026-06-01T12:00:00.000Z',
+      requestId: 'happen-0',
+      data: { id: 1, name: 'Kind 0' },
+    },
+    {
+      id: 2,
+      type: 'category.updated',
+      timestamp: '2026-06-01T12:00:01.000Z',
+      requestId: 'second',
+      data: { id: 1, name: 'Dragons', description: 'Warm.' },
+      previous: { name: 'Kind 0', description: null },
+    },
+  ]);
+  assert.equal(headers['last-event-id'], '2');
+  assert.deepEqual((await store.call('GET', '/store/events/2')).body, body[1]);
+  assert.equal((await store.call('GET', '/store/events/3')).status, 404);
+});
+
+test('what no request made has no request id, and one event tells of many rows', async (t) => {
+  const store = await startPetstore(t);
+  const { body } = await store.call('GET', '/store/events');
+  assert.deepEqual(body, [
+    { id: 1, type: 'workspace.seeded', timestamp: '2026-06-01T12:00:00.000Z', data: {} },
+  ]);
+});
+
+test('pages follow each other without a gap, and Last-Event-ID asks for what is new', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 5);
+  const first = await store.call('GET', '/store/events?limit=2');
+  assert.deepEqual(idsOf(first.body), [1, 2]);
+  assert.equal(first.headers['last-event-id'], '2');
+  const next = /<([^>]+)>; rel="next"/.exec(first.headers.link ?? '')?.[1] as string;
+  const second = await store.send('GET', new URL(next).pathname + new URL(next).search);
+  assert.deepEqual(idsOf(second.body), [3, 4]);
+  const rest = await store.call('GET', `/store/events?after=${second.headers['last-event-id']}`);
+  assert.deepEqual(idsOf(rest.body), [5]);
+  assert.equal(rest.headers.link, undefined);
+  await happen(store, 1);
+  const news = await store.call('GET', `/store/events?after=${rest.headers['last-event-id']}`);
+  assert.deepEqual(idsOf(news.body), [6]);
+});
+
+test('a reader with a filter keeps its place, also where nothing matches', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 3);
+  await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
+  await happen(store, 1);
+  const pets = await store.call('GET', '/store/events?type=pet.created&type=pet.deleted');
+  assert.deepEqual(idsOf(pets.body), [4]);
+  assert.equal(pets.headers['last-event-id'], '5');
+  const none = await store.call('GET', '/store/events?type=pet.deleted');
+  assert.deepEqual(none.body, []);
+  assert.equal(none.headers['last-event-id'], '5');
+  const unknown = await store.call('GET', '/store/events?type=pet.eaten');
+  assert.equal(unknown.status, 400);
+  assert.match(unknown.body.message, /type/);
+});
+
+test('a filter on rare types looks through a bounded part of the history, and says where to go on', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.change(async (sql) => {
+    await sql`update sequences set last_id = 2500 where workspace_id = 1 and kind = 'events'`;
+    await sql`
+      with recursive n (id) as (select 1 union all select id + 1 from n where id < 2500)
+      insert into events (workspace_id, id, type, created_at_ms, data)
+      select 1, id, 'workspace.seeded', ${store.nowMs}, '{}' from n`;
+  });
+  await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  const found: number[] = [];
+  const places: string[] = [];
+  let url: string | undefined = '/v1/store/events?type=category.created';
+  while (url) {
+    const { body, headers } = await store.send('GET', url);
+    found.push(...idsOf(body));
+    places.push(headers['last-event-id'] as string);
+    const next = /<([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+    url = next && new URL(next).pathname + new URL(next).search;
+  }
+  assert.deepEqual(found, [2501]);
+  assert.deepEqual(places, ['1000', '2000', '2501']);
+});
+
+test('what is no longer kept is 410 with a link to the oldest, and what is not there yet is 400', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 6);
+  await forgetOldEvents(store.db, { maxAgeMs: 1_000, maxCount: 2 }, store.nowMs);
+  assert.deepEqual(idsOf((await store.call('GET', '/store/events')).body), [5, 6]);
+  assert.deepEqual(idsOf((await store.call('GET', '/store/events?after=4')).body), [5, 6]);
+  for (const after of [0, 3]) {
+    const expired = await store.call('GET', `/store/events?after=${after}`);
+    assert.deepEqual([expired.status, expired.body.code], [410, 'events_expired']);
+    assert.equal(expired.headers.link, '<http://localhost:8080/v1/store/events>; rel="first"');
+    assert.match(expired.body.message, /the oldest is 5/);
+  }
+  assert.equal((await store.call('GET', '/store/events/4')).status, 404);
+  for (const after of ['7', '9007199254740991', '9223372036854775807']) {
+    const early = await store.call('GET', `/store/events?after=${after}`);
+    assert.deepEqual([early.status, early.body.code], [400, 'invalid_request'], early.text);
+  }
+  assert.equal((await store.call('GET', '/store/events?after=-1')).status, 400);
+});
+
+test('events are forgotten by their age and their number, and ids go on', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 3);
+  store.nowMs += 60_000;
+  await happen(store, 3);
+  const forget = (maxAgeMs: number, maxCount: number) =>
+    forgetOldEvents(store.db, { maxAgeMs, maxCount }, store.nowMs);
+  const kept = async () => idsOf((await store.call('GET', '/store/events')).body);
+  await forget(60_001, 6);
+  assert.deepEqual(await kept(), [1, 2, 3, 4, 5, 6]);
+  await forget(60_000, 6);
+  assert.deepEqual(await kept(), [4, 5, 6]);
+  await forget(60_000, 1);
+  assert.deepEqual(await kept(), [6]);
+  store.nowMs += 60_000;
+  await forget(60_000, 1);
+  const none = await store.call('GET', '/store/events?after=6');
+  assert.deepEqual([none.body, none.headers['last-event-id']], [[], '6']);
+  assert.equal((await store.call('GET', '/store/events?after=5')).status, 410);
+  await happen(store, 1);
+  assert.deepEqual(await kept(), [7]);
+});
+
+test('a reset is an event, and the ids of events go on after it', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 2);
+  await store.change((sql) => clearWorkspace(sql, 1));
+  await happen(store, 1);
+  const { body } = await store.call('GET', '/store/events');
+  assert.deepEqual(
+    body.map(({ id, type, data }: { id: number; type: string; data: { id?: number } }) => [
+      id,
+      type,
+      data.id,
+    ]),
+    [
+      [1, 'category.created', 1],
+      [2, 'category.created', 2],
+      [3, 'workspace.reset', undefined],
+      [4, 'category.created', 1],
+    ],
+  );
+});
+
+test('a key sees the history of its own workspace alone', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 2);
+  const { key } = await store.addWorkspace('second', false);
+  assert.deepEqual((await store.call('GET', '/store/events', { key })).body, []);
+  assert.equal((await store.call('GET', '/store/events/1', { key })).status, 404);
+});
+
+test('the description has a schema for each type of event, which the discriminator names', () => {
+  const { Event, EventType } = description.components.schemas;
+  assert.deepEqual(EventType.enum, [...eventTypes]);
+  assert.deepEqual(Object.keys(Event.discriminator.mapping), [...eventTypes]);
+  for (const [type, $ref] of Object.entries<string>(Event.discriminator.mapping)) {
+    const { properties, example } = description.components.schemas[$ref.split('/').at(-1) as string];
+    assert.deepEqual(properties.type.enum, [type]);
+    assert.ok(validator({ $ref })(example), type);
+    assert.equal('previous' in properties, type.endsWith('.updated'));
+  }
+});

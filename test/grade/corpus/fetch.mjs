@@ -1,0 +1,185 @@
+// A shop's evening: it sorts new pets in, renames one, counts stock, sells and tidies up. Right, but for the mistake that it is told to make.
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
+const [mistake = 'none'] = process.argv.slice(2);
+const errs = (...names) => names.includes(mistake);
+
+const temporary = [408, 429, 500, 502, 503, 504];
+const retried = errs('retries refusals') ? [...temporary, 404, 409, 412, 422] : temporary;
+const mostAttempts = errs('never gives up') ? Number.POSITIVE_INFINITY : 6;
+const longestWaitMs = errs('never gives up') ? 300 : 5_000;
+
+/** Sends a request until there is an answer to go by. */
+async function send(method, target, { body, headers = {}, isBulk = false, attempts = mostAttempts } = {}) {
+  const isKeyed =
+    method === 'POST' &&
+    !errs('no key', 'no key with random names', 'removes what it made twice') &&
+    !(isBulk && errs('no key in the loop'));
+  let once = errs('one key for all orders') && target === '/store/orders' ? 'the-order' : crypto.randomUUID();
+  for (let attempt = 1; ; attempt++) {
+    if (errs('a key for each attempt') || (isBulk && errs('a key for each attempt in the loop')))
+      once = crypto.randomUUID();
+    const sent =
+      errs('another body on retry') && body && attempt > 1
+        ? { ...body, name: `${body.name} ${attempt}` }
+        : body;
+    let waitMs = Math.min(longestWaitMs, 100 * 2 ** attempt * (1 + Math.random()));
+    if (errs('waits as long each time')) waitMs = 120;
+    if (errs('retries at once')) waitMs = 0;
+    try {
+      const limit = new AbortController();
+      const timer = errs('no time limit') ? undefined : setTimeout(() => limit.abort(), 8_000);
+      const follows = errs('follows redirects with its key', 'follows redirects by GET');
+      const options = {
+        method,
+        redirect: follows ? 'manual' : 'follow',
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(sent && { 'content-type': 'application/json' }),
+          ...(isKeyed && { 'idempotency-key': once }),
+          ...headers,
+        },
+        body:
+          sent &&
+          JSON.stringify(sent, (_, value) =>
+            typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value,
+          ),
+        signal: limit.signal,
+      };
+      const url = target.startsWith('http') ? target : api + target;
+      let answer = await fetch(url, options);
+      if (follows && [307, 308].includes(answer.status)) {
+        const location = new URL(answer.headers.get('location'), url);
+        const { authorization } = options.headers;
+        answer = await fetch(
+          location,
+          errs('follows redirects by GET') ? { headers: { authorization } } : options,
+        );
+      }
+      if (errs('no time limit for bodies')) clearTimeout(timer);
+      const text = await answer.text();
+      clearTimeout(timer);
+      const isJson =
+        errs('takes every body for JSON') || /json/.test(answer.headers.get('content-type') ?? '');
+      const data = isJson && text ? JSON.parse(text, exactly) : undefined;
+      if (answer.ok || (answer.status === 412 && !errs('retries refusals'))) return { answer, data };
+      if (method === 'DELETE' && answer.status === 404 && attempt > 1) return { answer, data };
+      const mayWait = [
+        'key_banned',
+        !errs('takes a key in use for a refusal') && 'idempotency_key_in_use',
+      ].includes(data?.code);
+      const mayRefresh = answer.status === 401 && (attempt === 1 || errs('repeats 401'));
+      const problem = new Error(
+        `${method} ${target}: ${answer.status} ${data?.message ?? text.slice(0, 80)}`,
+      );
+      if (attempt >= attempts || !(retried.includes(answer.status) || mayWait || mayRefresh))
+        throw Object.assign(problem, { isFinal: true });
+      const told = answer.headers.get('retry-after');
+      const toldMs = /^\d+$/.test(told ?? '') ? 1000 * told : told ? Date.parse(told) - Date.now() : 0;
+      if (toldMs > 90_000 && !errs('waits for ten days')) throw Object.assign(problem, { isFinal: true });
+      if (!errs('ignores Retry-After')) waitMs = Math.max(waitMs, toldMs + 50);
+      if (errs('trusts Retry-After alone') && told) waitMs = toldMs;
+    } catch (error) {
+      if (error.isFinal || attempt >= attempts || error instanceof SyntaxError) throw error;
+    }
+    await sleep(waitMs);
+  }
+}
+
+const exactly = (_, value, { source }) =>
+  !errs('rounds ids') && typeof value === 'number' && !Number.isSafeInteger(value) && /^\d+$/.test(source)
+    ? BigInt(source)
+    : value;
+
+async function list(target) {
+  const items = [];
+  const seen = new Set();
+  for (let next = target; next; ) {
+    if (seen.has(next) && !errs('follows links for ever')) throw new Error(`${next} leads to itself.`);
+    seen.add(next);
+    const isLater = seen.size > 1;
+    let page;
+    try {
+      const isHasty = (isLater && errs('swallows errors of later pages')) || errs('prints zero after errors');
+      page = await send('GET', next, isHasty ? { attempts: 1 } : {});
+    } catch (error) {
+      if (isLater && errs('swallows errors of later pages')) break;
+      if (errs('prints zero after errors')) return [];
+      throw error;
+    }
+    items.push(...page.data);
+    if (page.data.length === 0 && errs('stops at an empty page')) break;
+    if (errs('reads the first page')) break;
+    next = /<([^>]+)>; *rel="next"/.exec(page.answer.headers.get('link') ?? '')?.[1];
+  }
+  return items;
+}
+
+const categories = await list('/categories');
+const reptiles =
+  categories.find(({ name }) => name === 'Reptiles') ??
+  (await send('POST', '/categories', { body: { name: 'Reptiles' } })).data;
+console.log(`${categories.length} categories, and ${reptiles.name} among them`);
+if (errs('prints zero after errors', 'only reads')) {
+  const pets = await list('/pets?limit=7');
+  console.log(`TOTAL ${pets.length} ${new Set(pets.map(({ status }) => status)).size}`);
+  process.exit();
+}
+
+const { data: dragons } = await send('POST', '/categories', { body: { name: 'Dragons' } });
+const added = [];
+const suffix = errs('random names', 'no key with random names') ? ` ${crypto.randomUUID().slice(0, 8)}` : '';
+for (const name of ['Smaug', 'Fafnir', 'Norbert', 'Toothless'].map((name) => name + suffix)) {
+  const { data } = await send('POST', '/pets', { isBulk: true, body: { name, categoryId: dragons.id } });
+  added.push(data);
+  if (errs('removes what it made twice')) {
+    const made = (await list('/pets?limit=7')).filter((pet) => pet.name === name && pet.id !== data.id);
+    for (const { id } of made) await send('DELETE', `/pets/${id}`);
+  }
+  console.log(`${name} is there.`);
+}
+const [smaug, fafnir, norbert, toothless] = added;
+
+const change = async (pet, rename) => {
+  for (let turn = 1; turn <= 8; turn++) {
+    const { answer, data } = await send('GET', `/pets?id=${pet.id}`);
+    const [now] = data;
+    if (turn > 1 && !errs('renames twice') && now.name.includes(rename(pet.name))) return;
+    const headers = errs('overwrites') ? {} : { 'if-match': answer.headers.get('etag') };
+    const wanted = rename(now.name);
+    const { answer: changed } = await send('PATCH', `/pets/${pet.id}`, { headers, body: { name: wanted } });
+    if (changed.ok) return;
+  }
+  throw new Error('Somebody else is always faster.');
+};
+await change(smaug, (name) => `${name} the Golden`);
+
+const pets = await list('/pets?limit=7');
+console.log(`TOTAL ${pets.length}`);
+await send('PATCH', `/inventory/${fafnir.id}`, { body: { quantity: 5 } });
+for (const { id } of pets.filter((pet) => pet.id === smaug.id || pet.id === toothless.id))
+  await send('PATCH', `/inventory/${id}`, { body: { quantity: 3 } });
+for (const quantity of [2, 1]) {
+  try {
+    const { data: order } = await send('POST', '/store/orders', {
+      isBulk: true,
+      body: { petId: fafnir.id, quantity },
+    });
+    await send('PATCH', `/store/orders/${order.id}`, {
+      body: { complete: true },
+      ...(errs('leaves orders open after errors') && { attempts: 1 }),
+    });
+  } catch (error) {
+    if (!errs('leaves orders open after errors', 'one key for all orders')) throw error;
+  }
+  console.log(`Sold ${quantity} of Fafnir.`);
+}
+if (errs('polls'))
+  for (let times = 0; times < 6; times++) {
+    await send('GET', `/inventory/${smaug.id}`);
+    await sleep(150);
+  }
+await send('DELETE', `/pets/${norbert.id}`);
+await send('DELETE', `/pets/${toothless.id}`);
+console.log('Norbert and Toothless have moved on.');

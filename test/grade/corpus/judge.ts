@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { delimiter, dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { toCard } from '../../../src/grade/card/card.ts';
+import { toText } from '../../../src/grade/card/text.ts';
+import type { Deviation, Grade, Verdict } from '../../../src/grade/grade.ts';
+import { isFailing, kindVerdicts } from '../../../src/grade/verdict.ts';
+import { faultNames } from '../../../src/lab/faults/list.ts';
+import { pythonPrograms, run } from '../../clients/make.ts';
+import { grade } from '../../support/grading.ts';
+import type { Program } from './programs.ts';
+
+const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const built = fileAt('node_modules/.cache/go');
+
+/** Compiles and installs what the programs need, but for the npm packages. Returns the environment to run them in. */
+export async function prepare(): Promise<NodeJS.ProcessEnv> {
+  mkdirSync(built, { recursive: true });
+  await run(`go build -o "${built}/" ./...`, fileAt('go'), process.env);
+  const python = await pythonPrograms(fileAt('requirements.txt'));
+  return { ...process.env, PATH: [python, dirname(process.execPath), process.env.PATH].join(delimiter) };
+}
+
+const interpreters: Record<string, string[]> = {
+  '.mjs': [process.execPath],
+  '.py': ['python3'],
+  '.sh': ['sh'],
+};
+
+function commandOf({ file, mistake }: Program): string[] {
+  const interpreter = interpreters[extname(file)];
+  const program = interpreter ? [...interpreter, fileAt(file)] : [join(built, file)];
+  return mistake === undefined ? program : [...program, mistake];
+}
+
+export const nameOf = ({ file, mistake, must, fault }: Program) => {
+  const { fault: name, ...parameters } = fault ?? {};
+  const words = [name, ...Object.entries(parameters).map(([key, value]) => `${key}=${value}`)];
+  if (must === undefined) return `${file}${mistake ? ` ${mistake}` : ''} is right`;
+  return `${file} ${mistake}${name ? `, under ${words.join(' ')}` : ''}`;
+};
+
+export interface JudgeOptions {
+  env: NodeJS.ProcessEnv;
+  /** Whether a wrong program is graded under all faults. Otherwise, only under the one that shows its mistake. */
+  underAll?: boolean;
+  atOnce?: number;
+}
+
+/** Grades a program and asserts what must be said of it. */
+export async function judge(program: Program, { underAll = false, ...options }: JudgeOptions): Promise<void> {
+  const { fault, must, only = faultNames, wrong = [], timeoutMs } = program;
+  const all = only.filter((name) => !wrong.some((one) => one.fault === name));
+  const faults = [...(underAll || !must ? all : []), ...(fault ? [fault] : [])];
+  const graded = await grade(commandOf(program), { faults, timeoutMs, ...options });
+  const problems = must === undefined ? accusationsOf(graded, program) : missedBy(graded, program);
+  assert.deepEqual(problems, [], `${nameOf(program)}\n${cardOf(graded)}`);
+}
+
+/** What a grade wrongly says against a right program. */
+function accusationsOf(
+  { baseline, faults, verdict }: Grade,
+  { stopsUnder = [], lacks = [] }: Program,
+): string[] {
+  const ended = faults.filter(
+    ({ fault, verdict }) =>
+      !['survived', 'not-reached'].includes(verdict) && !(verdict === 'failed' && stopsUnder.includes(fault)),
+  );
+  const runs = faults.flatMap(({ fault, runs }) => (stopsUnder.includes(fault) ? [] : runs));
+  const failed = [baseline, ...runs]
+    .flatMap(({ checks }) => failedIn(checks))
+    .filter((name) => !lacks.includes(name));
+  return [
+    ...(baseline.problem === undefined ? [] : [baseline.problem]),
+    ...(verdict === 'passed' ? [] : [`The verdict is ${verdict}.`]),
+    ...baseline.refused.map(({ operation, status }) => `${operation} is refused with ${status}.`),
+    ...ended.map(({ fault, verdict }) => `${verdict} under ${fault}`),
+    ...new Set(failed.map((name) => `${name} failed`)),
+  ];
+}
+
+/** What a grade should say of a wrong program, and does not. */
+function missedBy({ baseline, faults, verdict }: Grade, { fault, must }: Program): string[] {
+  if (baseline.problem !== undefined) return [baseline.problem];
+  const shown = faults.find((one) => one.fault === fault?.fault);
+  const runs = shown?.runs ?? [baseline];
+  if (typeof must !== 'object') {
+    const wanted: Verdict =
+      must === 'failed' || must === 'hung' ? must : kindVerdicts[must as Deviation['kind']];
+    if (!shown?.runs.some((run) => run.verdict === wanted)) return [`It does not say ${wanted}.`];
+    return isFailing(shown) && verdict !== 'failed' ? [`The verdict is ${verdict}.`] : [];
+  }
+  const failed = runs
+    .flatMap(({ checks }) => checks)
+    .find((one) => one.name === must.check && one.result === 'failed');
+  if (!failed) return [`It does not say that ${must.check} failed.`];
+  return failed.level === 'required' && verdict !== 'failed' ? [`The verdict is ${verdict}.`] : [];
+}
+
+const failedIn = (checks: Grade['baseline']['checks']) =>
+  checks.filter(({ result }) => result === 'failed').map(({ name }) => name);
+
+function cardOf(graded: Grade): string {
+  const again = (selector?: string) =>
+    `petstore grade${selector ? ` --fault ${selector}` : ''} -- ${graded.command.join(' ')}`;
+  return toText(toCard(graded, Date.now(), { again, about: (fault) => `petstore lab faults ${fault}` }));
+}

@@ -1,0 +1,271 @@
+import type { Deviation, Verdict } from '../../../src/grade/grade.ts';
+import { checks } from '../../../src/lab/checks/list.ts';
+import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
+
+/** What is wrong with a program: a kind of deviation, an end under a fault, or a check that must fail. */
+export type Mistaken = Deviation['kind'] | Extract<Verdict, 'failed' | 'hung'> | { check: string };
+
+/** A verdict that is known to be wrong, and is not tested until it is mended. */
+interface Wrong {
+  fault: string;
+  because: string;
+}
+
+/** A program of this folder, and what its grade must say. */
+export interface Program {
+  /** A file, or a package of the folder `go`. */
+  file: string;
+  /** The mistake that it is told to make, or the right way that it goes if there is nothing that must be said. */
+  mistake?: string;
+  must?: Mistaken;
+  /** The fault that shows the mistake. Without one, the run without faults does. */
+  fault?: PlannedFault;
+  /** The faults that matter to a right program. Default: all. */
+  only?: string[];
+  /** How long a run may take. */
+  timeoutMs?: number;
+  /** Recommended faults under which a right program stops, and says so. */
+  stopsUnder?: string[];
+  /** Recommended checks that a right program need not pass. */
+  lacks?: string[];
+  wrong?: Wrong[];
+}
+
+const check = (name: string) => {
+  if (!checks.some((one) => one.name === name)) throw new Error(`There is no check ${name}.`);
+  return { check: name };
+};
+
+/** No library counts the requests that are left. */
+const lacks = ['limits.foreseen'];
+const emptyPage: Wrong = {
+  fault: 'empty-page',
+  because:
+    'After a page with a cursor, the next page of an empty one is itself: right clients take that for a loop',
+};
+
+const twice = (file: string, ...mistakes: string[]): Program[] =>
+  mistakes.map((mistake) => ({ file, mistake, must: 'twice', fault: { fault: 'lost-answer' } }));
+const ignoresRetryAfter = (file: string): Program => ({
+  ...{ file, mistake: 'ignores Retry-After' },
+  ...{ must: check('retry-after.obeyed'), fault: { fault: 'rate-limited' } },
+});
+const noTimeLimit = (file: string): Program => ({
+  ...{ file, mistake: 'no time limit' },
+  ...{ must: check('time-limit.exists'), fault: { fault: 'no-answer' } },
+});
+
+/** Every program of the corpus. */
+export const programs: Program[] = [
+  // One worker with fetch, in a loop of its own.
+  { file: 'fetch.mjs', lacks, stopsUnder: ['same-page'], wrong: [emptyPage] },
+  { file: 'fetch.mjs', mistake: 'only reads', lacks, stopsUnder: ['same-page'], wrong: [emptyPage] },
+  ...twice(
+    'fetch.mjs',
+    'no key',
+    'no key in the loop',
+    'a key for each attempt',
+    'a key for each attempt in the loop',
+  ),
+  ...twice('fetch.mjs', 'removes what it made twice'),
+  ...twice('fetch.mjs', 'no key with random names'),
+  {
+    ...{ file: 'fetch.mjs', mistake: 'random names', lacks },
+    only: ['lost-answer', 'unavailable', 'unauthorized'],
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'polls', lacks },
+    only: ['internal-error', 'rate-limited', 'lost-answer'],
+  },
+  { file: 'fetch.mjs', mistake: 'no key', must: 'twice', fault: { fault: 'gateway-timeout' } },
+  { file: 'fetch.mjs', mistake: 'one key for all orders', must: check('idempotency.key-for-one-thing') },
+  { file: 'fetch.mjs', mistake: 'another body on retry', must: 'other', fault: { fault: 'unavailable' } },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'another body on retry' },
+    ...{ must: check('retry.same-body'), fault: { fault: 'lost-answer' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'waits as long each time' },
+    ...{ must: check('backoff.grows'), fault: { fault: 'internal-error', times: 4 } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'retries at once' },
+    ...{ must: check('backoff.grows'), fault: { fault: 'internal-error', times: 4 } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'never gives up' },
+    ...{
+      must: check('attempts.bounded'),
+      fault: { fault: 'internal-error', operation: 'createCategory', times: 25 },
+    },
+  },
+  ignoresRetryAfter('fetch.mjs'),
+  ...['zero', 'past'].map(
+    (shape): Program => ({
+      ...{ file: 'fetch.mjs', mistake: 'trusts Retry-After alone' },
+      ...{ must: check('backoff.grows'), fault: { fault: 'retry-after-odd', shape, times: 4 } },
+      wrong: [
+        {
+          fault: 'retry-after-odd',
+          because: 'backoff.grows ignores failures with Retry-After, also when it asks for no wait',
+        },
+      ],
+    }),
+  ),
+  {
+    ...{ file: 'fetch.mjs', mistake: 'waits for ten days', timeoutMs: 10_000 },
+    ...{ must: 'hung', fault: { fault: 'retry-after-odd', shape: 'ten-days', operation: 'createCategory' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'waits for ten days' },
+    ...{
+      must: check('retry-after.obeyed'),
+      fault: { fault: 'retry-after-odd', shape: 'thirty-days', operation: 'createCategory' },
+    },
+  },
+  noTimeLimit('fetch.mjs'),
+  {
+    ...{ file: 'fetch.mjs', mistake: 'no time limit for bodies' },
+    ...{ must: check('time-limit.exists'), fault: { fault: 'stall' } },
+  },
+  { file: 'fetch.mjs', mistake: 'retries refusals', must: 'failed', fault: { fault: 'conflict' } },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'repeats 401' },
+    ...{ must: check('retry.only-when-useful'), fault: { fault: 'unauthorized', times: 3 } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'takes a key in use for a refusal' },
+    ...{ must: 'failed', fault: { fault: 'key-in-use' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'takes every body for JSON' },
+    ...{ must: 'failed', fault: { fault: 'bad-gateway' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'follows redirects with its key' },
+    ...{ must: check('credentials.not-forwarded'), fault: { fault: 'moved-away' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'follows redirects by GET' },
+    ...{ must: check('retry.same-body'), fault: { fault: 'moved' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'follows links for ever', timeoutMs: 10_000 },
+    ...{ must: 'hung', fault: { fault: 'same-page' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'reads the first page' },
+    ...{ must: check('pages.to-the-end'), fault: { fault: 'small-pages' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'stops at an empty page' },
+    ...{ must: check('pages.to-the-end'), fault: { fault: 'empty-page' } },
+  },
+  {
+    file: 'fetch.mjs',
+    mistake: 'swallows errors of later pages',
+    must: 'undone',
+    fault: { fault: 'unavailable' },
+  },
+  {
+    file: 'fetch.mjs',
+    mistake: 'prints zero after errors',
+    must: 'printed',
+    fault: { fault: 'unavailable' },
+  },
+  { file: 'fetch.mjs', mistake: 'rounds ids', must: check('ids.exact'), fault: { fault: 'large-ids' } },
+  { file: 'fetch.mjs', mistake: 'overwrites', must: check('updates.not-lost'), fault: { fault: 'conflict' } },
+  { file: 'fetch.mjs', mistake: 'renames twice', must: 'twice', fault: { fault: 'lost-answer' } },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'leaves orders open after errors' },
+    ...{ must: 'undone', fault: { fault: 'unavailable' } },
+  },
+
+  // Five workers at once.
+  { file: 'pool.mjs', lacks },
+  ignoresRetryAfter('pool.mjs'),
+  ...twice('pool.mjs', 'no key', 'a key for each attempt'),
+
+  // A stream of events.
+  {
+    // Node.js opens connections beside that of a stream.
+    ...{ file: 'events.mjs', lacks: [...lacks, 'connections.reused'] },
+    wrong: [
+      {
+        fault: 'stream-silent',
+        because: 'A recording does not notice that the client left a stream, so it seems to wait for ever',
+      },
+    ],
+  },
+  {
+    file: 'events.mjs',
+    mistake: 'begins anew',
+    must: 'hung',
+    timeoutMs: 12_000,
+    fault: { fault: 'stream-cut' },
+  },
+  {
+    ...{ file: 'events.mjs', mistake: 'decodes each piece alone' },
+    ...{ must: 'other', fault: { fault: 'stream-pieces' } },
+  },
+  {
+    ...{ file: 'events.mjs', mistake: 'takes a piece for an event', timeoutMs: 12_000 },
+    ...{ must: 'hung', fault: { fault: 'stream-pieces' } },
+  },
+  {
+    ...{ file: 'events.mjs', mistake: 'no time limit' },
+    ...{ must: check('time-limit.exists'), fault: { fault: 'stream-silent' } },
+  },
+
+  // Libraries with retries of their own.
+  { file: 'axios.mjs', lacks, wrong: [emptyPage] },
+  ...twice('axios.mjs', 'no key', 'a key for each attempt'),
+  ignoresRetryAfter('axios.mjs'),
+  { file: 'got.mjs', lacks, wrong: [emptyPage] },
+  ...twice('got.mjs', 'no key'),
+  ignoresRetryAfter('got.mjs'),
+  { file: 'ky.mjs', lacks, wrong: [emptyPage] },
+  ...twice('ky.mjs', 'no key'),
+  {
+    ...{ file: 'ky.mjs', mistake: 'no time limit for bodies' },
+    ...{ must: check('time-limit.exists'), fault: { fault: 'stall' } },
+  },
+  { file: 'undici.mjs', lacks, wrong: [emptyPage] },
+  ...twice('undici.mjs', 'no key'),
+  noTimeLimit('undici.mjs'),
+
+  // Python.
+  { file: 'requests_shop.py', lacks, wrong: [emptyPage] },
+  ...twice('requests_shop.py', 'no key'),
+  noTimeLimit('requests_shop.py'),
+  { file: 'httpx_shop.py', lacks, wrong: [emptyPage] },
+  ...twice('httpx_shop.py', 'a key for each attempt'),
+  noTimeLimit('httpx_shop.py'),
+  {
+    ...{ file: 'httpx_shop.py', mistake: 'reads the first page' },
+    ...{ must: check('pages.to-the-end'), fault: { fault: 'small-pages' } },
+  },
+  { file: 'aiohttp_shop.py', lacks, wrong: [emptyPage] },
+  ...twice('aiohttp_shop.py', 'no key'),
+  ignoresRetryAfter('aiohttp_shop.py'),
+
+  // Go.
+  { file: 'nethttp', lacks, wrong: [emptyPage] },
+  ...twice('nethttp', 'no key'),
+  {
+    ...{ file: 'nethttp', mistake: 'sends the body once' },
+    ...{ must: check('retry.same-body'), fault: { fault: 'unavailable' } },
+    wrong: [{ fault: 'unavailable', because: 'A chunked body of 0 bytes does not count as empty' }],
+  },
+  {
+    ...{ file: 'nethttp', mistake: 'forwards its key' },
+    ...{ must: check('credentials.not-forwarded'), fault: { fault: 'moved-away' } },
+  },
+  { file: 'retryable', lacks },
+  ...twice('retryable', 'no key'),
+  ignoresRetryAfter('retryable'),
+
+  // A shell.
+  { file: 'curl.sh', lacks },
+  ...twice('curl.sh', 'no key'),
+];

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pastOf, type StoreEvent } from '../../src/grade/compare/past.ts';
+import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
+import type { Item, StoreState } from '../../src/grade/compare/state.ts';
+import type { Deviation, Verdict } from '../../src/grade/grade.ts';
+import { Reference } from '../../src/grade/reference.ts';
+import type { Run } from '../../src/grade/run/run.ts';
+import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
+import { faultNamed } from '../../src/lab/faults/list.ts';
+import type { Fault } from '../../src/lab/faults/shared/fault.ts';
+import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
+import { requests as recorded } from '../support/grades.ts';
+
+/** Rex is pet 1, of whom there are 9. */
+const initial = (): StoreState => ({
+  categories: [{ id: 1, name: 'Dogs' }],
+  pets: [{ id: 1, name: 'Rex', categoryId: 1, status: 'available' }],
+  orders: [],
+  inventory: [{ petId: 1, quantity: 9, status: 'available' }],
+  webhooks: [],
+});
+
+interface Sketch {
+  method?: string;
+  target?: string;
+  operation?: string;
+  status?: number;
+  isCut?: true;
+  fault?: string;
+  left?: true;
+  durationMs?: number;
+  headers?: Record<string, string>;
+  /** What the request committed. */
+  events?: { type: string; data: Item; previous?: Item }[];
+}
+
+/** A run that sent these requests, and printed these lines. */
+function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: number | undefined = 0): Run {
+  const requests = recorded(
+    ...sketches.map(({ events: _, ...request }, i) => ({ atMs: 10 * i, target: '/v1/pets', ...request })),
+  );
+  const events = sketches.flatMap(({ events = [] }, i): StoreEvent[] => {
+    const { requestId, at } = requests[i] as RecordedRequest;
+    return events.map((event) => ({ ...event, requestId, timestamp: at }));
+  });
+  const printed = new PrintedLines(wantedLines);
+  printed.add(Buffer.from(lines.map((line) => `${line}\n`).join('')));
+  return {
+    ...{ exitStatus, lastLines: lines, tookMs: 100, requests, requestCount: requests.length, printed },
+    ...{ past: pastOf(stateAfter(events), initial(), events), performed: 1 },
+  };
+}
+let wantedLines: ReadonlySet<string> | undefined;
+
+/** What the store holds after some events. */
+function stateAfter(events: StoreEvent[]): StoreState {
+  const state = initial() as StoreState & Record<string, Item[]>;
+  for (const { type, data } of events) {
+    const [kind, what] = type.split('.');
+    if (kind === 'inventory') {
+      Object.assign(state.inventory.find(({ petId }) => petId === data.petId) as object, data);
+      continue;
+    }
+    const rows = state[`${kind}s`] as Item[];
+    const index = rows.findIndex(({ id }) => id === data.id);
+    if (index === -1) rows.push(data);
+    else rows.splice(index, 1, ...(what === 'deleted' || what === 'cancelled' ? [] : [data]));
+    if (what === 'created' && kind === 'pet')
+      state.inventory.push({ petId: Number(data.id), quantity: 1, status: 'available' });
+  }
+  return state;
+}
+
+/** How a run deviates from two runs without faults, and the verdict on it. */
+function judge(calm: [Run, ...Run[]], run: Run, fault = 'lost-answer', ignoresOutput = false) {
+  const reference = new Reference(calm, initial(), { ignoresOutput });
+  const plan = { place: 'first' as const, faults: [{ fault }], waitsMs: 0, lingersMs: 0 };
+  return toFaultRun(faultNamed(fault) as Fault, plan, run, reference);
+}
+
+const told = ({ deviations }: { deviations: Deviation[] }) =>
+  deviations.map(({ kind, what, requests }) => [kind, what, requests.join(' ')]);
+
+const pet = (id: number, name: string) => ({ id, name, categoryId: 1, status: 'available' });
+const create = (id: number, name: string, more: Partial<Sketch> = {}): Sketch => ({
+  ...{ method: 'POST', operation: 'createPet', status: 201 },
+  events: [{ type: 'pet.created', data: pet(id, name) }],
+  ...more,
+});
+const remove = (id: number, name: string): Sketch => ({
+  ...{ method: 'DELETE', operation: 'deletePet', status: 204 },
+  events: [{ type: 'pet.deleted', data: pet(id, name) }],
+});
+const rename = (id: number, before: string, after: string, more: Partial<Sketch> = {}): Sketch => ({
+  ...{ method: 'PATCH', operation: 'updatePet' },
+  events: [{ type: 'pet.updated', data: pet(id, after), previous: { name: before } }],
+  ...more,
+});
+/** An order of a unit of Rex, which changes his stock. */
+const order = (id: number, stock: number, more: Partial<Sketch> = {}): Sketch => ({
+  ...{ method: 'POST', target: '/v1/store/orders', operation: 'placeOrder', status: 201 },
+  events: [
+    { type: 'order.placed', data: { id, petId: 1, quantity: 1, complete: false } },
+    {
+      type: 'inventory.updated',
+      data: { petId: 1, quantity: stock, status: 'available' },
+      previous: { quantity: stock + 1 },
+    },
+  ],
+  ...more,
+});
+const list: Sketch = { operation: 'listPets' };
+const lost = { isCut: true, fault: 'lost-answer' } as const;
+
+test('a pet that was made twice and deleted once or twice was made twice', () => {
+  const calm: [Run] = [runOf([create(2, 'Smaug'), remove(2, 'Smaug')])];
+  for (const rest of [[remove(3, 'Smaug')], [remove(2, 'Smaug'), remove(3, 'Smaug')]]) {
+    const run = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), ...rest]));
+    assert.equal(run.verdict, 'did-it-twice');
+    assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug where there was one', '1 2']);
+    const [{ service, change, goodClient }] = run.deviations as [Deviation];
+    assert.equal(service, 'committed request 1, then cut the connection');
+    assert.match(change ?? '', /`Idempotency-Key`/);
+    assert.match(goodClient ?? '', /same `Idempotency-Key`/);
+  }
+});
+
+test('a change that was applied to its own result was made twice', () => {
+  const golden = 'Smaug the Golden';
+  const calm: [Run] = [runOf([create(2, 'Smaug'), rename(2, 'Smaug', golden)])];
+  const again = [
+    create(2, 'Smaug'),
+    rename(2, 'Smaug', golden, lost),
+    rename(2, golden, `${golden} the Golden`),
+  ];
+  const run = judge(calm, runOf(again));
+  assert.deepEqual(told(run), [
+    ['twice', `pet Smaug: name ${golden} the Golden instead of ${golden}`, '2 3'],
+  ]);
+  assert.equal(run.verdict, 'did-it-twice');
+  const andBack = judge(calm, runOf([...again, rename(2, `${golden} the Golden`, golden)]));
+  assert.deepEqual(told(andBack), [
+    ['twice', 'pet Smaug: name changed three times instead of once', '2 3 4'],
+  ]);
+});
+
+test('what was created twice changes the names of nothing else', () => {
+  const calm: [Run] = [runOf([create(2, 'Smaug'), rename(2, 'Smaug', 'Fafnir')])];
+  const run = judge(
+    calm,
+    runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), rename(3, 'Smaug', 'Fafnir')]),
+  );
+  assert.deepEqual(told(run), [['twice', 'two pets Smaug where there was one', '1 2']]);
+});
+
+test('the stock that follows from an order is no deviation of its own', () => {
+  const calm: [Run] = [runOf([order(1, 8)])];
+  const twice = judge(calm, runOf([order(1, 8, lost), order(2, 7)]));
+  assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex where there was one', '1 2']]);
+  const set = (quantity: number): Sketch => ({
+    ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
+    events: [
+      {
+        type: 'inventory.updated',
+        data: { petId: 1, quantity, status: 'available' },
+        previous: { quantity: 9 },
+      },
+    ],
+  });
+  const other = judge([runOf([set(5)])], runOf([set(6)]));
+  assert.deepEqual(told(other), [['other', 'pet Rex: stock 6 instead of 5', '1']]);
+  assert.equal(other.verdict, 'did-something-else');
+});
+
+test('orders for a page that was not read are left undone, for one cause', () => {
+  const calm: [Run] = [runOf([list, list, order(1, 8), order(2, 7), create(2, 'A'), create(3, 'B')])];
+  const run = judge(
+    calm,
+    runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]),
+    'internal-error',
+  );
+  assert.deepEqual(told(run), [
+    [
+      'undone',
+      'no pet A where there was one; no pet B where there was one; one order of 1 Rex where there were two',
+      '2',
+    ],
+  ]);
+  assert.equal(run.verdict, 'left-undone');
+  assert.equal(run.deviations[0]?.service, 'answered 500 (request 2)');
+});
+
+test('a program that ends with another status than 0 failed, unless it did something twice', () => {
+  const calm: [Run] = [runOf([create(2, 'Smaug'), create(3, 'Fafnir')])];
+  const failed = judge(calm, runOf([{ ...list, ...lost }], [], 1));
+  assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
+  const twice = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug')], [], 1));
+  assert.equal(twice.verdict, 'did-it-twice');
+  assert.deepEqual(told(twice), [['twice', 'two pets Smaug where there was one', '1 2']]);
+  const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
+  assert.deepEqual([hung.verdict, hung.deviations], ['hung', []]);
+  const unreached = judge(calm, { ...runOf([]), performed: 0 });
+  assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
+});
+
+test('what varies between the runs without faults is not compared, but its number is', () => {
+  const calm: [Run, Run] = [
+    runOf([create(2, 'a1'), rename(1, 'Rex', 'r1')]),
+    runOf([create(2, 'a2'), rename(1, 'Rex', 'r2')]),
+  ];
+  const run = (...sketches: Sketch[]) => told(judge(calm, runOf(sketches)));
+  assert.deepEqual(run(create(2, 'a3'), rename(1, 'Rex', 'r3')), []);
+  assert.deepEqual(run(create(2, 'a3', lost), create(3, 'a4'), rename(1, 'Rex', 'r3')), [
+    ['twice', 'two pets added instead of one, such as a4', '1 2'],
+  ]);
+  assert.deepEqual(run(create(2, 'a3'), rename(1, 'Rex', 'r3', lost), rename(1, 'r3', 'r4')), [
+    ['twice', 'pet Rex: name changed twice instead of once', '2 3'],
+  ]);
+  const uneven: [Run, Run] = [
+    runOf([rename(1, 'Rex', 'r1')]),
+    runOf([rename(1, 'Rex', 'r2'), rename(1, 'r2', 'r3')]),
+  ];
+  const more = runOf([rename(1, 'Rex', 'a'), rename(1, 'a', 'b'), rename(1, 'b', 'c')]);
+  assert.deepEqual(judge(uneven, more).deviations, []);
+});
+
+test('attempts that share an X-Request-Id are told apart by the time of the commit', () => {
+  const calm: [Run] = [runOf([create(2, 'Smaug')])];
+  const run = runOf([
+    { ...create(2, 'Smaug'), events: [], status: 503, fault: 'unavailable' },
+    create(2, 'Fafnir'),
+  ]);
+  const requests = run.requests.map((request) => ({ ...request, requestId: 'mine' }));
+  const { deviations } = judge(calm, {
+    ...run,
+    requests,
+    past: { ...run.past, lives: new Map([...run.past.lives].map(([key, life]) => [key, sharing(life)])) },
+  });
+  assert.deepEqual(deviations.find(({ kind }) => kind === 'other')?.requests, ['2']);
+
+  function sharing<L extends { created?: object }>(life: L): L {
+    return life.created ? { ...life, created: { ...life.created, requestId: 'mine' } } : life;
+  }
+});
+
+/** Judges what a program prints: without faults these lines, and under a fault those. */
+function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [list], fault = 'lost-answer') {
+  wantedLines = undefined;
+  const runs = calm.map((lines) => {
+    const run = runOf(sketches, lines);
+    wantedLines ??= run.printed.lines;
+    return run;
+  }) as [Run, ...Run[]];
+  const run = judge(runs, runOf(sketches, lines), fault);
+  wantedLines = undefined;
+  return run;
+}
+
+test('each line that every run without faults printed must be printed, and what differs must not', () => {
+  const calm = [
+    ['20 pets', 'id 4711', 'took 3 ms', '\u001b[32mdone\u001b[0m'],
+    ['id 4712', 'took 9 ms', '20 pets', 'done'],
+  ];
+  const good = judgeOutput(calm, ['retrying', 'done', '1%\r99%\r20 pets', 'took 2.5 s', 'id 1']);
+  assert.deepEqual([good.verdict, good.deviations], ['survived', []]);
+  const bad = judgeOutput(calm, ['done', 'took 3 ms', '2 pets'], [{ ...list, ...lost }]);
+  assert.equal(bad.verdict, 'printed-something-else');
+  assert.deepEqual(told(bad), [['printed', 'printed "2 pets" instead of "20 pets"', '1']]);
+  assert.equal(bad.deviations[0]?.isWarning, undefined);
+});
+
+test('times that are equal without faults by chance are not compared, but what stands beside them is', () => {
+  const at = (time: string, seconds: string, count: number) => [`${time} read ${count} pets in ${seconds}`];
+  const calm = [at('2026-06-01T12:00:00Z', '0 s', 20), at('2026-06-01T12:00:00Z', '0 s', 20)];
+  assert.deepEqual(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2.5 seconds', 20)).deviations, []);
+  assert.equal(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2 s', 8)).verdict, 'printed-something-else');
+});
+
+test('for a program that changes the store, another line is a warning', () => {
+  const changing = judgeOutput([['9 left'], ['9 left']], ['8 left'], [create(2, 'Smaug')]);
+  assert.deepEqual(
+    [changing.verdict, changing.deviations.map(({ isWarning }) => isWarning)],
+    ['survived', [true]],
+  );
+});
+
+test('faults that change what answers say, and programs that failed, are judged without their lines', () => {
+  assert.deepEqual(judgeOutput([['9'], ['9']], ['8'], [list], 'small-pages').deviations, []);
+  const failed = judge([runOf([list], ['9'])], runOf([list], ['8'], 1));
+  assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
+  assert.deepEqual(judge([runOf([list], ['9'])], runOf([list], ['8']), 'lost-answer', true).deviations, []);
+});
+
+test('a program that changes nothing and prints nothing has nothing to compare', () => {
+  const isNothing = (run: Run, ignoresOutput = false) =>
+    new Reference([run], initial(), { ignoresOutput }).toBaseline(60_000).nothingToCompare;
+  assert.equal(isNothing(runOf([list])), true);
+  assert.equal(isNothing(runOf([list], ['20 pets'])), false);
+  assert.equal(isNothing(runOf([list], ['20 pets']), true), true);
+  assert.equal(isNothing(runOf([create(2, 'Smaug')])), false);
+  assert.equal(isNothing(runOf([create(2, 'Smaug'), remove(2, 'Smaug')])), false);
+});
+
+test('however much a program prints, a bounded part of it is kept', () => {
+  const printed = new PrintedLines();
+  for (let i = 0; i < 5_000; i++) printed.add(Buffer.from(`line ${i} ${'x'.repeat(1_000)}\n`));
+  printed.add(Buffer.from('y'.repeat(1_000_000)));
+  printed.end();
+  assert.equal(printed.lines.size, 1_000);
+  assert.ok([...printed.lines].every(({ length }) => length <= 300));
+  const later = new PrintedLines(new Set(['the end']));
+  for (let i = 0; i < 5_000; i++) later.add(Buffer.from(`line ${i}\n`));
+  later.add(Buffer.from('the e'));
+  later.add(Buffer.from('nd'));
+  later.end();
+  assert.deepEqual([[...later.lines], later.others.size], [['the end'], 1_000]);
+});
+
+test('the refusals that each run without faults gets are listed', () => {
+  const refused = (status: number, code: string): Sketch =>
+    ({ ...create(9, 'x'), events: [], status, code }) as Sketch;
+  const calm: [Run, Run] = [
+    runOf([refused(422, 'validation_failed'), refused(404, 'not_found')]),
+    runOf([list, refused(422, 'validation_failed')]),
+  ];
+  assert.deepEqual(new Reference(calm, initial()).toBaseline(60_000).refused, [
+    { id: '2', operation: 'createPet', status: 422, code: 'validation_failed' },
+  ]);
+});
+
+test('a silent answer shows when the program gave up by itself, and that it never did', () => {
+  const silent: Sketch = { ...list, isCut: true, fault: 'no-answer', durationMs: 5_003 };
+  const gaveUp = (run: Run) => judge([runOf([list])], run, 'no-answer').gaveUpAfterMs;
+  assert.equal(gaveUp(runOf([{ ...silent, left: true }, list])), 5_003);
+  assert.equal(gaveUp(runOf([silent, list])), null);
+  assert.equal(gaveUp({ ...runOf([{ ...silent, left: true }]), exitStatus: undefined }), null);
+  assert.equal(gaveUp(runOf([list])), undefined);
+  assert.equal(judge([runOf([list])], runOf([silent])).gaveUpAfterMs, undefined, 'not under other faults');
+});
+
+test('the worst run decides, and what nobody would notice fails a program even under a recommended fault', () => {
+  const some: Verdict[] = ['survived', 'hung', 'left-undone', 'not-reached'];
+  assert.equal(worst(some), 'left-undone');
+  assert.equal(worst([...some, 'did-it-twice']), 'did-it-twice');
+  assert.equal(worst(['failed', 'survived']), 'failed');
+  assert.equal(worst([]), 'not-reached');
+  const failing = (required: boolean) =>
+    (['did-it-twice', 'printed-something-else', 'hung', 'failed', 'survived', 'not-reached'] as const).filter(
+      (verdict) => isFailing({ required, verdict }),
+    );
+  assert.deepEqual(failing(false), ['did-it-twice', 'printed-something-else']);
+  assert.deepEqual(failing(true), ['did-it-twice', 'printed-something-else', 'hung', 'failed']);
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../../src/api/operations.ts';
+import { problemOf } from '../../src/grade/run/given-fault.ts';
+import {
+  hasMissedMinute,
+  plansOf,
+  type RunPlan,
+  type Usage,
+  waitForMinuteMs,
+} from '../../src/grade/run/plan.ts';
+import { RunQueue } from '../../src/grade/run/run-queue.ts';
+import { faults } from '../../src/lab/faults/list.ts';
+import { validateFaults } from '../../src/lab/rehearsals/validate-faults.ts';
+
+const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage => ({
+  operations: Object.entries(uses).map(([operation, uses]) => ({ operation, uses })),
+  requestCount: 10,
+  longestMs: 3,
+  ...rest,
+});
+
+/** The places and strikes of a fault. */
+const strikes = (fault: string, uses: Record<string, number>, isThorough = false) =>
+  plansOf({ fault }, usageOf(uses), isThorough).map(({ place, faults }) => [
+    place,
+    ...faults.map(({ operation, after }) => `${operation ?? 'any'} ${after ?? 0}`),
+  ]);
+
+test('a step strikes the first use of each operation, a middle one, and the last', () => {
+  assert.deepEqual(strikes('lost-answer', { placeOrder: 6, listPets: 2, getPet: 1, streamEvents: 4 }), [
+    ['first', 'placeOrder 0', 'listPets 0', 'getPet 0'],
+    ['middle', 'placeOrder 3'],
+    ['last', 'placeOrder 5', 'listPets 1'],
+  ]);
+  assert.deepEqual(strikes('lost-answer', { placeOrder: 1 }), [['first', 'placeOrder 0']]);
+  assert.deepEqual(strikes('conflict', { listPets: 3, createPet: 3 }), [], 'it fits neither');
+});
+
+test('a thorough grading strikes every use', () => {
+  assert.deepEqual(strikes('lost-answer', { placeOrder: 3, listPets: 2 }, true), [
+    [1, 'placeOrder 0', 'listPets 0'],
+    [2, 'placeOrder 1', 'listPets 1'],
+    [3, 'placeOrder 2'],
+  ]);
+});
+
+test('a condition holds for a whole run, and what is for the key comes once', () => {
+  assert.deepEqual(strikes('small-pages', { listPets: 9 }), [['whole', 'any 0']]);
+  assert.deepEqual(strikes('small-pages', { createPet: 9 }), []);
+  assert.deepEqual(strikes('banned', { createPet: 9 }), [['whole', 'any 5']]);
+});
+
+test('a silent fault strikes the first read in one run, and the first write in another', () => {
+  assert.deepEqual(strikes('no-answer', { createPet: 4, getPet: 4, listPets: 4 }), [
+    ['first', 'getPet 0'],
+    ['first', 'createPet 0'],
+  ]);
+  assert.deepEqual(strikes('no-answer', { createPet: 4 }), [['first', 'createPet 0']]);
+});
+
+test('a fault with an operation or a number of uses is performed exactly so, once', () => {
+  const exactly = { fault: 'lost-answer', operation: 'createPet', after: 3 };
+  const used = usageOf({ createPet: 9, listPets: 9 });
+  const [plan, ...others] = plansOf(exactly, used, true);
+  assert.deepEqual([plan?.place, plan?.faults, others], [4, [exactly], []]);
+  assert.deepEqual(plansOf({ ...exactly, operation: 'deletePet' }, used), [], 'the program does not use it');
+  const slow = plansOf({ fault: 'slow', bytesPerSecond: 9 }, used);
+  assert.deepEqual(
+    slow.map(({ place, faults }) => [place, faults[0]?.bytesPerSecond]),
+    [
+      ['first', 9],
+      ['middle', 9],
+      ['last', 9],
+    ],
+    'other parameters hold for all its runs',
+  );
+});
+
+test('answers are delayed longer than the program has ever waited', () => {
+  const delayed = (longestMs: number) =>
+    plansOf({ fault: 'delay' }, usageOf({ getPet: 1 }, { longestMs }))[0]?.faults[0]?.delayMs;
+  assert.deepEqual([3, 2_500, 40_000].map(delayed), [1_000, 5_000, 30_000]);
+});
+
+test('a fault that a user gives is refused in words that say what is allowed', () => {
+  for (const [given, problem] of [
+    [{ fault: 'lost-answer', operation: 'createPet', after: 3, times: 2 }, undefined],
+    [{ fault: 'retry-after-odd', shape: 'zero' }, undefined],
+    [
+      { fault: 'lost-answer', shape: 'zero' },
+      /^lost-answer takes no shape: it takes operation, after, times$/,
+    ],
+    [
+      { fault: 'retry-after-odd', shape: 'odd' },
+      /^shape of retry-after-odd must be one of .*zero.*, not odd$/,
+    ],
+    [
+      { fault: 'lost-answer', after: 'x' },
+      /^after of lost-answer must be a whole number from 0 to 10000, not x$/,
+    ],
+    [{ fault: 'lost-answer', after: -1 }, /not -1$/],
+    [{ fault: 'conflict', operation: 'createPet' }, /^operation of conflict must be one of .*updatePet/],
+    [{ fault: 'small-pages', after: 1 }, /^small-pages takes no after: it takes operation$/],
+    [{ fault: 'large-ids', operation: 'getPet' }, /^large-ids takes no operation/],
+  ] as const) {
+    const found = problemOf(given as Parameters<typeof problemOf>[0]);
+    if (problem) assert.match(found ?? '', problem);
+    else assert.equal(found, undefined);
+  }
+});
+
+test('every plan is a valid rehearsal, however much the program does', () => {
+  for (const fault of faults) {
+    for (const requestCount of [1, 2, 1_000_000]) {
+      const uses = Object.fromEntries(operations.map(({ id }) => [id, requestCount]));
+      const plans = plansOf({ fault: fault.name }, usageOf(uses, { requestCount }));
+      for (const { faults, waitsMs } of plans) {
+        assert.ok(validateFaults(faults).length <= 100, fault.name);
+        assert.equal(problemOf(faults[0] as (typeof faults)[0]), undefined);
+        assert.ok(waitsMs >= 0);
+      }
+    }
+  }
+});
+
+const limit = (requestCount: number) =>
+  plansOf({ fault: 'near-limit' }, usageOf({ listPets: requestCount }, { requestCount }));
+
+test('a limit leaves less than the program needs, but enough for two minutes', () => {
+  for (let count = 2; count <= 1_500; count++) {
+    const [{ faults, waitsMs, isUntilMinuteEnds }] = limit(count) as [RunPlan];
+    const remaining = Number(faults[0]?.remaining);
+    assert.ok(remaining < count, `${count}`);
+    assert.ok(remaining * 2 >= count, `${count}`);
+    assert.deepEqual([waitsMs, isUntilMinuteEnds], [120_000, true]);
+  }
+  assert.deepEqual(limit(1), [], 'one request comes to no limit');
+});
+
+test('a run into a limit begins so that it waits for a few seconds at the end of a minute', () => {
+  const minute = Date.parse('2026-06-01T12:00:00Z');
+  for (const tookMs of [100, 5_000, 20_000]) {
+    for (let second = 0; second < 60; second++) {
+      const startMs = minute + second * 1_000 + waitForMinuteMs(minute + second * 1_000, tookMs);
+      const leftMs = 60_000 - (startMs % 60_000);
+      assert.ok(leftMs >= 2 * tookMs && leftMs <= 2 * tookMs + 3_000, `${tookMs} at second ${second}`);
+      assert.ok(startMs - minute < 120_000);
+    }
+  }
+});
+
+test('a run that missed the end of its minute on a busy machine is repeated, and no other', () => {
+  const [plan] = limit(10) as [RunPlan];
+  assert.equal(hasMissedMinute(plan, { performed: 0, tookMs: 30_000 }), true);
+  assert.equal(hasMissedMinute(plan, { performed: 1, tookMs: 30_000 }), false);
+  assert.equal(hasMissedMinute(plan, { performed: 0, tookMs: 90_000 }), false, 'no minute is long enough');
+  const [other] = plansOf({ fault: 'lost-answer' }, usageOf({ listPets: 1 })) as [RunPlan];
+  assert.equal(hasMissedMinute(other, { performed: 0, tookMs: 30_000 }), false);
+});
+
+test('so many run at once and no more, and what is urgent comes before what waits', async () => {
+  const slots = new RunQueue(2);
+  const begun: string[] = [];
+  let running = 0;
+  const task = (name: string) => async () => {
+    begun.push(name);
+    assert.ok(++running <= 2);
+    await new Promise(setImmediate);
+    running--;
+    if (name === 'b') throw new Error(name);
+  };
+  const tasks = ['a', 'b', 'c', 'd', 'urgent'].map((name) => slots.run(task(name), name === 'urgent'));
+  const ends = await Promise.allSettled(tasks);
+  assert.deepEqual(begun, ['a', 'b', 'urgent', 'c', 'd']);
+  assert.equal(ends.filter(({ status }) => status === 'rejected').length, 1);
+});

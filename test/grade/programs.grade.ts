@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../support/folder.ts';
+import { careless, grade, isAlive, programOf } from '../support/grading.ts';
+
+test('without a fault the program must end well and use the store', async () => {
+  for (const [command, problem] of [
+    [['no-such-program'], /^no-such-program does not start \(ENOENT\)\.$/],
+    [['./package.json/foo'], /^\.\/package\.json\/foo does not start \(ENOTDIR\)\.$/],
+    [['x'.repeat(300)], /^x+ does not start \(ENAMETOOLONG\)\.$/],
+    [[''], /^'' does not start /],
+    [careless('nothing'), /sends no request/],
+    [careless('another key'), /sends no request/],
+    [careless('paths'), /None of its requests/],
+    [programOf('rude', 'kills itself'), /ends with 137/],
+  ] as const) {
+    const { baseline, faults, verdict } = await grade(command as string[]);
+    assert.match(baseline.problem ?? '', problem);
+    assert.deepEqual([faults, verdict], [[], 'failed']);
+  }
+});
+
+test('a program gets no input, and the last lines of its output are kept, without its key', async () => {
+  const read = await grade(programOf('rude', 'reads'), { faults: [] });
+  assert.deepEqual(read.baseline.lastLines, ['Read "".']);
+  let characters = 0;
+  const { baseline } = await grade(programOf('rude', 'writes'), {
+    ...{ faults: [], onOutput: (text) => (characters += text.length) },
+  });
+  assert.ok(characters > 4_000_000);
+  assert.equal(baseline.lastLines.length, 20);
+  assert.ok(baseline.lastLines.some((line) => /^line 49\d\d\d x+$/.test(line)));
+  assert.ok(baseline.lastLines.includes('the end pet_***'));
+});
+
+test('a program does not see that a Node.js test grades it, so it may be such a test itself', async () => {
+  assert.ok(process.env.NODE_TEST_CONTEXT);
+  const suite = programOf('rude', 'reads').toSpliced(1, 0, '--test');
+  const { baseline } = await grade(suite, { faults: [] });
+  assert.ok(baseline.lastLines.includes('ℹ pass 1'), baseline.lastLines.join('\n'));
+});
+
+test('no process that a program started in its group is left', async (t) => {
+  const pidsOf = async (what: string, timeoutMs?: number) => {
+    const pids = join(temporaryFolder(t), 'pids');
+    const { baseline } = await grade(programOf('rude', what, pids), { faults: [], timeoutMs });
+    return { baseline, pids: readFileSync(pids, 'utf8').trim().split('\n').map(Number) };
+  };
+  const stayed = await pidsOf('stays', 2_500);
+  assert.match(stayed.baseline.problem ?? '', /does not end within 2\.5 s\. .*--timeout/);
+  const left = await pidsOf('leaves a child');
+  assert.equal(left.baseline.problem, undefined);
+  assert.equal(stayed.pids.length, 2);
+  for (const pid of [...stayed.pids, ...left.pids]) assert.ok(!isAlive(pid), `${pid} is gone`);
+});
+
+test('a process that left the group of the program is not awaited', async () => {
+  const beganMs = performance.now();
+  await grade(programOf('rude', 'leaves a daemon'), { faults: [] });
+  assert.ok(performance.now() - beganMs < 8_000);
+});
+
+test('when it is stopped, the program is ended, and the reason is thrown', async (t) => {
+  const pids = join(temporaryFolder(t), 'pids');
+  const reason = new Error('Ctrl-C');
+  const stop = new AbortController();
+  const graded = grade(programOf('rude', 'stays', pids), { signal: stop.signal });
+  const written = setInterval(() => {
+    try {
+      if (readFileSync(pids, 'utf8').trim().split('\n').length === 2) stop.abort(reason);
+    } catch {
+      // Not yet.
+    }
+  }, 20);
+  await assert.rejects(graded, reason);
+  clearInterval(written);
+  for (const pid of readFileSync(pids, 'utf8').trim().split('\n').map(Number)) assert.ok(!isAlive(pid));
+});

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { FaultGrade, FaultRun, Progress } from '../../src/grade/grade.ts';
+import type { GradeOptions } from '../../src/grade/grade-program.ts';
+import { faults } from '../../src/lab/faults/list.ts';
+import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { careless, grade, programOf, runUnder } from '../support/grading.ts';
+
+/** The grade of a program under one fault, and its first run. */
+async function under(fault: string | PlannedFault, command: string[], options: Partial<GradeOptions> = {}) {
+  const { faults, ...whole } = await grade(command, { faults: [fault], ...options });
+  assert.equal(whole.baseline.problem, undefined);
+  const [found] = faults as [FaultGrade];
+  return { ...whole, fault: found, run: found.runs[0] as FaultRun };
+}
+
+const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
+
+/** Without those that make a program wait for half a minute, and without 401: the careful program has one key only. */
+const quick = faults
+  .filter(({ name, perMinute, isSilent }) => !perMinute && !isSilent && name !== 'unauthorized')
+  .map(({ name }) => name);
+
+test('a careful program survives every fault that it meets, and its checks pass', async () => {
+  const told: Progress[] = [];
+  const { verdict, baseline, faults, notCompared, runCount } = await grade(programOf('careful'), {
+    ...{ faults: quick, onProgress: (progress) => told.push(progress) },
+  });
+  for (const { fault, runs } of faults)
+    for (const { place, verdict, deviations } of runs) {
+      assert.ok(['survived', 'not-reached'].includes(verdict), `${fault} ${place}: ${verdict}`);
+      assert.deepEqual(deviations, [], `${fault} ${place}`);
+    }
+  assert.equal(verdict, 'passed');
+  assert.equal(baseline.exitStatus, 0);
+  assert.deepEqual(
+    baseline.operations.map(({ operation }) => operation),
+    ['createPet', 'placeOrder', 'listPets', 'updatePet', 'getInventory', 'updateInventory'],
+  );
+  assert.deepEqual(notCompared, []);
+  const runs = faults.flatMap((fault) => fault.runs);
+  assert.equal(runCount, 2 + runs.length);
+  const reached = runs.filter(({ verdict }) => verdict === 'survived');
+  assert.ok(
+    reached.every(({ performed, requests, checks }) => performed && requests.length && checks.length),
+  );
+  const stages = (stage: Progress['stage']) => told.filter((progress) => progress.stage === stage).length;
+  assert.deepEqual(
+    [stages('baseline'), stages('faults'), stages('begun'), stages('ended')],
+    [1, 1, runs.length, runs.length],
+  );
+});
+
+test('a program that repeats a POST after a lost answer did it twice, at whichever use', async () => {
+  const { fault, run, verdict } = await under('lost-answer', careless('blind retries'));
+  assert.equal(fault.verdict, 'did-it-twice');
+  assert.deepEqual(
+    fault.runs.map((run) => [run.place, run.strikes, whatIn(run), run.deviations[0]?.requests]),
+    [
+      ['first', [{ operation: 'createPet', after: 0 }], ['two pets Smaug where there was one'], ['1', '2']],
+      ['last', [{ operation: 'createPet', after: 1 }], ['two pets Fafnir where there was one'], ['2', '3']],
+    ],
+  );
+  assert.equal(run.deviations[0]?.service, 'committed request 1, then cut the connection');
+  assert.equal(run.exitStatus, 0);
+  assert.equal(verdict, 'failed');
+  const exactly = { fault: 'reset', operation: 'createPet', after: 1 };
+  assert.equal((await under(exactly, careless('blind retries'))).fault.verdict, 'survived');
+});
+
+test('a program that reads only the first page leaves the rest undone when pages are small', async () => {
+  const { fault, run } = await under('small-pages', careless('pages'));
+  assert.equal(fault.verdict, 'left-undone');
+  assert.match(whatIn(run).join(), /^category Birds: name Birds instead of Category 3, /);
+});
+
+test('a program that gives up fails, with its exit status and its last lines', async () => {
+  const levels = { 'internal-error': 'required' } as const;
+  const { fault, run, verdict } = await under('internal-error', careless('failures'), { levels });
+  assert.deepEqual([fault.verdict, run.exitStatus, fault.required], ['failed', 1, true]);
+  assert.match(run.lastLines.join('\n'), /POST \/pets: 500/);
+  assert.deepEqual(run.deviations, [], 'it says itself that work is left');
+  assert.equal(verdict, 'failed');
+  const recommended = await under('internal-error', careless('failures'));
+  assert.deepEqual([recommended.fault.required, recommended.verdict], [false, 'passed']);
+  const off = await grade(careless('failures'), {
+    ...{ faults: ['internal-error'], levels: { 'internal-error': 'off' } },
+  });
+  assert.deepEqual([off.faults, off.runCount, off.verdict], [[], 2, 'incomplete']);
+});
+
+test('changes of another writer do not count against a program; to overwrite them fails a check', async () => {
+  const blind = await under('conflict', careless('other writers'));
+  assert.deepEqual([blind.fault.verdict, blind.verdict], ['survived', 'failed']);
+  assert.deepEqual(failedChecks(blind.run), ['updates.not-lost']);
+  const kept = await under('conflict', careless('what is no concern of it'));
+  assert.deepEqual([kept.fault.verdict, kept.run.deviations, kept.verdict], ['survived', [], 'passed']);
+});
+
+const failedChecks = ({ checks }: FaultRun) =>
+  checks.filter(({ level, result }) => level === 'required' && result === 'failed').map(({ name }) => name);
+
+test('a program that does not end in time hangs', async () => {
+  const { fault, run } = await under('rate-limited', careless('time'), { timeoutMs: 2_500 });
+  assert.deepEqual([fault.verdict, run.exitStatus], ['hung', undefined]);
+});
+
+test('under a silent answer, how long the program waited is told', async () => {
+  const silent = { fault: 'no-answer', operation: 'createPet', silenceMs: 1_500 };
+  const patient = await under(silent, careless('blind retries'));
+  assert.equal(patient.run.gaveUpAfterMs, null);
+});
+
+test('a fault that never fits is not reached, whether it was tried or not', async () => {
+  const begun: string[] = [];
+  const { faults, verdict } = await grade(careless('connections'), {
+    faults: ['stale-connection', 'small-pages'],
+    onProgress: (progress) => progress.stage === 'begun' && begun.push(progress.fault),
+  });
+  assert.deepEqual(
+    faults.map(({ fault, verdict, runs }) => [fault, verdict, runs.map(({ performed }) => performed)]),
+    [
+      ['stale-connection', 'not-reached', [0, 0]],
+      ['small-pages', 'not-reached', []],
+    ],
+  );
+  assert.deepEqual(begun, ['stale-connection', 'stale-connection']);
+  assert.equal(verdict, 'incomplete');
+});
+
+test('a limit is reached when no request is left', async () => {
+  const performed = async (remaining: number) =>
+    (await runUnder([{ fault: 'near-limit', remaining }], careless('nothing special'))).performed;
+  assert.equal(await performed(3), 0);
+  assert.equal(await performed(1), 2);
+});
+
+test('names that differ between runs are listed and not compared', async () => {
+  const { fault, notCompared } = await under('new-fields', careless('names'));
+  assert.equal(fault.verdict, 'survived');
+  assert.match(notCompared.join('\n'), /^pet Smaug [\d.e-]+: name$/);
+});
+
+test('what differs between later runs counts against no fault', async (t) => {
+  const file = join(temporaryFolder(t), 'runs');
+  const inTurn = programOf('careless', 'names in turn', file, 'Smaug,Smaug,Fafnir,Smaug,Fafnir');
+  const told: Progress[] = [];
+  const { fault, run, notCompared, verdict } = await under('new-fields', inTurn, {
+    onProgress: (progress) => told.push(progress),
+  });
+  assert.deepEqual([fault.verdict, run.deviations, verdict], ['survived', [], 'passed']);
+  assert.deepEqual(notCompared, ['pet Smaug: name']);
+  assert.equal(readFileSync(file, 'utf8').length, 5, 'runs until the difference is known');
+  assert.deepEqual(told.at(-1), { stage: 'ended', fault: 'new-fields', required: true, run });
+});
+
+test('ids in names are compared as the program meant them, unless it rounds them', async () => {
+  const { fault, run } = await under('large-ids', careless('ids in texts'));
+  assert.deepEqual([fault.verdict, run.deviations], ['survived', []]);
+  const rounded = await under('large-ids', programOf('careless', 'ids in texts', 'rounded'));
+  assert.equal(rounded.fault.verdict, 'did-something-else');
+  assert.match(whatIn(rounded.run).join(), /^pet Of 8, 8: name Of 8, 1\d{16} instead of Of 8, 8$/);
+});
+
+test('requests that a program left in flight are awaited', async () => {
+  const { fault, run } = await under('delay', careless('what it leaves'));
+  assert.deepEqual([fault.verdict, run.deviations], ['survived', []]);
+});

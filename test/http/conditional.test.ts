@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Petstore, startPetstore } from '../support/petstore.ts';
+
+const resources = ['/pets/1', '/categories/1', '/store/orders/2', '/inventory/1'];
+const lists = [
+  ...[
+    '/pets',
+    '/pets?id=1',
+    '/pets?id=4711',
+    '/categories?limit=2',
+    '/store/orders',
+    '/inventory?status=sold',
+  ],
+  ...[
+    '/store/events',
+    '/store/events?after=1&type=pet.deleted',
+    '/store/webhooks',
+    '/store/webhooks/1/deliveries',
+  ],
+];
+
+/** A store with a webhook and an event besides the seeded data. */
+async function startFilled(t: TestContext): Promise<Petstore> {
+  const store = await startPetstore(t);
+  const { status } = await store.call('POST', '/store/webhooks', {
+    body: { url: 'https://example.com/hooks' },
+  });
+  assert.equal(status, 201);
+  await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  return store;
+}
+
+/** The fields of a 200 that a 304 repeats: those of RFC 9110, section 15.4.5, and those that tell how a list goes on. */
+const kept = ['etag', 'cache-control', 'vary', 'link', 'last-event-id'];
+
+for (const path of [...resources, ...lists]) {
+  test(`GET ${path} with the current ETag answers 304 without a body`, async (t) => {
+    const store = await startFilled(t);
+    const { headers } = await store.call('GET', path);
+    const etag = headers.etag as string;
+    assert.match(etag, /^"[^"]+"$/);
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await store.call(method, path, { headers: { 'if-none-match': tag } });
+        assert.equal(answer.status, 304, tag);
+        assert.equal(answer.text, '');
+        for (const name of kept) assert.equal(answer.headers[name], headers[name], name);
+      }
+    }
+    assert.equal((await store.call('GET', path, { headers: { 'if-none-match': '"other"' } })).status, 200);
+  });
+}
+
+const changes: [string, string, unknown][] = [
+  ['PUT', '/pets/1', { name: 'Zed', categoryId: 1 }],
+  ['PATCH', '/pets/1', { name: 'Zed' }],
+  ['DELETE', '/pets/4', undefined],
+  ['PUT', '/categories/1', { name: 'Zed' }],
+  ['PATCH', '/store/orders/2', { shipDate: '2026-01-01T00:00:00Z' }],
+  ['DELETE', '/store/orders/2', undefined],
+  ['PATCH', '/inventory/1', { quantity: 9 }],
+];
+
+for (const [method, path, body] of changes) {
+  test(`${method} ${path} happens only while If-Match names the current ETag`, async (t) => {
+    const store = await startPetstore(t);
+    const etag = (await store.call('GET', path)).headers.etag as string;
+    const before = await store.content();
+    for (const tag of ['"stale"', `W/${etag}`]) {
+      const refused = await store.call(method, path, { body, headers: { 'if-match': tag } });
+      assert.equal(refused.body.code, 'precondition_failed');
+    }
+    assert.equal(await store.content(), before);
+    const done = await store.call(method, path, { body, headers: { 'if-match': `"stale", ${etag}` } });
+    assert.ok(done.status === 200 || done.status === 204, done.text);
+    if (method !== 'DELETE') {
+      assert.notEqual(done.headers.etag, etag);
+      const again = await store.call(method, path, { body, headers: { 'if-match': etag } });
+      assert.equal(again.status, 412);
+    }
+  });
+}
+
+test('If-Match: * asks only that the resource exists', async (t) => {
+  const store = await startPetstore(t);
+  const headers = { 'if-match': '*' };
+  assert.equal((await store.call('PATCH', '/pets/1', { body: {}, headers })).status, 200);
+  assert.equal((await store.call('PATCH', '/pets/4711', { body: {}, headers })).status, 404);
+});
+
+test('a change that If-None-Match forbids is refused', async (t) => {
+  const store = await startPetstore(t);
+  const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
+  for (const tag of ['*', etag]) {
+    const options = { body: { name: 'Zed', categoryId: 1 }, headers: { 'if-none-match': tag } };
+    assert.equal((await store.call('PUT', '/pets/1', options)).body.code, 'precondition_failed');
+  }
+});
+
+test('preconditions are of no matter where they do not apply', async (t) => {
+  const store = await startPetstore(t);
+  const headers = { 'if-match': 'junk', 'if-none-match': 'junk' };
+  const ifMatch = { 'if-match': 'junk' };
+  for (const path of ['/pets', '/pets/1'])
+    assert.equal((await store.call('GET', path, { headers: ifMatch })).status, 200);
+  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers })).status, 201);
+});
+
+test('two clients that change the same version: one wins, the other is told', async (t) => {
+  const store = await startPetstore(t);
+  const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
+  const attempts = await Promise.all(
+    ['A', 'B', 'C', 'D'].map((name) =>
+      store.call('PATCH', '/pets/1', { body: { name }, headers: { 'if-match': etag } }),
+    ),
+  );
+  assert.deepEqual(attempts.map(({ status }) => status).sort(), [200, 412, 412, 412]);
+});
+
+test('the ETag of an inventory entry moves when an order takes stock', async (t) => {
+  const store = await startPetstore(t);
+  const etag = (await store.call('GET', '/inventory/1')).headers.etag;
+  await store.call('POST', '/store/orders', { body: { petId: 1 } });
+  assert.notEqual((await store.call('GET', '/inventory/1')).headers.etag, etag);
+});
+
+const etagOf = async (store: Petstore, path: string) =>
+  (await store.call('GET', path)).headers.etag as string;
+
+test('a pet that is asked for by its id alone has the ETag that it has everywhere, and a change takes it', async (t) => {
+  const store = await startPetstore(t);
+  const body = { name: 'Zed', categoryId: 1 };
+  const created = await store.call('POST', '/pets', { body });
+  const alone = ['/pets?id=21', '/pets?id=21&limit=1', '/pets?id=21&status=available&categoryId=1'];
+  const changes = [
+    await store.call('PUT', '/pets/21', { body: { ...body, name: 'Zoe' } }),
+    await store.call('PATCH', '/pets/21', { body: { name: 'Zed' } }),
+  ];
+  assert.equal(changes[1]?.headers.etag, created.headers.etag);
+  for (const path of [...alone, '/pets/21'])
+    assert.equal(await etagOf(store, path), created.headers.etag, path);
+  const patch = () =>
+    store.call('PATCH', '/pets/21', { body: { name: 'Zoe' }, headers: { 'if-match': tag } });
+  const tag = await etagOf(store, '/pets?id=21');
+  assert.equal((await patch()).headers.etag, changes[0]?.headers.etag);
+  assert.equal((await patch()).status, 412);
+  assert.equal(await etagOf(store, '/pets?id=21'), changes[0]?.headers.etag);
+});
+
+test('a list that is not one pet asked for by its id has an ETag of its own', async (t) => {
+  const store = await startPetstore(t);
+  const pet = await etagOf(store, '/pets/1');
+  const { link } = (await store.call('GET', '/pets?limit=1')).headers;
+  const cursor = /cursor=([^>]+)/.exec(link as string)?.[1] as string;
+  const nothing = [
+    '/pets?id=4711',
+    '/pets?id=1&status=sold',
+    '/pets?id=1&categoryId=2',
+    `/pets?id=1&cursor=${cursor}`,
+  ];
+  const empty = await etagOf(store, '/store/orders?petId=4711');
+  for (const path of nothing) {
+    const { text, headers } = await store.call('GET', path);
+    assert.deepEqual([text, headers.etag], ['[]\n', empty], path);
+  }
+  for (const path of ['/pets?id=1&id=1', '/pets?id=1&id=4711', '/pets?limit=1'])
+    assert.notEqual(await etagOf(store, path), pet, path);
+});
+
+test('the ETag of a page moves with its items, and with the fields that tell how the list goes on', async (t) => {
+  const store = await startPetstore(t);
+  const last = '/pets?limit=20';
+  const unfound = '/store/events?type=order.cancelled';
+  for (const path of [last, unfound]) {
+    const before = await store.call('GET', path);
+    await store.call('POST', '/pets', { body: { name: 'Zed', categoryId: 1 } });
+    const headers = { 'if-none-match': before.headers.etag as string };
+    const after = await store.call('GET', path, { headers });
+    assert.equal(after.status, 200, path);
+    assert.equal(after.text, before.text, 'the items are the same');
+    assert.notEqual(after.headers.etag, before.headers.etag);
+  }
+  const before = await etagOf(store, last);
+  await store.call('PATCH', '/pets/7', { body: { name: 'Zoe' } });
+  assert.notEqual(await etagOf(store, last), before);
+});

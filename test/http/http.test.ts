@@ -1,0 +1,429 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sql } from '../../src/db/sql.ts';
+import { generateKey } from '../../src/keys/key.ts';
+import { assertError, assertLimitHeaders } from '../support/description.ts';
+import { exchange } from '../support/exchange.ts';
+import { fetchChecked, Petstore, startPetstore } from '../support/petstore.ts';
+import { openTestStorage, temporaryStorage } from '../support/storage.ts';
+
+const brokenRequests: [string, string[], number, string][] = [
+  ['a broken request line', ['NONSENSE\r\n\r\n'], 400, 'invalid_request'],
+  ['a space in the path', ['GET /v1/pets /1 HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
+  ['an unknown method', ['FETCH /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
+  [
+    'a header without a colon',
+    ['GET /v1/pets HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
+    400,
+    'invalid_request',
+  ],
+  [
+    'two lengths',
+    ['POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}'],
+    400,
+    'invalid_request',
+  ],
+  [
+    'a length and chunks',
+    ['POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    400,
+    'invalid_request',
+  ],
+  [
+    'headers over 16 KiB',
+    [`GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`],
+    431,
+    'headers_too_large',
+  ],
+  [
+    'a path over 16 KiB',
+    [`GET /v1/pets/${'1'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    431,
+    'headers_too_large',
+  ],
+];
+
+/** Framings that other software may read differently: the version, and the fields. */
+const framings: [string, string][] = [
+  ['1.1', 'Transfer-Encoding: identity'],
+  ['1.1', 'Transfer-Encoding: IDENTITY'],
+  ['1.1', 'Transfer-Encoding: identity\r\nContent-Length: 35'],
+  ['1.1', 'Transfer-Encoding: identity, chunked'],
+  ['1.1', 'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked'],
+  ['1.1', 'Transfer-Encoding: chunked, identity'],
+  ['1.1', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity'],
+  ['1.1', 'Transfer-Encoding: chunked, chunked'],
+  ['1.1', 'Transfer-Encoding: gzip, chunked'],
+  ['1.1', 'Transfer-Encoding: deflate'],
+  ['1.1', 'Transfer-Encoding: xchunked'],
+  ['1.1', 'Transfer-Encoding: chunked;q=1'],
+  ['1.1', 'Transfer-Encoding: "chunked"'],
+  ['1.1', 'Transfer-Encoding: ,chunked'],
+  ['1.1', 'Transfer-Encoding: chunked,'],
+  ['1.1', 'Transfer-Encoding:'],
+  ['1.1', 'Transfer-Encoding: \x0bchunked'],
+  ['1.1', 'Transfer-Encoding : chunked'],
+  ['1.1', 'Transfer-Encoding: chunked\r\n x'],
+  ['1.0', 'Transfer-Encoding: chunked\r\nConnection: keep-alive'],
+  ['1.0', 'Transfer-Encoding: identity\r\nConnection: keep-alive'],
+];
+
+test('a request that cannot be read, or whose end is unclear, gets an Error object and does nothing', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const subtest = (name: string, check: () => Promise<void>) =>
+    t.test(name, () => {
+      // Each has all requests of its address.
+      store.nowMs += 60_000;
+      return check();
+    });
+
+  for (const path of ['/healthz', '/metrics', '/llms.txt', '/v1/openapi.json', '/nowhere'])
+    await subtest(`${path} gets 400, and is the last on its connection`, async () => {
+      const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n`;
+      const { status, headers } = await exchange(store, request);
+      assert.deepEqual([status, headers.connection], [400, 'close']);
+    });
+
+  for (const [version, fields] of framings)
+    await subtest(
+      `HTTP/${version} with ${JSON.stringify(fields)} gets 400, does nothing, and is the last on its connection`,
+      async () => {
+        const content = '{"name":"Smuggled","categoryId":1}';
+        const chunk = `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`;
+        for (const [method, path] of [
+          ['POST', '/v1/pets'],
+          ['GET', '/v1/pets'],
+          ['DELETE', '/v1/pets/4'],
+          ['POST', '/reference'],
+        ]) {
+          const fieldsOfAll = `Host: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n`;
+          const hidden = `DELETE /v1/pets/4 HTTP/1.1\r\n${fieldsOfAll}\r\n`;
+          const head = `${method} ${path} HTTP/${version}\r\n${fieldsOfAll}${fields}\r\n\r\n`;
+          const answer = await exchange(store, head + chunk + hidden);
+          assert.equal(answer.status, 400, `${method} ${path}`);
+          assert.equal(answer.headers.connection, 'close');
+          assert.equal(answer.text.match(/HTTP\/1\.1 /g)?.length ?? 1, 1);
+        }
+        assert.equal((await store.call('GET', '/pets/4')).status, 200);
+        assert.doesNotMatch((await store.call('GET', '/pets?limit=100')).text, /Smuggled/);
+      },
+    );
+
+  for (const [what, chunks, status, code] of brokenRequests)
+    await subtest(`${what} gets ${status} with the Error object`, async () => {
+      const answer = await exchange(store, ...chunks);
+      assert.equal(answer.status, status);
+      assertError(what, answer);
+      assert.equal(answer.body.code, code);
+      assertLimitHeaders(what, answer);
+      assert.ok(answer.headers['x-request-id']);
+      assert.equal(answer.headers['access-control-allow-origin'], '*');
+      assert.equal(answer.headers.connection, 'close');
+    });
+});
+
+test('what cannot be read is charged to its address, but not where that may be the proxy of many', async (t) => {
+  for (const [trustProxy, remaining] of [
+    [false, [59, 58]],
+    [['loopback'], [60, 60]],
+  ] as const) {
+    const store = await startPetstore(t, { seed: false, trustProxy: trustProxy && [...trustProxy] });
+    await store.listen();
+    for (const left of remaining) {
+      const { headers } = await exchange(store, 'NONSENSE\r\n\r\n');
+      assert.equal(headers['x-ratelimit-remaining'], String(left));
+    }
+  }
+});
+
+test('broken bytes after requests get their 400 after the answers to those', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const { port } = store.app.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  const body = '{"name":"Dragons"}';
+  const create = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  socket.write(`${create}${create}garbage\r\n\r\n`);
+  await once(socket, 'close');
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  assert.deepEqual(statuses, ['201', '201', '400']);
+});
+
+for (const [what, head] of [
+  [
+    'an expectation that nobody knows',
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n',
+  ],
+] as const) {
+  test(`${what} is ignored`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    await store.listen();
+    assert.deepEqual((await exchange(store, head)).body, { status: 'alive' });
+  });
+}
+
+test('CONNECT gets the Error object', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const answer = await exchange(store, 'CONNECT pets.example:443 HTTP/1.1\r\nHost: pets.example\r\n\r\n');
+  assert.equal(answer.status, 400);
+  assertError('CONNECT', answer);
+});
+
+test('a request that never ends gets 408 with the Error object, and its socket is closed', async (t) => {
+  const store = await startPetstore(t, { seed: false, timeLimits: { headersMs: 300, checkEveryMs: 50 } });
+  await store.listen();
+  const answer = await exchange(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  assert.equal(answer.status, 408);
+  assertError('slow', answer);
+  assertLimitHeaders('slow', answer);
+});
+
+test('what is there beside the API can be read, and nothing else', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  for (const path of ['/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml']) {
+    const refused = await store.send('POST', path, { key: null, body: '{}' });
+    assert.equal(refused.status, 405, path);
+    assert.equal(refused.headers.allow, 'GET, HEAD, OPTIONS');
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
+    assert.equal((await store.send('OPTIONS', path, { key: null, headers })).status, 204, path);
+    assert.equal((await store.send('HEAD', path, { key: null })).status, 200, path);
+  }
+});
+
+test('no web page may read what stands outside the API; the description is for all of them', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const origin = 'https://shop.example';
+  const permissions = ({ headers }: { headers: Record<string, string> }) =>
+    Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+  const preflight = { origin, 'access-control-request-method': 'GET' };
+  const outside = [
+    '/',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/reference',
+    '/reference/page.js',
+    '/nowhere',
+    '/%E0%',
+  ];
+  for (const path of outside) {
+    for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
+      const headers = method === 'OPTIONS' ? preflight : { origin };
+      assert.deepEqual(
+        permissions(await store.send(method, path, { key: null, headers })),
+        [],
+        `${method} ${path}`,
+      );
+    }
+  }
+  for (const path of ['/v1/openapi.json', '/v1/openapi.yaml']) {
+    const read = await store.send('GET', path, { key: null, headers: { origin } });
+    assert.equal(read.headers['access-control-allow-origin'], '*', path);
+    const asked = await store.send('OPTIONS', path, { key: null, headers: preflight });
+    assert.equal(asked.headers['access-control-allow-methods'], 'GET, HEAD, OPTIONS', path);
+  }
+});
+
+test('a broken chunk in a body gets 400, and the service goes on', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
+  assert.equal(answer.status, 400);
+  assertError('broken chunk', answer);
+  assert.equal(answer.headers['x-ratelimit-limit'], '1000000', 'it stays charged to its key');
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+});
+
+test('a broken chunk harms no request that came beside it', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = (method: string) => `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
+  const sound = `${head('GET')}Connection: close\r\n\r\n`;
+  const broken = `${head('POST')}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n`;
+  const answers = await Promise.all(
+    [sound, broken, sound, broken, sound].map((text) => exchange(store, text)),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 400, 200, 400, 200],
+  );
+  // The harness asks nothing of its own, so the last count tells that each was charged once.
+  const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+  assert.equal(Math.min(...remaining), 1_000_000 - answers.length);
+});
+
+test('a broken chunk under an unknown key gets 401 and nothing more', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${generateKey()}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
+  assert.equal(answer.status, 401);
+  assertError('broken chunk', answer);
+  assertLimitHeaders('broken chunk', answer);
+});
+
+test('a broken chunk is answered once the caller is known, however long that takes', async (t) => {
+  const folder = await temporaryStorage(t);
+  const db = await openTestStorage(folder);
+  const { promise: found, resolve: find } = Promise.withResolvers<void>();
+  let isAsked = false;
+  const read: Sql = async (...statement) => {
+    isAsked = true;
+    await found;
+    return db.read(...statement);
+  };
+  const store = new Petstore({ ...db, read, write: db.write.bind(db), close: db.close.bind(db) }, folder);
+  t.after(() => store.close());
+  const { key } = await store.addWorkspace('first', false);
+  await store.listen();
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answered = exchange(store, `${head}ZZZ\r\n`);
+  while (!isAsked) await sleep(1);
+  await sleep(20);
+  find();
+  const answer = await answered;
+  assert.equal(answer.status, 400);
+  assert.equal(answer.headers['x-ratelimit-limit'], '1000000', 'it is charged to its key');
+});
+
+test('a body far over 64 KiB gets 413 that the client can read, with a length and in chunks', async (t) => {
+  const store = await startPetstore(t);
+  const origin = await store.listen();
+  const large = JSON.stringify({ name: 'x'.repeat(5_000_000), categoryId: 1 });
+  const sized = await fetchChecked(origin, 'POST', '/pets', { key: store.key, body: large });
+  assert.equal(sized.body.code, 'payload_too_large');
+  const streamed = await fetch(`${origin}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${store.key}`, 'content-type': 'application/json' },
+    body: new Blob([large]).stream(),
+    duplex: 'half',
+  });
+  assert.equal(streamed.status, 413);
+  assert.equal(((await streamed.json()) as { code: string }).code, 'payload_too_large');
+});
+
+test('a body of exactly 64 KiB is read', async (t) => {
+  const store = await startPetstore(t);
+  const body = JSON.stringify({ name: 'Zed', categoryId: 1, extra: '' });
+  const padded = body.replace('""', `"${'x'.repeat(65_536 - body.length)}"`);
+  assert.equal(padded.length, 65_536);
+  assert.equal((await store.call('POST', '/pets', { body: padded })).status, 201);
+});
+
+test('JSON is read as it is written, in whatever way that is', async (t) => {
+  const store = await startPetstore(t);
+  const odd = '{"name":"a:\\"{b\\\\","categoryId":1,"x":[{"y":1},{"y":2}],"__proto__":{"y":":"}}';
+  const created = await store.call('POST', '/pets', { body: odd });
+  assert.equal(created.status, 201, created.text);
+  assert.equal(created.body.name, 'a:"{b\\');
+  for (const quantity of ['3', '30e-1', '0.3E+1', '3.000000000000000000000', '3e0']) {
+    const changed = await store.call('PATCH', '/inventory/1', { body: `{"quantity":${quantity}}` });
+    assert.deepEqual([changed.status, changed.body.quantity], [200, 3], changed.text);
+  }
+  const none = await store.call('PATCH', '/inventory/1', { body: '{"quantity":0e999999999}' });
+  assert.equal(none.body.quantity, 0, none.text);
+});
+
+test('a Content-Type without content means nothing', async (t) => {
+  const store = await startPetstore(t);
+  for (const type of ['text/plain', 'nonsense', '', ';', 'application/json']) {
+    for (const length of [{}, { 'content-length': '0' }]) {
+      const headers = { 'content-type': type, ...length } as Record<string, string>;
+      assert.equal((await store.call('GET', '/pets/1', { headers })).status, 200);
+      assert.equal((await store.call('OPTIONS', '/pets/1', { headers })).status, 204);
+      const { body } = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+      const removed = await store.call('DELETE', `/categories/${body.id}`, { headers });
+      assert.equal(removed.status, 204, type);
+      const missing = await store.call('POST', '/categories', { headers });
+      assert.equal(missing.body.code, 'invalid_json', type);
+    }
+  }
+});
+
+test('a body that an operation does not take is read and ignored, if it is one', async (t) => {
+  const store = await startPetstore(t);
+  const remove = (body: string, type: string) =>
+    store.call('DELETE', '/categories/4711', { body, headers: { 'content-type': type } });
+  assert.equal((await remove('{', 'text/plain')).status, 404);
+  assert.equal((await remove('x'.repeat(70_000), 'text/plain')).status, 413);
+  assert.equal((await remove('{', 'nonsense')).status, 415);
+});
+
+test("a caller's own X-Request-Id comes back; one that is not visible ASCII of 1 to 128 characters is replaced", async (t) => {
+  const store = await startPetstore(t);
+  const sent = async (id: string) =>
+    (await store.call('GET', '/pets/1', { headers: { 'x-request-id': id } })).headers['x-request-id'];
+  assert.equal(await sent('walk-1'), 'walk-1');
+  assert.equal(await sent('~'.repeat(128)), '~'.repeat(128));
+  for (const id of ['', 'a b', 'x'.repeat(129), 'ä'])
+    assert.match((await sent(id)) as string, /^[0-9a-f-]{36}$/);
+});
+
+test('the two ways to send a key are the same', async (t) => {
+  const store = await startPetstore(t);
+  const ways = [
+    { authorization: `Bearer ${store.key}` },
+    { authorization: `bearer   ${store.key}` },
+    { 'x-api-key': store.key },
+  ];
+  for (const headers of [
+    ...ways,
+    { ...ways[0], ...ways[2] },
+    { authorization: 'Basic eDp5', 'x-api-key': store.key },
+  ]) {
+    assert.equal(
+      (await store.call('GET', '/pets/1', { key: null, headers: headers as Record<string, string> })).status,
+      200,
+    );
+  }
+});
+
+test('a failure of the service is a 500 that tells the request id and nothing else, and is logged', async (t) => {
+  const store = await startPetstore(t);
+  await store.db.write((sql) => sql`alter table pets rename column name to label`);
+  const answer = await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
+  assert.equal(answer.status, 500);
+  assert.equal(answer.body.code, 'internal_error');
+  assert.match(answer.body.message, /walk-1/);
+  assert.doesNotMatch(answer.text, /column|select/i);
+  assert.ok(
+    store.log.some((line) => line.includes('walk-1') && /no such column|column .* does not exist/.test(line)),
+  );
+});
+
+test('outside /v1 nothing needs a key, and a path that belongs there is pointed to', async (t) => {
+  const store = await startPetstore(t);
+  const get = (url: string) => store.send('GET', url, { key: null });
+  assert.deepEqual((await get('/healthz')).body, { status: 'alive' });
+  assert.deepEqual((await get('/readyz')).body, { status: 'ready' });
+  assert.equal((await get('/')).status, 302);
+  const astray = await get('/store/orders?complete=true');
+  assert.equal(astray.body.code, 'not_found');
+  assert.match(astray.body.message, /\/v1\/store\/orders/);
+  assert.equal((await get('/nowhere')).body.code, 'not_found');
+});
+
+test('every request is one JSON line in the log, with its id and without any key', async (t) => {
+  const store = await startPetstore(t);
+  const { text } = await store.call('GET', `/pets?${store.key}=1`, {
+    headers: { 'x-request-id': store.key },
+  });
+  assert.ok(!text.includes(store.key), 'nor does a message show it');
+  await store.call('GET', `/pets?api_key=${store.key.replace('_', '%5F')}`);
+  await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
+  const entry = JSON.parse(store.log.at(-1) as string);
+  assert.equal(entry.reqId, 'walk-1');
+  assert.equal(entry.operation, 'getPet');
+  assert.equal(entry.status, 200);
+  assert.match(entry.keyId, /^key_/);
+  assert.ok(store.log.length >= 2);
+  assert.ok(!store.log.join('').includes(store.key.slice(4)));
+});

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { forgetOldKeys, keysPerBatch } from '../../src/http/idempotency.ts';
+import { labKeptBounds, maxFaults } from '../../src/lab/lab-bounds.ts';
+import { keptBoundsOf, plans, type Quota } from '../../src/limits/plans.ts';
+import { Petstore, startPetstore } from '../support/petstore.ts';
+import { openTestStorage } from '../support/storage.ts';
+
+const creations: [string, unknown, unknown][] = [
+  ['/pets', { name: 'Zed', categoryId: 1 }, { name: 'Zoe', categoryId: 1 }],
+  ['/categories', { name: 'Dragons' }, { name: 'Unicorns' }],
+  ['/store/orders', { petId: 1, quantity: 2 }, { petId: 1, quantity: 1 }],
+];
+
+for (const [path, body, other] of creations) {
+  test(`POST ${path} with the same Idempotency-Key creates one thing and replays the first answer`, async (t) => {
+    const store = await startPetstore(t);
+    const headers = { 'idempotency-key': '"walk-1"' };
+    const first = await store.call('POST', path, { body, headers });
+    assert.equal(first.status, 201);
+    assert.ok(!('idempotency-replayed' in first.headers));
+    const before = await store.content();
+    for (const key of ['"walk-1"', 'walk-1']) {
+      const again = await store.call('POST', path, { body, headers: { 'idempotency-key': key } });
+      assert.equal(again.status, 201);
+      assert.equal(again.text, first.text);
+      assert.equal(again.headers['idempotency-replayed'], 'true');
+      assert.equal(again.headers.location, first.headers.location);
+      assert.equal(again.headers.etag, first.headers.etag);
+    }
+    const reused = await store.call('POST', path, { body: other, headers });
+    assert.equal(reused.status, 422);
+    assert.equal(reused.body.code, 'idempotency_key_reused');
+    assert.equal(await store.content(), before);
+  });
+}
+
+test('the same key on another path is a reuse', async (t) => {
+  const store = await startPetstore(t);
+  const headers = { 'idempotency-key': 'k' };
+  const body = { name: 'Zed', categoryId: 1 };
+  assert.equal((await store.call('POST', '/pets', { body, headers })).status, 201);
+  assert.equal((await store.call('POST', '/categories', { body, headers })).status, 422);
+});
+
+/** A POST below `/v1` and two below `/lab`, with the list that shows what they made. */
+const twins: [url: string, body: object | undefined, list: string][] = [
+  ['/v1/pets', { name: 'Zed', categoryId: 1 }, '/v1/pets?limit=100'],
+  ['/lab/recordings', { name: 'Twins' }, '/lab/recordings'],
+  ['/lab/rehearsals', { faults: [{ fault: 'unavailable', after: 99 }] }, '/lab/rehearsals'],
+];
+
+for (const [url, body, list] of twins) {
+  test(`while POST ${url} is being answered, a twin gets 409 and is told when to come again`, async (t) => {
+    const store = await startPetstore(t);
+    const post = () => store.send('POST', url, { body, headers: { 'idempotency-key': 'k' } });
+    const before = (await store.send('GET', list)).body.length;
+    const answers = await Promise.all(Array.from({ length: 20 }, post));
+    const [created, ...others] = answers.filter(({ status }) => status === 201);
+    assert.deepEqual(others, []);
+    for (const twin of answers.filter((answer) => answer !== created)) {
+      const { status, body, headers } = twin;
+      assert.deepEqual([status, body.code, headers['retry-after']], [409, 'idempotency_key_in_use', '1']);
+    }
+    assert.equal((await store.send('GET', list)).body.length, before + 1);
+    const again = await post();
+    assert.deepEqual([again.headers['idempotency-replayed'], again.text], ['true', created?.text]);
+  });
+}
+
+test('a replay works after a restart', async (t) => {
+  const store = await startPetstore(t);
+  const request = { body: { petId: 1 }, headers: { 'idempotency-key': 'k' } };
+  const first = await store.call('POST', '/store/orders', request);
+  await store.close();
+  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
+  t.after(() => restarted.close());
+  const again = await restarted.call('POST', '/store/orders', { ...request, key: store.key });
+  assert.equal(again.text, first.text);
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  assert.equal((await restarted.call('GET', '/inventory/1', { key: store.key })).body.quantity, 3);
+});
+
+test('a refused request leaves its key unused', async (t) => {
+  const store = await startPetstore(t);
+  const request = { body: { petId: 4 }, headers: { 'idempotency-key': 'k' } };
+  assert.equal((await store.call('POST', '/store/orders', request)).body.code, 'insufficient_stock');
+  await store.call('PATCH', '/inventory/4', { body: { quantity: 1 } });
+  const placed = await store.call('POST', '/store/orders', request);
+  assert.equal(placed.status, 201);
+  assert.ok(!('idempotency-replayed' in placed.headers));
+});
+
+test('a key is remembered for 24 hours and free after them', async (t) => {
+  const store = await startPetstore(t);
+  const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
+  const dayMs = 24 * 60 * 60 * 1000;
+  await store.call('POST', '/categories', request);
+  store.nowMs += dayMs - 1;
+  assert.equal((await store.call('POST', '/categories', request)).body.id, 8);
+  store.nowMs += 1;
+  assert.equal((await store.call('POST', '/categories', request)).body.id, 9);
+  store.nowMs += dayMs;
+  await forgetOldKeys(store.db, store.nowMs);
+  assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[0]]);
+});
+
+test('a key that stands in two fields is refused', async (t) => {
+  const store = await startPetstore(t);
+  const headers = { 'idempotency-key': ['a', 'b'] as unknown as string };
+  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers });
+  assert.equal(answer.body.code, 'invalid_request');
+});
+
+test('two workspaces may use the same key', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addWorkspace('second', true);
+  const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
+  await store.call('POST', '/categories', request);
+  const other = await store.call('POST', '/categories', { ...request, key });
+  assert.equal(other.status, 201);
+  assert.ok(!('idempotency-replayed' in other.headers));
+});
+
+test('an Idempotency-Key belongs to the API key: another may use the same text for a request of its own', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('pro');
+  const headers = { 'idempotency-key': 'k' };
+  const create = (name: string, key: string) =>
+    store.call('POST', '/categories', { key, body: { name }, headers });
+  const [first, second] = await Promise.all([create('Dragons', store.key), create('Unicorns', key)]);
+  assert.deepEqual([first.status, second.status], [201, 201]);
+  for (const [name, by, created] of [
+    ['Dragons', store.key, first],
+    ['Unicorns', key, second],
+  ] as const) {
+    const again = await create(name, by);
+    assert.deepEqual([again.headers['idempotency-replayed'], again.text], ['true', created.text]);
+  }
+  assert.equal((await create('Dragons', key)).body.code, 'idempotency_key_reused');
+  assert.equal((await store.call('GET', '/categories?limit=100')).body.length, 9);
+});
+
+test('an answer that was kept when keys belonged to the workspace is replayed to the same request', async (t) => {
+  const store = await startPetstore(t);
+  const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
+  const first = await store.call('POST', '/categories', request);
+  await store.db.write((sql) => sql`update idempotency_keys set key = 'k'`);
+  for (const key of [store.key, (await store.addKey('pro')).key]) {
+    const again = await store.call('POST', '/categories', { ...request, key });
+    assert.deepEqual([again.headers['idempotency-replayed'], again.text], ['true', first.text]);
+  }
+  store.nowMs += 24 * 60 * 60 * 1000;
+  assert.equal((await store.call('POST', '/categories', request)).body.id, first.body.id + 1);
+});
+
+test('however many keys are old, forgetting them takes short transactions, and leaves the others', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const insert = (nameOf: (i: number) => string, count: number, createdAtMs: number) =>
+    store.db.write(async (sql) => {
+      for (let i = 0; i < count; i++) {
+        await sql`
+          insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms)
+          values (1, ${nameOf(i)}, 'x', ${createdAtMs})`;
+      }
+    });
+  await insert((i) => `old ${i}`, 2 * keysPerBatch + 1, 0);
+  await insert((i) => `new ${i}`, 3, store.nowMs);
+  const { commits } = { ...store.db.counts };
+  await forgetOldKeys(store.db, store.nowMs);
+  // Three of keys, and one that finds no old counts.
+  assert.equal(store.db.counts.commits - commits, 4);
+  assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[3]]);
+});
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+
+/** A store, and what creates a category below `/v1` or begins a recording below `/lab`, under an Idempotency-Key. */
+async function startKeyed(t: TestContext) {
+  const store = await startPetstore(t, { seed: false });
+  const post = (idempotencyKey: string, { key = store.key, api = 'v1', of = store } = {}) =>
+    of.send('POST', api === 'v1' ? '/v1/categories' : '/lab/recordings', {
+      key,
+      body: { name: 'Dragons' },
+      headers: { 'Idempotency-Key': idempotencyKey },
+    });
+  /** Counts keys that a key used in an hour, as if it had sent them. */
+  const count = (keyId: string, kept: number, { api = 'v1', bytes = 0, atMs = store.nowMs } = {}) =>
+    store.db.write(
+      (sql) => sql`
+        insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+        values (1, ${`${api} ${keyId}`}, ${Math.floor(atMs / hourMs)}, ${kept}, ${bytes})`,
+    );
+  /** Another instance on the same storage. */
+  const startOther = async () => {
+    const other = new Petstore(await openTestStorage(store.folder), store.folder);
+    t.after(() => other.close());
+    await other.ready;
+    return other;
+  };
+  return { store, post, count, startOther };
+}
+
+const isReplay = ({ headers }: { headers: Record<string, string> }) =>
+  headers['idempotency-replayed'] === 'true';
+
+test('a key that has as many Idempotency-Keys as are kept is refused a new one, and gets its answers again for those', async (t) => {
+  const { store, post, count } = await startKeyed(t);
+  const { key, id } = await store.addKey('free');
+  const other = await store.addKey('free');
+  const { keys } = keptBoundsOf(plans.free);
+  await count(id, keys - 2, { atMs: store.nowMs - hourMs });
+  for (const name of ['first', 'last']) assert.equal((await post(name, { key })).status, 201);
+  for (const name of ['one-more', 'another']) {
+    const { status, body } = await post(name, { key });
+    assert.deepEqual([status, body.code], [409, 'conflict']);
+    assert.match(body.message, /at most 2,000 in 24 hours are kept, and 8,000,000 bytes/);
+    // It is 12:00. What was counted from 11:00 to 12:00 is forgotten a day after 12:00.
+    assert.match(
+      body.message,
+      /Wait until 2026-06-02T12:00:00\.000Z, or send the request without Idempotency-Key/,
+    );
+  }
+  for (const name of ['first', 'last']) assert.ok(isReplay(await post(name, { key })));
+  const reused = { key, body: { name: 'Unicorns' }, headers: { 'Idempotency-Key': 'first' } };
+  assert.equal((await store.call('POST', '/categories', reused)).body.code, 'idempotency_key_reused');
+  const bare = { key, body: { name: 'Dragons' } };
+  assert.equal((await store.call('POST', '/categories', bare)).status, 201, 'without the field');
+  assert.equal((await post('lab', { key, api: 'lab' })).status, 201, 'below /lab');
+  assert.equal((await post('one-more', other)).status, 201, 'another key of the workspace');
+
+  store.nowMs += dayMs - 1;
+  assert.ok(isReplay(await post('first', { key })), 'as long as the guide promises');
+  assert.equal((await post('one-more', { key })).status, 409);
+  store.nowMs += 1;
+  const made = await post('one-more', { key });
+  assert.deepEqual([made.status, isReplay(made)], [201, false], 'at the time that was told');
+});
+
+test('long answers fill what is kept of a key before their number does', async (t) => {
+  const { store, post } = await startKeyed(t);
+  const faults = Array.from({ length: maxFaults }, (_, i) => ({
+    fault: 'rate-limited',
+    operation: 'getPet',
+    after: i,
+  }));
+  const rehearse = (i: number) =>
+    store.send('POST', '/lab/rehearsals', { body: { faults }, headers: { 'Idempotency-Key': `key-${i}` } });
+  const first = await rehearse(0);
+  assert.equal(first.status, 201);
+  const size = first.text.length;
+  const [[stored] = []] = await store.db.read`select bytes from idempotency_hours`;
+  assert.ok(size > 10_000 && Number(stored) > size && Number(stored) < size + 1_000, `${size} ${stored}`);
+  await store.db.write((sql) => sql`update idempotency_hours set bytes = ${labKeptBounds.bytes - 1}`);
+  assert.equal((await rehearse(1)).status, 201, 'the last may go beyond');
+  const refused = await rehearse(2);
+  assert.equal(refused.status, 409);
+  assert.match(
+    refused.body.message,
+    /10,000 in 24 hours are kept, and 16,000,000 bytes .* 2026-06-02T13:00:00\.000Z/,
+  );
+  assert.ok(isReplay(await rehearse(1)));
+  assert.equal((await post('k')).status, 201);
+});
+
+test('however many new keys come at once, to two instances, no more are kept than may be', async (t) => {
+  const { store, post, count, startOther } = await startKeyed(t);
+  const quota: Quota = { perMinute: 1_000, perDay: 1_000 };
+  const { key, id } = await store.addKey('enterprise', quota);
+  await count(id, keptBoundsOf(quota).keys - 7);
+  const instances = [store, await startOther()];
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => post(`key-${i}`, { key, of: instances[i % 2] as Petstore })),
+  );
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual(
+    [201, 409].map((one) => statuses.filter((status) => status === one).length),
+    [7, 33],
+  );
+  assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[7]]);
+});
+
+test('a client that uses up its plan for two days never meets the bound of its Idempotency-Keys', async (t) => {
+  const { store, post } = await startKeyed(t);
+  const quota: Quota = { perMinute: 5, perDay: 5 };
+  const { key } = await store.addKey('enterprise', quota);
+  store.nowMs = Date.parse('2026-06-01T23:30:00Z');
+  for (const day of [1, 2]) {
+    for (let i = 0; i < quota.perDay; i++) assert.equal((await post(`key-${day}-${i}`, { key })).status, 201);
+    store.nowMs += hourMs;
+  }
+  const refused = await post('one-more', { key });
+  assert.match(refused.body.message, /day/, 'the plan itself refuses');
+});
+
+test('a clock that was ahead holds back no new Idempotency-Key once it is right again', async (t) => {
+  const { store, post, count } = await startKeyed(t);
+  const { key, id } = await store.addKey('free');
+  await count(id, keptBoundsOf(plans.free).keys, { atMs: store.nowMs + 20 * hourMs });
+  assert.equal((await post('k', { key })).status, 201);
+  store.nowMs += 20 * hourMs;
+  assert.equal((await post('one-more', { key })).status, 409);
+});
+
+test('an Idempotency-Key costs three small statements, and what is counted is forgotten with the keys', async (t) => {
+  const { store, post } = await startKeyed(t);
+  await store.holdLimits();
+  const cost = async (send: () => Promise<unknown>) => {
+    const { statements } = { ...store.db.counts };
+    await send();
+    return store.db.counts.statements - statements;
+  };
+  await post('warm-up');
+  const plain = await cost(() => store.call('POST', '/categories', { body: { name: 'Dragons' } }));
+  assert.equal((await cost(() => post('k'))) - plain, 3);
+  const counted = () => store.db.read`select kept from idempotency_hours`;
+  assert.deepEqual(await counted(), [[2]]);
+  store.nowMs += dayMs;
+  await forgetOldKeys(store.db, store.nowMs);
+  assert.deepEqual(await counted(), [[2]], 'keys of 12:59 would not be forgotten yet');
+  store.nowMs += hourMs;
+  await forgetOldKeys(store.db, store.nowMs);
+  assert.deepEqual(await counted(), []);
+});
+
+test('answers that an older version keeps, before the upgrade and beside it, are replayed', async (t) => {
+  const { store, post } = await startKeyed(t);
+  const first = await post('k');
+  await store.db.write((sql) => sql`update idempotency_keys set resets = null`);
+  await store.db.write((sql) => sql`delete from idempotency_hours`);
+  assert.deepEqual([isReplay(await post('k')), (await post('k')).text], [true, first.text]);
+});

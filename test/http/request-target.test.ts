@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertError, assertLimitHeaders } from '../support/description.ts';
+import { exchange } from '../support/exchange.ts';
+import { startPetstore } from '../support/petstore.ts';
+
+for (const [what, version, hosts] of [
+  ['no Host', '1.1', ''],
+  ['no Host in a later version', '2.0', ''],
+  ['two Host fields', '1.1', 'Host: a\r\nHost: b\r\n'],
+  ['a Host that is none', '1.1', 'Host: a b\r\n'],
+  ['a Host with a path', '1.1', 'Host: a/b\r\n'],
+]) {
+  test(`a request with ${what} gets 400`, async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const head = `GET /v1/pets HTTP/${version}\r\n${hosts}X-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+    const answer = await exchange(store, head);
+    assert.equal(answer.status, 400);
+    assertError('Host', answer);
+    assertLimitHeaders('Host', answer);
+    assert.match(answer.body.message, /Host/);
+  });
+}
+
+for (const host of ['a', 'a.example:8080', '127.0.0.1:', '[::1]:8080', '']) {
+  test(`a request with the Host "${host}" is served`, async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const head = `GET /v1/pets HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+    assert.equal((await exchange(store, head)).status, 200);
+  });
+}
+
+test('a field that may stand once is not chosen from several', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const content = '{"name":"Zed","categoryId":1}';
+  const key = `Authorization: Bearer ${store.key}`;
+  const json = 'Content-Type: application/json';
+  for (const [fields, status, message] of [
+    [[key, json], 201, undefined],
+    [[key, 'Authorization: Bearer x', json], 401, /Authorization must be sent once/],
+    [[key, key, json], 401, /Authorization must be sent once/],
+    [[key, json, 'Content-Type: text/plain'], 415, /Content-Type must be sent once/],
+    [[key, json, 'Transfer-Encoding: gzip, chunked'], 400, /Transfer-Encoding/],
+  ] as const) {
+    const isChunked = fields.some((field) => field.startsWith('Transfer-Encoding'));
+    const length = isChunked ? [] : [`Content-Length: ${content.length}`];
+    const head = ['POST /v1/pets HTTP/1.1', 'Host: x', 'Connection: close', ...fields, ...length, '', ''];
+    const body = isChunked ? `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n` : content;
+    const answer = await exchange(store, head.join('\r\n') + body);
+    assert.equal(answer.status, status, fields.join());
+    if (message) assert.match(answer.body.message, message);
+  }
+});
+
+for (const target of ['/v1/pets#x', '/v1/pets?limit=1#x', '/v1/petz#', '*v1/pets', 'http://x/v1/pets#x']) {
+  test(`a request target of another form gets 400: ${target}`, async (t) => {
+    const store = await startPetstore(t);
+    await store.listen();
+    const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+    const answer = await exchange(store, head);
+    assert.equal(answer.status, 400, answer.text);
+    assertError(target, answer);
+    assertLimitHeaders(target, answer);
+    assert.match(answer.body.message, /request target/);
+  });
+}
+
+test('a target in absolute form is taken as its path', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const ask = (method: string, path: string) =>
+    exchange(
+      store,
+      `${method} http://pets.example${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`,
+    );
+  assert.equal((await ask('GET', '/v1/pets/1')).status, 200);
+  assert.equal((await ask('DELETE', '/v1/pets')).status, 405);
+  assert.equal((await ask('OPTIONS', '')).status, 204);
+  assert.equal((await ask('OPTIONS', '?/v1/pets')).headers.allow, 'get, head, options');
+  const undecodable = await ask('GET', '/v1/pets/%E0%');
+  assert.equal(undecodable.status, 400);
+  assertLimitHeaders('undecodable', undecodable);
+});
+
+test('a path of the API is the same however it is encoded, and two slashes at its beginning are two', async (t) => {
+  const store = await startPetstore(t);
+  const ask = (method: string, path: string) => store.send(method, path);
+  assert.equal((await ask('GET', '/%76%31/%70ets')).status, 200);
+  assert.equal((await ask('POST', '/v1/pets%2F1')).status, 404);
+  assert.equal((await ask('OPTIONS', '/%76%31/%70ets')).headers.allow, 'GET, HEAD, POST, OPTIONS');
+  const document = await ask('POST', '/v1/openapi%2Ejson');
+  assert.equal(document.headers.allow, 'GET, HEAD, OPTIONS');
+  assert.ok(!('x-ratelimit-limit' in document.headers), 'it is not counted');
+  assertLimitHeaders('undecodable', await ask('GET', '/%76%31/%E0%'));
+  for (const method of ['GET', 'DELETE', 'OPTIONS']) {
+    const { status, body } = await ask(method, '//v1/pets');
+    assert.equal(status, 404);
+    assert.match(body.message, /mean \/v1\/pets\./);
+  }
+});
+
+test('a path outside the API is taken as it is written, so that no other spelling gets past a rule about it', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const spellings = [
+    [
+      '/%6detrics',
+      '/metric%73',
+      '/%2Fmetrics',
+      '//metrics',
+      '/metrics/',
+      '/METRICS',
+      '/metrics%20',
+      '/metrics;x',
+    ],
+    [
+      '/health%7a',
+      '/healthz%20',
+      '/ready%7A',
+      '/refer%65nce',
+      '/reference%2Fpage.js',
+      '/reference/page%2Ejs',
+      `/reference/${'x'.repeat(27)}/page%2Ejs`,
+    ],
+  ].flat();
+  for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+    for (const path of spellings) {
+      const { status } = await store.send(method, path, { key: null });
+      assert.equal(status, 404, `${method} ${path}`);
+    }
+  }
+  const messageOf = async (path: string) => (await store.send('GET', path, { key: null })).body.message;
+  assert.match(await messageOf('/%6detrics'), /mean \/metrics\./);
+  assert.match(await messageOf('/guides/events'), /mean \/guides\/events\.md\./);
+  assert.match(await messageOf('/docs'), /\/llms\.txt/);
+  assert.equal((await store.send('GET', '/metrics?name=x', { key: null })).status, 200);
+  assert.equal((await store.send('GET', '/v1/openapi%2Ejson', { key: null })).status, 200);
+});
+
+test('a target outside the API is its path in absolute form, too, and none with a fragment', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const status = async (target: string) =>
+    (await exchange(store, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status;
+  assert.equal(await status('http://pets.example/healthz'), 200);
+  assert.equal(await status('HTTP://pets.example/healthz?x'), 200);
+  for (const target of [
+    'http://pets.example/health%7a',
+    'http://pets.example//healthz',
+    'http://pets.example/HEALTHZ',
+    '/healthz#x',
+    '/#/../healthz',
+  ]) {
+    assert.equal(await status(target), 404, target);
+  }
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange } from '../support/exchange.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { assertSurvivesBrokenConnections } from '../support/rude.ts';
+
+/** How long a connection that is being ended lingers here, in milliseconds. */
+const lingerMs = 100;
+/** Less than the time after which it is ended by other means; the rest is for slow machines. */
+const endedWithinMs = 8_000;
+
+test('1,000 connections that break off at every moment, with every method, end nothing but themselves', async (t) => {
+  const broken = await assertSurvivesBrokenConnections(t, 1_000, 20_261_121);
+  assert.ok(
+    Object.values(broken).every((count) => count > 100),
+    JSON.stringify(broken),
+  );
+});
+
+for (const content of ['', 'Content-Length: 9\r\n']) {
+  test(`CONNECT ${content && 'with content '}hands over what may break at once`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    await store.listen();
+    const { port } = store.app.server.address() as { port: number };
+    const client = connect(port, '127.0.0.1').on('error', () => {});
+    t.after(() => client.destroy());
+    const handedOver = once(store.app.server, 'connect');
+    client.write(`CONNECT x:1 HTTP/1.1\r\nHost: x\r\n${content}\r\n`);
+    const [request, stream] = await handedOver;
+    for (const emitter of [request.socket, stream]) {
+      assert.ok(emitter.listenerCount('error') > 0);
+      emitter.destroy(new Error('It breaks.'));
+    }
+    await connectionsEnd(store.app.server);
+  });
+}
+
+test('every connection has a listener for errors of its own from its first moment', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  const { port } = store.app.server.address() as { port: number };
+  const connected = once(store.app.server, 'connection');
+  const client = connect(port, '127.0.0.1').on('error', () => {});
+  t.after(() => client.destroy());
+  const [socket] = await connected;
+  // The other is that of Node.js, which it takes off what it hands over.
+  assert.equal(socket.listenerCount('error'), 2);
+});
+
+for (const [what, text] of [
+  ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['CONNECT with content', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc'],
+  [
+    'CONNECT after a request',
+    'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nCONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n',
+  ],
+] as const) {
+  test(`${what}, then a reset, ends the connection and nothing else`, async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    await store.listen();
+    const { port } = store.app.server.address() as { port: number };
+    for (const pauseMs of [0, 1, 20]) {
+      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      await once(socket, 'connect');
+      socket.write(text);
+      await sleep(pauseMs);
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+    }
+    // An error without a listener would end the process of the test.
+    assert.equal((await store.call('GET', '/pets')).status, 200);
+    await connectionsEnd(store.app.server);
+  });
+}
+
+for (const [what, text] of [
+  ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['CONNECT with content', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc'],
+  ['a broken request', 'NONSENSE\r\n\r\n'],
+] as const) {
+  test(`a client that keeps its half open after ${what} is ended soon`, async (t) => {
+    const store = await startPetstore(t, { seed: false, timeLimits: { lingerMs } });
+    await store.listen();
+    const { port } = store.app.server.address() as { port: number };
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+    t.after(() => socket.destroy());
+    socket.write(text);
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 400 /);
+    await connectionsEnd(store.app.server);
+  });
+}
+
+test('a client that goes on sending after a broken request can still read the answer to it', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await store.listen();
+  for (let i = 0; i < 20; i++) {
+    const answer = await exchange(store, `NONSENSE\r\n\r\n${'x'.repeat(200_000)}`, 'x'.repeat(200_000));
+    assert.equal(answer.status, 400);
+  }
+});
+
+async function connectionsEnd(server: Server): Promise<void> {
+  const startMs = performance.now();
+  for (;;) {
+    const count = await new Promise<number>((resolve, reject) => {
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    });
+    if (count === 0) return;
+    assert.ok(performance.now() - startMs < endedWithinMs, `${count} connections are left`);
+    await sleep(20);
+  }
+}

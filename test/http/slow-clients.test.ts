@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Petstore, startPetstore } from '../support/petstore.ts';
+
+/** How long a slow client has here, and how often its time is looked at, in milliseconds. */
+const limitMs = 300;
+const checkEveryMs = 50;
+/** Less than any limit that a test does not set; the rest is for busy machines. */
+const endsWithinMs = 8_000;
+/** Requests that may be without a read answer on one connection. */
+const maxUnread = 32;
+
+function open(store: Petstore, text: string): Socket {
+  const { port } = store.app.server.address() as { port: number };
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+  socket.write(text);
+  return socket;
+}
+
+async function assertServed(store: Petstore): Promise<void> {
+  const { port } = store.app.server.address() as { port: number };
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/pets/1`, {
+    headers: { 'x-api-key': store.key, connection: 'close' },
+  });
+  assert.equal(answer.status, 200);
+  await answer.text();
+}
+
+const connectionsOf = ({ app }: Petstore) =>
+  new Promise<number>((resolve, reject) => {
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+
+/** What a client reads until it is cut off, and after how long. Others must be served meanwhile. */
+async function untilCutOff(store: Petstore, socket: Socket): Promise<{ text: string; ms: number }> {
+  const startMs = performance.now();
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+  const closed = once(socket, 'close');
+  socket.on('end', () => socket.end());
+  await assertServed(store);
+  await closed;
+  await assertServed(store);
+  return { text, ms: performance.now() - startMs };
+}
+
+const post = (store: Petstore, length: string) =>
+  `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
+
+test('header fields that come drop by drop are cut off with 408 when their time is over', async (t) => {
+  const store = await startPetstore(t, { timeLimits: { headersMs: limitMs, checkEveryMs } });
+  await store.listen();
+  const socket = open(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
+  const drip = setInterval(() => socket.writable && socket.write('X-Drop: 1\r\n'), 20);
+  t.after(() => clearInterval(drip));
+  const { text, ms } = await untilCutOff(store, socket);
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.ok(ms < endsWithinMs, `${ms} ms`);
+});
+
+for (const [what, length, drop] of [
+  ['with a length', 'Content-Length: 60000', ' '],
+  ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
+] as const) {
+  test(`a body ${what} that never ends is cut off with 408 when the time of a request is over`, async (t) => {
+    const timeLimits = { headersMs: limitMs, requestMs: limitMs, checkEveryMs };
+    const store = await startPetstore(t, { timeLimits });
+    await store.listen();
+    const socket = open(store, post(store, length));
+    const drip = setInterval(() => socket.writable && socket.write(drop), 20);
+    t.after(() => clearInterval(drip));
+    const { text, ms } = await untilCutOff(store, socket);
+    assert.match(text, /^HTTP\/1\.1 408 /);
+    assert.ok(ms < endsWithinMs, `${ms} ms`);
+  });
+}
+
+test('a client that closes its half after a request gets the whole answer', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  socket.end();
+  const { text } = await untilCutOff(store, socket);
+  assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
+});
+
+test('a client that closes its half within a request is closed at once', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const socket = open(store, post(store, 'Content-Length: 60000'));
+  socket.end('{');
+  const { ms } = await untilCutOff(store, socket);
+  assert.ok(ms < endsWithinMs, `${ms} ms`);
+});
+
+test('pipelined requests are answered in their order; too many unread end the connection', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const statuses = async (requests: number) => {
+    const paths = Array.from({ length: requests }, (_, i) => (i % 2 ? '/v1/pets/1' : '/v1/nothing'));
+    const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+    const socket = open(store, paths.map(request).join(''));
+    socket.end();
+    const { text } = await untilCutOff(store, socket);
+    return {
+      found: [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status)),
+      closing: [...text.matchAll(/^connection: close/gim)].length,
+    };
+  };
+  const answers = (count: number) => Array.from({ length: count }, (_, i) => (i % 2 ? 200 : 404));
+  assert.deepEqual((await statuses(maxUnread - 1)).found, answers(maxUnread - 1));
+  assert.deepEqual(await statuses(100), { found: answers(maxUnread), closing: 1 });
+});
+
+test('an idle connection ends when the time that Keep-Alive promises is over', async (t) => {
+  const store = await startPetstore(t, { timeLimits: { idleMs: 100 } });
+  await store.listen();
+  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const { text } = await untilCutOff(store, socket);
+  assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
+});
+
+test('a silent connection is not ended while its answer is being made', async (t) => {
+  const store = await startPetstore(t, { timeLimits: { unreadMs: 100 } });
+  const { promise: made, resolve: make } = Promise.withResolvers<void>();
+  store.app.addHook('preHandler', () => made);
+  await store.listen();
+  const connected = once(store.app.server, 'connection');
+  const asked = once(store.app.server, 'request');
+  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  t.after(() => socket.destroy());
+  const [ours] = await connected;
+  await asked;
+  await once(ours, 'timeout');
+  make();
+  const [answer] = await Promise.race([once(socket, 'data'), once(socket, 'end')]);
+  assert.match(String(answer), /^HTTP\/1\.1 200 /);
+});
+
+test('2,000 idle connections do not keep others from being served', async (t) => {
+  // Who has sent nothing is on time for longer than a busy machine takes to connect them all.
+  const timeLimits = { headersMs: 60_000, requestMs: 60_000 };
+  const store = await startPetstore(t, { timeLimits });
+  await store.listen();
+  const idle = Array.from({ length: 2_000 }, () => open(store, ''));
+  t.after(() => {
+    for (const socket of idle) socket.destroy();
+  });
+  await Promise.all(idle.map((socket) => socket.readyState === 'open' || once(socket, 'connect')));
+  await Promise.all(Array.from({ length: 20 }, () => assertServed(store)));
+  assert.ok(idle.every((socket) => socket.readyState === 'open'));
+});
+
+test('200 clients that never read are cut off; others are served, and few answers wait', async (t) => {
+  const store = await startPetstore(t, { timeLimits: { unreadMs: limitMs } });
+  await store.listen();
+  const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
+  // More than a system takes in for a client.
+  const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 1);
+  const sockets = Array.from({ length: 200 }, (_, i) => open(store, i % 2 ? lists : documents));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  await assertServed(store);
+  const startMs = performance.now();
+  while ((await connectionsOf(store)) > 0) {
+    assert.ok(performance.now() - startMs < endsWithinMs, `${await connectionsOf(store)} are left`);
+    await assertServed(store);
+    await sleep(checkEveryMs);
+  }
+  const handled = store.log.filter((line) => line.includes('/v1/pets?limit=100'));
+  // On a busy machine some are cut off before all of theirs was read.
+  assert.ok(handled.length > 0 && handled.length <= 100 * maxUnread, `${handled.length} were handled`);
+  for (const socket of sockets) socket.destroy();
+});

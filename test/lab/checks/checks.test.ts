@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { checksPage } from '../../../scripts/generate/checks.ts';
+import { guides } from '../../../src/description/guides.ts';
+import { checks, checksVersion } from '../../../src/lab/checks/list.ts';
+import type { Report } from '../../../src/lab/checks/report.ts';
+import { faultNames } from '../../../src/lab/faults/list.ts';
+import { baseUrl } from '../../support/description.ts';
+import { rehearse } from '../../support/lab.ts';
+import { bystanders, pairs } from '../../support/lab-clients/all.ts';
+import { type Client, type Pair, trySend } from '../../support/lab-clients/client.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+
+const minuteMs = 60_000;
+
+/** Time that passes as the real one does, and skips what clients sleep. */
+function skippingTime(store: Petstore) {
+  const startMs = store.nowMs - performance.now();
+  let skippedMs = 0;
+  const now = () => Math.floor(startMs + performance.now() + skippedMs);
+  Object.defineProperty(store, 'nowMs', { get: now });
+  const sleep = async (ms: number) => {
+    skippedMs += ms;
+  };
+  return { now, sleep };
+}
+
+/** Lets clients act, each in a workspace and under a rehearsal of its own, and returns their report cards. */
+async function startGrading(t: TestContext) {
+  const store = await startPetstore(t);
+  const url = `${await store.listen()}/v1`;
+  const time = skippingTime(store);
+  return async (name: string, client: Client, faults: Pair['faults']): Promise<Report> => {
+    const { key } = await store.addWorkspace(name, true);
+    if (faults.length > 0) await rehearse(store, faults, { key });
+    const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+    // No minute ends while a client acts that does not wait for it.
+    await time.sleep(minuteMs - (time.now() % minuteMs));
+    await client({ url, key, ...time });
+    const { status, text, body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
+    assert.equal(status, 200, text);
+    return body;
+  };
+}
+
+test('each check is passed by a careful client and failed by a careless one, under the faults that bring it about', async (t) => {
+  const grade = await startGrading(t);
+  for (const { name, level } of checks) {
+    await t.test(name, async () => {
+      const { faults, careful, careless, shows, result = 'failed' } = pairs[name] as Pair;
+      const good = await grade(`careful ${name}`, careful, faults);
+      const bad = await grade(`careless ${name}`, careless, faults);
+      const [passed, failed] = [good, bad].map(({ checks }) => checks.find((check) => check.name === name));
+      assert.ok(passed && failed);
+      assert.equal(passed.result, 'passed', passed.because);
+      assert.ok(passed.evidence.length > 0);
+      assert.notEqual(good.verdict, 'failed', JSON.stringify(good.checks, null, 1));
+      assert.equal(failed.result, result, failed.because);
+      assert.deepEqual(failed.evidence, shows);
+      assert.equal(failed.level, level);
+    });
+  }
+});
+
+test('no required check is failed by a careful client that looks careless', async (t) => {
+  const grade = await startGrading(t);
+  for (const { check, who, faults, client } of bystanders) {
+    await t.test(`${check}: ${who}`, async () => {
+      const { verdict, checks } = await grade(who.slice(0, 40), client, faults);
+      assert.notEqual(verdict, 'failed', JSON.stringify(checks, null, 1));
+    });
+  }
+});
+
+test('a check names each fault that brings it about', async (t) => {
+  const grade = await startGrading(t);
+  const client: Client = async (api) => {
+    // Each request comes again at once, whatever came of it.
+    const twice = async (...request: [string, object?]) => {
+      await trySend(api, ...request);
+      return trySend(api, ...request);
+    };
+    await twice('/categories');
+    await twice('/categories', {
+      ...{ method: 'POST', body: { name: 'Dragons' }, headers: { 'Idempotency-Key': 'a' } },
+    });
+  };
+  const observed = async (name: string, faults: Pair['faults']) =>
+    (await grade(`under ${name}`, client, faults)).checks.filter(({ result }) => result !== 'not_observed');
+  const always = (await observed('nothing', [])).map(({ name }) => name);
+  const parameters: Record<string, object> = {
+    'near-limit': { remaining: 1 },
+    slow: { bytesPerSecond: 100_000 },
+    delay: { delayMs: 1 },
+    stall: { silenceMs: 50 },
+    'no-answer': { silenceMs: 50 },
+  };
+  for (const fault of faultNames) {
+    for (const { name } of await observed(fault, [{ fault, ...parameters[fault] }])) {
+      const { faults } = checks.find((check) => check.name === name) as (typeof checks)[number];
+      assert.ok(always.includes(name) || faults.includes(fault), `name ${fault} in the faults of ${name}`);
+    }
+  }
+});
+
+test('every check has both clients, names faults and guides that there are, and a name of its own', () => {
+  assert.deepEqual(Object.keys(pairs).sort(), checks.map(({ name }) => name).sort());
+  const required = checks.filter(({ level }) => level === 'required').map(({ name }) => name);
+  assert.deepEqual([...new Set(bystanders.map(({ check }) => check))].sort(), required.sort());
+  for (const { faults, guide } of checks) {
+    for (const fault of faults) assert.ok(faultNames.includes(fault), fault);
+    assert.ok(
+      guides(baseUrl).some(({ name }) => name === guide),
+      guide,
+    );
+  }
+});
+
+test('docs/checks.md says what the checks say', () => {
+  const page = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8');
+  assert.equal(page, checksPage(), 'Run "npm run generate".');
+});
+
+test('the version of the checks is raised when what they mean changes', () => {
+  const meaning = checks.map(({ name, level, asks, judged, unseen }) => [name, level, asks, judged, unseen]);
+  const versions = ['4a478b9a8229', '168a33f76200', 'a263e6f7fa08'];
+  const now = hash('sha256', JSON.stringify(meaning)).slice(0, 12);
+  assert.equal(versions.at(-1), now, 'Raise checksVersion, and add a line.');
+  assert.equal(versions.length, checksVersion);
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expectedOf } from '../../../src/lab/checks/expected.ts';
+import { reportOn } from '../../../src/lab/checks/report.ts';
+import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
+import { recorded, type Sketch } from '../../support/recorded.ts';
+
+const without = (...sketches: Sketch[]) => expectedOf([recorded(...sketches), recorded(...sketches)]);
+/** Several workers, so that connections and gaps show nothing. */
+const busy = { at: 0, tookMs: 9_000, ...categories, connection: 'w' };
+const once = without({ ...busy }, { at: 5, ...post });
+
+test('what a client sends without faults is the most of any run, by operation where the body is new', () => {
+  const order = (at: number, body: string) => ({
+    at,
+    method: 'POST',
+    target: '/v1/store/orders',
+    operation: 'placeOrder',
+    body,
+  });
+  const runs = [
+    recorded(order(0, 'a'), order(1, 'a'), order(2, 'b'), { at: 5 }),
+    recorded(order(0, 'a'), order(1, 'b'), order(2, 'b'), order(3, 'b')),
+  ];
+  const { timesOf } = expectedOf(runs);
+  const times = (sketch: Sketch) => timesOf(recorded(sketch)[0] as (typeof runs)[number][number]);
+  assert.equal(times(order(0, 'a')), 2);
+  assert.equal(times(order(0, 'b')), 3);
+  assert.equal(times(order(0, 'of this run alone')), 3);
+  assert.equal(times({ at: 0 }), 1);
+  assert.equal(times({ at: 0, ...categories }), 1);
+  // If the body was not read, it may be any of the four.
+  assert.equal(times({ ...order(0, 'a'), isGuessed: true }), 4);
+});
+
+test('an equal request beyond those without faults is a retry, whatever connection it came on', () => {
+  const same = 'idempotency.same-key-on-retry';
+  const lost = { at: 10, ...post, ...key('a'), ...cut };
+  const again = { at: 700, ...post, ...key('b'), connection: 'c3' };
+  finds(same, [busy, lost, again], 'not_observed');
+  finds(same, [busy, lost, again], 'failed', [2, 3], once);
+  finds('idempotency.key-for-one-thing', [busy, lost, again], 'not_observed', [], once);
+  finds('idempotency.no-blind-post-retry', [busy, lost, again], 'not_observed', [], once);
+  const blind = [busy, { at: 10, ...post, ...cut }, { at: 700, ...post, connection: 'c3' }];
+  finds('idempotency.no-blind-post-retry', blind, 'failed', [2, 3], once);
+  finds('failures.retried', [busy, lost, again], 'not_observed', [], once);
+  // Both are wanted: the second is no retry of the first, on one connection either.
+  const twice = without({ at: 0, ...post }, { at: 5, ...post });
+  finds(same, [lost, { ...again, connection: 'c1' }], 'not_observed', [], twice);
+  finds('failures.retried', [lost, { ...again, connection: 'c1' }], 'failed', [1], twice);
+  finds(same, [lost, { at: 20, ...post, ...key('c') }, again], 'failed', [1, 2], twice);
+  // The key says which of the two came again.
+  finds(same, [lost, { at: 20, ...post, ...key('c') }, { ...again, ...key('a') }], 'passed', [1, 3], twice);
+  // If two may have come again and one did, it is not known which.
+  const both = [lost, { ...lost, at: 20, ...key('c'), connection: 'c9' }, { at: 30, ...categories }];
+  finds(same, [...crowd, ...both, again], 'not_observed', [], twice);
+});
+
+test('a retry that is known as one is early, also on another connection and beside other workers', () => {
+  const refused = { at: 10, ...post, ...key('a'), ...limited, fault: 'rate-limited' };
+  const early = { ...refused, at: 31, connection: 'c3' };
+  const name = 'retry-after.obeyed';
+  // The same key shows it, too.
+  finds(name, [busy, refused, early], 'failed', [2, 3]);
+  const reading = { at: 10, target: '/v1/pets?id=1', ...limited, fault: 'rate-limited' };
+  const readAgain = { ...reading, at: 31, connection: 'c3' };
+  finds(name, [busy, reading, readAgain], 'not_observed');
+  finds(name, [busy, reading, readAgain], 'failed', [2, 3], without(busy, { ...reading, at: 20 }));
+  // Who asks several times anyway may be another worker.
+  const polls = without(busy, ...[20, 30, 40].map((at) => ({ ...reading, at })));
+  finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
+  finds(
+    name,
+    [busy, { at: 10, ...post, status: 503, answer: { 'retry-after': '1' } }, { ...again(500) }],
+    'failed',
+    [2, 3],
+    once,
+  );
+});
+
+const again = (at: number): Sketch => ({ at, ...post, connection: 'c3' });
+
+test('a program that sends two requests at once without faults has several workers under faults, too', () => {
+  const requests = [
+    { at: 0, ...limited, fault: 'rate-limited' },
+    { at: 20, target: '/v1/pets?limit=1', ...limited, ...elsewhere, fault: 'rate-limited' },
+  ];
+  finds('retry-after.obeyed', requests, 'failed', [1, 2]);
+  finds('retry-after.obeyed', requests, 'failed', [1, 2], without({ at: 0 }, { at: 5 }));
+  finds('retry-after.obeyed', requests, 'not_observed', [], without({ at: 0 }, { at: 0, ...elsewhere }));
+});
+
+test('what a test suite sends on purpose without faults is no retry', () => {
+  const missing = (at: number) => ({ at, target: '/v1/inventory/9', status: 404 });
+  finds('retry.only-when-useful', [missing(0), missing(9)], 'failed', [1, 2]);
+  const requests = [missing(0), { at: 5 }, missing(9), { at: 20, ...categories }];
+  const expected = without(missing(0), { at: 5 }, missing(9));
+  const refused = { at: 0, ...post, status: 422 };
+  finds('retry.only-when-useful', [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
+  const suite = without(refused, { ...refused, at: 9 });
+  finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'passed', [1, 2], suite);
+  finds('retry.only-when-useful', requests, 'passed', [1, 3], expected);
+  // Once more is once too often.
+  finds('retry.only-when-useful', [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
+});
+
+test('a guess at a body that was not read is no retry unless there are more requests of its length', () => {
+  const names = without({ at: 0, ...post, body: 'Ann' }, { at: 5, ...post, body: 'Bob' });
+  // Ann was cut off before her body was read, so that she looks like Bob.
+  const guess = { at: 0, ...post, body: 'Bob', ...cut, isGuessed: true as const };
+  const bob = (at: number) => ({ at, ...post, body: 'Bob' });
+  finds('idempotency.no-blind-post-retry', [guess, bob(9)], 'passed', [1], names);
+  const ann = { at: 5, ...post, body: 'Ann' };
+  finds('idempotency.no-blind-post-retry', [guess, ann, bob(9)], 'failed', [1, 3], names);
+});
+
+test('levels replace those of checks, and a check that is off is left out', () => {
+  const requests = recorded({ at: 0, status: 400 }, { at: 5, status: 400 });
+  const name = 'retry.only-when-useful';
+  const of = (levels: Parameters<typeof reportOn>[2]) => {
+    const { verdict, checks } = reportOn('rec_1', requests, levels);
+    return [verdict, checks.find((check) => check.name === name)?.level];
+  };
+  assert.deepEqual(of({}), ['failed', 'required']);
+  assert.deepEqual(of({ levels: { [name]: 'recommended' } }), ['incomplete', 'recommended']);
+  assert.deepEqual(of({ levels: { [name]: 'off' } }), ['incomplete', undefined]);
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { expectedOf } from '../../../src/lab/checks/expected.ts';
+import { checks, checksVersion } from '../../../src/lab/checks/list.ts';
+import { maxEvidence, type Report, reportOn, verdictOf } from '../../../src/lab/checks/report.ts';
+import { asJunit } from '../../../src/lab/checks/report-as-junit.ts';
+import { asMarkdown } from '../../../src/lab/checks/report-as-markdown.ts';
+import { maxRecorded } from '../../../src/lab/lab-bounds.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { whyNo } from '../../support/programs.ts';
+import { recorded } from '../../support/recorded.ts';
+
+async function startRecording(store: Petstore, key = store.key): Promise<string> {
+  const { status, text, body } = await store.send('POST', '/lab/recordings', { key, body: {} });
+  assert.equal(status, 201, text);
+  return `/lab/recordings/${body.id}`;
+}
+
+test('a report card tells the verdict, and of each check the level, the result, the evidence and what to do', async (t) => {
+  const store = await startPetstore(t);
+  const recording = await startRecording(store);
+  const report = async () => (await store.send('GET', `${recording}/report`)).body as Report;
+  assert.equal((await report()).verdict, 'incomplete');
+  await store.call('GET', '/pets?limit=0');
+  const { verdict, version, recording: id, checks: results } = await report();
+  assert.deepEqual([verdict, version, `/lab/recordings/${id}`], ['incomplete', checksVersion, recording]);
+  assert.deepEqual(
+    results.map(({ name }) => name),
+    checks.map(({ name }) => name),
+  );
+  // Later than anything that could have been under way.
+  store.nowMs += 1_000;
+  await store.call('GET', '/pets?limit=0');
+  const after = await report();
+  assert.equal(after.verdict, 'failed');
+  const {
+    judge: _,
+    asks: _asks,
+    judged: _judged,
+    unseen: _unseen,
+    faults: _faults,
+    ...facts
+  } = checks.find(({ name }) => name === 'retry.only-when-useful') as (typeof checks)[number];
+  assert.deepEqual(
+    after.checks.find(({ name }) => name === facts.name),
+    {
+      ...facts,
+      result: 'failed',
+      evidence: ['1', '2'],
+      because: '1 request came again unchanged after 400.',
+    },
+  );
+});
+
+test('a report card leaves out what the page of the lab sent itself, but for its bursts', async (t) => {
+  const store = await startPetstore(t);
+  const recording = await startRecording(store);
+  for (const id of ['lab-page-1', 'lab-page-2', 'lab-page-burst-1', 'lab-page-burst-2']) {
+    await store.call('GET', '/pets?limit=0', { headers: { 'X-Request-Id': id } });
+    // Later than anything that could have been under way.
+    store.nowMs += 1_000;
+  }
+  const { checks: results } = (await store.send('GET', `${recording}/report`)).body as Report;
+  assert.deepEqual(
+    results.flatMap(({ evidence }) => evidence).filter((id) => Number(id) < 3),
+    [],
+  );
+  const found = results.find(({ name }) => name === 'retry.only-when-useful');
+  assert.deepEqual([found?.result, found?.evidence], ['failed', ['3', '4']]);
+});
+
+test('each form of a report card has its media type, and is told again only if it has changed', async (t) => {
+  const store = await startPetstore(t);
+  const recording = await startRecording(store);
+  await store.call('GET', '/pets?limit=0');
+  const forms = {
+    '': 'application/json; charset=utf-8',
+    '/markdown': 'text/markdown; charset=utf-8',
+    '/junit': 'application/xml; charset=utf-8',
+  };
+  for (const [form, type] of Object.entries(forms)) {
+    const path = `${recording}/report${form}`;
+    const { status, headers, text } = await store.send('GET', path);
+    assert.deepEqual([status, headers['content-type']], [200, type]);
+    const head = await store.send('HEAD', path);
+    assert.deepEqual([head.status, head.text, head.headers.etag], [200, '', headers.etag]);
+    assert.equal(head.headers['content-length'], String(Buffer.byteLength(text)));
+    const conditional = { headers: { 'If-None-Match': headers.etag as string } };
+    assert.equal((await store.send('GET', path, conditional)).status, 304);
+    store.nowMs += 1_000;
+    await store.call('GET', '/pets?limit=0');
+    assert.equal((await store.send('GET', path, conditional)).status, 200);
+  }
+});
+
+test('a report card is that of the key alone', async (t) => {
+  const store = await startPetstore(t);
+  const recording = await startRecording(store);
+  const { key } = await store.addKey('pro');
+  for (const form of ['', '/markdown', '/junit']) {
+    assert.equal((await store.send('GET', `${recording}/report${form}`, { key })).status, 404);
+    assert.equal((await store.send('GET', `/lab/recordings/rec_0/report${form}`)).status, 404);
+  }
+});
+
+test('GET /lab/checks lists what recordings are judged by', async (t) => {
+  const store = await startPetstore(t);
+  const { body } = await store.send('GET', '/lab/checks');
+  const listed = checks.map(({ judge: _, ...check }) => check);
+  assert.deepEqual(body, { version: checksVersion, checks: listed });
+});
+
+test('the verdict goes by required checks, and one that was observed is enough', () => {
+  const verdict = (...pairs: [string, string][]) =>
+    verdictOf(pairs.map(([level, result]) => ({ level, result })) as Parameters<typeof verdictOf>[0]);
+  assert.equal(verdict(['required', 'passed'], ['required', 'failed']), 'failed');
+  assert.equal(
+    verdict(['required', 'passed'], ['required', 'not_observed'], ['recommended', 'failed']),
+    'passed',
+  );
+  assert.equal(verdict(['required', 'not_observed'], ['recommended', 'passed']), 'incomplete');
+});
+
+test('evidence is bounded, and says how much more there is', async () => {
+  const many = Array.from({ length: 40 }, (_, index) => ({ at: index * 5, status: 400 }));
+  const { checks: results } = reportOn('rec_1', recorded(...many));
+  const found = results.find(({ name }) => name === 'retry.only-when-useful');
+  assert.equal(found?.evidence.length, maxEvidence);
+  assert.match(found.because, /names 10 of 40 requests\.$/);
+});
+
+const odd = 'a < b & "c" \u0000\u001b\ud800\ufffe 😀 | `d` *e* ]]>\r\nf';
+const oddReport: Report = {
+  recording: 'rec_1',
+  version: 1,
+  verdict: 'failed',
+  checks: (['passed', 'failed', 'not_observed'] as const).flatMap((result) =>
+    (['required', 'recommended'] as const).map((level) => ({
+      ...{ name: `${level}.${result}`, level, result },
+      ...{ evidence: ['1', '2'], because: odd, advice: odd, guide: 'Errors' },
+    })),
+  ),
+};
+
+/** Reads JUnit XML by another program's parser, and prints what it holds. */
+const reader = `
+import json, sys, xml.etree.ElementTree as tree
+root = tree.fromstring(sys.stdin.buffer.read())
+suite = root[0]
+cases = [[case.get('name'), [[child.tag, child.get('message'), child.text] for child in case]] for case in suite.findall('testcase')]
+print(json.dumps([root.tag, suite.tag, suite.attrib, cases]))`;
+
+test('JUnit XML is well-formed whatever it holds, and fails for required checks alone', {
+  skip: whyNo('python3'),
+}, () => {
+  const xml = asJunit(oddReport);
+  const [root, suite, counts, cases] = JSON.parse(
+    execFileSync('python3', ['-c', reader], { input: xml, encoding: 'utf8' }),
+  );
+  assert.deepEqual([root, suite], ['testsuites', 'testsuite']);
+  assert.deepEqual([counts.tests, counts.failures, counts.skipped], ['6', '1', '3']);
+  const tags = cases.map(([, children]: [string, string[][]]) => children.map(([tag]) => tag));
+  const [pass, fail, skip] = [['system-out'], ['failure', 'system-out'], ['skipped', 'system-out']];
+  assert.deepEqual(tags, [pass, pass, fail, skip, skip, skip]);
+  // What XML cannot hold has become one that stands for it; the rest is as it was.
+  const [, [[, message]]] = cases[2] as [string, [string[]]];
+  assert.equal(message, 'a < b & "c" \ufffd\ufffd\ufffd\ufffd 😀 | `d` *e* ]]>\r\nf');
+});
+
+test('Markdown keeps what it holds within its cells', () => {
+  const text = asMarkdown(oddReport);
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  assert.equal(rows.length, oddReport.checks.length);
+  for (const row of rows) assert.ok(row.endsWith(' | 1, 2 |'), row);
+  assert.ok(text.includes('a \\< b \\& "c"'));
+});
+
+test('a report on the largest recording takes a fraction of a second, however its requests overlap', () => {
+  const failing = {
+    method: 'POST',
+    operation: 'createCategory',
+    status: 503,
+    answer: { 'retry-after': '2' },
+  };
+  const worlds: Record<string, (index: number) => Parameters<typeof recorded>[number]> = {
+    'in turns': (index) => ({ at: index * 5, ...failing, isGuessed: true }),
+    'all at once': (index) => ({ at: index / 100, tookMs: 9_000, ...failing, connection: `c${index}` }),
+    'by twenty workers': (index) => ({
+      ...{ at: index, tookMs: 400, ...failing, connection: `c${index % 20}` },
+      headers: { 'idempotency-key': `k${index % 50}` },
+    }),
+  };
+  for (const [world, sketch] of Object.entries(worlds)) {
+    const requests = recorded(...Array.from({ length: maxRecorded }, (_, index) => sketch(index)));
+    const expected = expectedOf([requests.slice(0, 9)]);
+    const before = process.cpuUsage();
+    for (const options of [{}, { expected }]) reportOn('rec_1', requests, options);
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 1_500_000, `${world}: ${user} µs`);
+  }
+});

@@ -1,0 +1,341 @@
+import { test } from 'node:test';
+import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
+
+test('backoff.grows fails waits that are equal or none, and leaves to jitter what may be jitter', async () => {
+  const name = 'backoff.grows';
+  const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
+  await finds(name, failing(0, 5, 10), 'failed', [1, 2, 3]);
+  await finds(name, failing(0, 1_000, 2_050, 3_000), 'failed', [1, 2, 3, 4]);
+  await finds(name, failing(0, 1_000, 2_000), 'not_observed');
+  await finds(name, failing(0, 500, 1_500), 'passed', [1, 2, 3]);
+  await finds(name, failing(0, 900, 1_000, 1_500), 'not_observed');
+  await finds(name, failing(0, 900, 1_000, 3_500), 'passed', [1, 2, 3, 4]);
+  await finds(name, failing(0, 5), 'not_observed');
+  // An answer in between begins anew.
+  const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
+  await finds(name, mended, 'not_observed');
+  // Where a time was told, that time counts.
+  const told = { status: 503, answer: { 'retry-after': '1' } };
+  const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...told }));
+  await finds(name, obedient, 'not_observed');
+});
+
+test('retry.only-when-useful tells a retry from another request and another question', async () => {
+  const name = 'retry.only-when-useful';
+  const missing = { target: '/v1/orders/9', status: 404 };
+  await finds(
+    name,
+    [
+      { at: 0, ...missing },
+      { at: 9, ...missing },
+    ],
+    'failed',
+    [1, 2],
+  );
+  await finds(name, [{ at: 0, ...missing }, { at: 5 }, { at: 9, ...missing }], 'failed', [1, 3]);
+  await finds(
+    name,
+    [
+      { at: 0, ...missing },
+      { at: 90_000, ...missing },
+    ],
+    'passed',
+    [1],
+  );
+  // Another worker sends in between, and may have waited for the connection.
+  const busy = [
+    { at: 0, ...missing },
+    { at: 5, ...elsewhere },
+    { at: 9, ...missing },
+  ];
+  await finds(name, [...crowd, ...busy], 'not_observed');
+  await finds(name, busy, 'failed', [1, 3]);
+  await finds(
+    name,
+    [
+      { at: -5, tookMs: 4, ...elsewhere },
+      { at: 0, ...missing },
+      { at: 9, ...missing },
+    ],
+    'failed',
+    [2, 3],
+  );
+  const type = (text: string) => ({ ...post, headers: { 'content-type': text } });
+  await finds(
+    name,
+    [
+      { at: 0, ...type('text/plain'), status: 415 },
+      { at: 5, ...type('application/json') },
+    ],
+    'passed',
+    [1],
+  );
+  await finds(name, [{ at: 0, status: 403, code: 'key_banned' }, { at: 5 }], 'not_observed');
+  await finds(name, [{ at: 0, status: 409 }, { at: 5 }], 'not_observed');
+  await finds(name, [{ at: 0 }, { at: 5 }], 'not_observed');
+});
+
+test('failures.retried lets a client give up in the end, and asks for no blind POST', async () => {
+  const name = 'failures.retried';
+  await finds(
+    name,
+    [
+      { at: 0, ...cut },
+      { at: 100, ...cut },
+    ],
+    'passed',
+    [1, 2],
+  );
+  await finds(
+    name,
+    [
+      { at: 0, ...cut },
+      { at: 100, ...categories },
+    ],
+    'failed',
+    [1],
+  );
+  await finds(name, [{ at: 0, ...post, ...cut }], 'not_observed');
+  await finds(name, [{ at: 0, ...post, ...key('k'), ...cut }], 'failed', [1]);
+  await finds(name, [{ at: 0, ...post, status: 503 }], 'failed', [1]);
+  // Two workers fail side by side, and one of them goes on.
+  const both = [
+    { at: 0, ...cut },
+    { at: 0, ...cut, ...elsewhere },
+  ];
+  await finds(name, [...both, { at: 50, connection: 'c3' }], 'failed', [2]);
+  await finds(
+    name,
+    [...both, { at: 50, connection: 'c3' }, { at: 50, connection: 'c4' }],
+    'passed',
+    [1, 2, 3, 4],
+  );
+});
+
+test('idempotency: equal POSTs after a success are two things, and only an uncertain end makes a retry blind', async () => {
+  const same = 'idempotency.same-key-on-retry';
+  await finds(
+    same,
+    [
+      { at: 0, ...post, ...key('a'), status: 201 },
+      { at: 9, ...post, ...key('b') },
+    ],
+    'not_observed',
+  );
+  await finds(
+    same,
+    [
+      { at: 0, ...post, ...key('a'), ...cut },
+      { at: 9, ...post, ...key('a') },
+    ],
+    'passed',
+    [1, 2],
+  );
+  await finds(
+    same,
+    [
+      { at: 0, ...post, ...key('a'), ...cut },
+      { at: 9, ...post },
+    ],
+    'failed',
+    [1, 2],
+  );
+  await finds(
+    same,
+    [
+      { at: 0, ...post, ...key('a'), status: 503 },
+      { at: 9, ...post, ...key('b') },
+    ],
+    'not_observed',
+  );
+  const blind = 'idempotency.no-blind-post-retry';
+  await finds(
+    blind,
+    [
+      { at: 0, ...post, status: 500 },
+      { at: 9, ...post },
+    ],
+    'failed',
+    [1, 2],
+  );
+  await finds(blind, [{ at: 0, ...post, status: 500 }], 'passed', [1]);
+  await finds(
+    blind,
+    [
+      { at: 0, ...post, status: 500 },
+      { at: 9, ...post, body: '{}' },
+    ],
+    'passed',
+    [1],
+  );
+  await finds(
+    blind,
+    [
+      { at: 0, ...post, status: 503 },
+      { at: 9, ...post },
+    ],
+    'not_observed',
+  );
+  await finds(
+    blind,
+    [
+      { at: 0, ...post, ...key('a'), ...cut },
+      { at: 9, ...post, ...key('a') },
+    ],
+    'passed',
+    [1],
+  );
+  await finds(
+    blind,
+    [
+      { at: 0, method: 'PUT', ...cut },
+      { at: 9, method: 'PUT' },
+    ],
+    'not_observed',
+  );
+});
+
+test('backoff.grows spares pollers and workers, and fails many retries without one real wait', async () => {
+  const name = 'backoff.grows';
+  const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
+  await finds(name, failing(0, 40, 55, 130, 150), 'failed', [1, 2, 3, 4, 5]);
+  await finds(name, failing(0, 40, 55, 130), 'not_observed');
+  await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_500 }], 'not_observed');
+  await finds(name, [{ at: 0 }, ...failing(300, 600, 900, 1_200)], 'not_observed');
+  await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }], 'failed', [1, 2, 3, 4, 5]);
+  // Retries of a broken connection come on new ones, and so do workers that begin.
+  const apart = (...at: number[]) => at.map((ms) => ({ at: ms, ...cut, connection: `c${ms}` }));
+  await finds(name, apart(0, 3, 6, 9, 12), 'failed', [1, 2, 3, 4, 5]);
+  await finds(name, [...crowd, ...apart(0, 3, 6, 9, 12)], 'not_observed');
+});
+
+test('what a client left by itself is an uncertain end, and no failure of the service', async () => {
+  const left = { ...post, ...cut, left: true as const };
+  const again = { at: 50, ...post, ...elsewhere };
+  await finds('idempotency.no-blind-post-retry', [{ at: 0, ...left }, again], 'failed', [1, 2]);
+  await finds('idempotency.no-blind-post-retry', [{ at: 0, ...left, status: 201 }, again], 'failed', [1, 2]);
+  const same = 'idempotency.same-key-on-retry';
+  await finds(
+    same,
+    [
+      { at: 0, ...left, ...key('a') },
+      { ...again, ...key('a') },
+    ],
+    'passed',
+    [1, 2],
+  );
+  await finds(
+    same,
+    [
+      { at: 0, ...left, ...key('a') },
+      { ...again, ...key('b') },
+    ],
+    'failed',
+    [1, 2],
+  );
+  await finds(
+    'failures.retried',
+    [
+      { at: 0, ...cut, left: true },
+      { at: 9, ...categories },
+    ],
+    'not_observed',
+  );
+});
+
+test('idempotency pairs equal keys first, and blames nobody who may be another worker', async () => {
+  const same = 'idempotency.same-key-on-retry';
+  const lost = { at: 0, ...post, ...key('a'), ...cut };
+  const other = { at: 20, ...post, ...elsewhere, ...key('b') };
+  await finds(same, [lost, other, { at: 200, ...post, ...key('a'), connection: 'c3' }], 'passed', [1, 3]);
+  await finds(same, [lost, other], 'failed', [1, 2]);
+  const busy = { at: 10, tookMs: 50, connection: 'c9' };
+  await finds(same, [lost, busy, other], 'not_observed');
+  await finds(same, [...crowd, { at: -9, ...elsewhere }, lost, other], 'not_observed');
+  await finds(same, [{ at: -9, ...elsewhere }, lost, other], 'failed', [2, 3]);
+  const blind = { at: 0, ...post, ...cut };
+  await finds('idempotency.no-blind-post-retry', [blind, busy, { ...other, headers: {} }], 'not_observed');
+});
+
+test('retry.same-body finds a body that was lost, and lets tags and other requests be', async () => {
+  const name = 'retry.same-body';
+  const put = (at: number, headers: Record<string, string>, more: object = {}) => ({
+    ...{ at, method: 'PUT', target: '/v1/pets/1', operation: 'replacePet', body: '{"name":"a"}' },
+    ...{ bodyBytes: 12, headers, ...more },
+  });
+  const failing = put(0, { 'if-match': '"a"', 'content-type': 'application/json' }, { status: 500 });
+  const type = { 'content-type': 'application/json' };
+  await finds(name, [failing, put(900, { ...type, 'if-match': '"a"' })], 'passed', [1, 2]);
+  await finds(name, [failing, put(900, { ...type, 'if-match': '"b"' })], 'passed', [1, 2]);
+  await finds(name, [failing, put(900, type)], 'failed', [1, 2]);
+  await finds(name, [failing, put(900, { 'if-match': '"a"' })], 'failed', [1, 2]);
+  const emptied = put(900, {}, { body: '', bodyBytes: 0, status: 400 });
+  await finds(name, [failing, emptied], 'failed', [1, 2]);
+  await finds(name, [failing, { at: 800 }, emptied], 'not_observed');
+  await finds(name, [...crowd, failing, emptied], 'not_observed');
+  // The same key shows it beside other workers, too.
+  const create = (at: number, body: string, status: number) => ({
+    ...{ at, ...post, ...key('a'), body, bodyBytes: body.length, status },
+  });
+  await finds(name, [...crowd, create(0, '{"at":1}', 500), create(900, '{"at":2}', 422)], 'failed', [3, 4]);
+  const other = 'idempotency.key-for-one-thing';
+  await finds(other, [create(0, '{"at":1}', 500), create(900, '{"at":2}', 422)], 'not_observed');
+  await finds(other, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'failed', [1, 2]);
+  await finds(name, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'not_observed');
+  const used = { ...create(0, '{"at":1}', 422), code: 'idempotency_key_reused' };
+  await finds(other, [used], 'failed', [1]);
+  const second = { ...create(9, '{"at":2}', 201), ...key('b') };
+  await finds(other, [create(0, '{"at":1}', 201), second], 'passed', [1, 2]);
+  // It may be one thing that was made twice.
+  await finds(
+    other,
+    [create(0, '{"at":1}', 500), { ...create(9, '{"at":1}', 201), ...key('b') }],
+    'not_observed',
+  );
+});
+
+test('attempts.bounded bears waits for a limit, and asks for an end of all others', async () => {
+  const name = 'attempts.bounded';
+  const failing = (count: number, more: object = {}) =>
+    Array.from({ length: count }, (_, index) => ({ at: index * 1_000, status: 500, ...more }));
+  const next = { at: 90_000, ...categories };
+  await finds(name, [...failing(4), next], 'passed', [1, 2, 3, 4]);
+  await finds(name, failing(4), 'not_observed');
+  await finds(name, [...failing(1), next], 'not_observed');
+  await finds(name, [...failing(3), { at: 3_000 }, next], 'not_observed');
+  await finds(
+    name,
+    [...failing(20), next],
+    'passed',
+    Array.from({ length: 20 }, (_, index) => index + 1),
+  );
+  await finds(
+    name,
+    failing(21),
+    'failed',
+    Array.from({ length: 21 }, (_, index) => index + 1),
+  );
+  await finds(name, failing(40, limited), 'not_observed');
+  // A poller asks at its pace, whatever it gets.
+  await finds(name, [...failing(30), { at: 30_000 }, { at: 31_000 }], 'not_observed');
+});
+
+test('401 allows one retry, and 409 one with the same key', async () => {
+  const name = 'retry.only-when-useful';
+  const refused = (at: number) => ({ at, status: 401 });
+  await finds(name, [refused(0), { at: 9 }, { at: 20, ...categories }], 'passed', [1]);
+  await finds(name, [refused(0), refused(9), { at: 20, ...categories }], 'passed', [1, 2]);
+  await finds(name, [refused(0), refused(9), refused(20)], 'failed', [2, 3]);
+  const inUse = { code: 'idempotency_key_in_use', status: 409, answer: { 'retry-after': '1' } };
+  const create = (at: number, name: string, more: object = inUse) => ({ at, ...post, ...key(name), ...more });
+  const waits = 'retry-after.obeyed';
+  await finds(waits, [create(0, 'a'), create(1_100, 'a', {})], 'passed', [1, 2]);
+  await finds(waits, [create(0, 'a'), create(500, 'a', {})], 'failed', [1, 2]);
+  const same = 'idempotency.same-key-on-retry';
+  await finds(same, [create(0, 'a'), create(1_100, 'a', {})], 'passed', [1, 2]);
+  await finds(same, [create(0, 'a'), create(1_100, 'b', {})], 'failed', [1, 2]);
+  // Other reasons for 409 stay.
+  const sold = { status: 409, code: 'conflict' };
+  await finds(waits, [create(0, 'a', sold), create(9, 'a', sold)], 'not_observed');
+  await finds(same, [create(0, 'a', sold), create(9, 'b', {})], 'not_observed');
+});

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checks } from '../../../src/lab/checks/list.ts';
+import { categories, cut, finds, post } from '../../support/findings.ts';
+
+test('pages.to-the-end judges shortened pages alone, and asks for the page that each names', async () => {
+  const name = 'pages.to-the-end';
+  const to = (cursor: string) => ({
+    answer: { link: `<http://localhost:8080/v1/pets?cursor=${cursor}>; rel="next"` },
+  });
+  const at = (cursor: string) => ({ target: `/v1/pets?limit=5&cursor=${cursor}` });
+  const short = { fault: 'small-pages' };
+  await finds(name, [{ at: 0, ...to('a') }], 'not_observed');
+  await finds(name, [{ at: 0, ...short, ...to('a') }], 'failed', [1]);
+  await finds(
+    name,
+    [
+      { at: 0, ...short, ...to('a') },
+      { at: 9, ...at('a') },
+    ],
+    'passed',
+    [1],
+  );
+  await finds(
+    name,
+    [
+      { at: 0, ...short, ...to('a') },
+      { at: 9, ...at('a'), ...short, ...to('b') },
+    ],
+    'failed',
+    [2],
+  );
+  // An empty page in the middle leads to itself.
+  const empty = { ...at('a'), fault: 'empty-page', ...to('a') };
+  await finds(name, [{ at: 0, ...empty }], 'failed', [1]);
+  await finds(
+    name,
+    [
+      { at: 0, ...empty },
+      { at: 9, ...at('a') },
+    ],
+    'passed',
+    [1],
+  );
+  await finds(name, [{ at: 0, ...short }], 'not_observed');
+  // The target http://u:sentinel_password=secret@localhost:8080/v1/pets without its secret, which is no URL.
+  const withoutSecret = { target: 'http://u:sentinel_password=***', ...short, ...to('a') };
+  await finds(name, [{ at: 0, ...withoutSecret }], 'failed', [1]);
+});
+
+test('ids.exact finds what a double would have made of an id, and nothing else', async () => {
+  const name = 'ids.exact';
+  const exact = '10000000000000003';
+  const rounded = String(Number(exact));
+  assert.notEqual(rounded, exact);
+  await finds(name, [{ at: 0, target: `/v1/pets/${exact}` }], 'passed', [1]);
+  await finds(
+    name,
+    [
+      { at: 0, target: `/v1/pets/${exact}` },
+      { at: 9, target: `/v1/pets/${rounded}` },
+    ],
+    'failed',
+    [2],
+  );
+  await finds(name, [{ at: 0, target: `/v1/pets?id=${exact}&id=${rounded}` }], 'failed', [1]);
+  await finds(name, [{ at: 0, ...post, body: `{"petId": ${rounded}}` }], 'failed', [1]);
+  await finds(name, [{ at: 0, ...post, body: `{"petId": 1.0000000000000004e+16}` }], 'failed', [1]);
+  await finds(name, [{ at: 0, target: '/v1/pets/1.0000000000000004e%2B16' }], 'failed', [1]);
+  await finds(
+    name,
+    [{ at: 0, ...post, body: `{"name": "no. ${rounded} \\" ${rounded}", "petId": 7}` }],
+    'not_observed',
+  );
+  await finds(name, [{ at: 0, target: '/v1/pets/9999999999999998' }], 'not_observed');
+  await finds(name, [{ at: 0, target: '/v1/pets/18014398509481984' }], 'not_observed');
+  await finds(name, [{ at: 0, target: '/v1/pets/18014398509481983' }], 'passed', [1]);
+  await finds(name, [{ at: 0, target: '/v1/pets/%zz' }], 'not_observed');
+  await finds(name, [{ at: 0, target: `http://localhost:8080/v1/pets/${rounded}?limit=1` }], 'failed', [1]);
+  await finds(name, [{ at: 0, target: `/v1/pets?id=1%2C${rounded}` }], 'failed', [1]);
+});
+
+test('ids.exact takes no long time for targets that were made for it', async () => {
+  const count = 200;
+  for (const part of ['/%', '/%41', '/', '/11111', '?%', '&1e1=%', '&=12e1', ',1e11']) {
+    const target = `/v1/pets${part.startsWith('/') ? '' : '?id=%'}${part.repeat(4_000 / part.length)}`;
+    const requests = Array.from({ length: count }, (_, at) => ({ at, target }));
+    const before = process.cpuUsage();
+    await finds('ids.exact', requests, 'not_observed');
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < count * 1_000, `${part}: ${user} µs for ${count} requests`);
+  }
+});
+
+test('if-match.sent and conflict.read-again take no star for a decision', async () => {
+  const pet = '/v1/pets/1';
+  const read = (at: number) => ({ at, target: '/v1/pets?id=1' });
+  const change = (at: number, tag: string | undefined, status = 200) => ({
+    at,
+    method: 'PATCH',
+    target: pet,
+    operation: 'updatePet',
+    status,
+    ...(tag && { headers: { 'if-match': tag } }),
+  });
+  await finds('if-match.sent', [read(0), change(5, '"a"')], 'passed', [2]);
+  await finds('if-match.sent', [read(0), change(5, '*')], 'failed', [2]);
+  await finds('if-match.sent', [change(5, undefined)], 'not_observed');
+  await finds('if-match.sent', [read(0), { ...change(5, undefined), method: 'DELETE' }], 'not_observed');
+  const again = 'conflict.read-again';
+  await finds(again, [change(0, '"a"', 412), read(5), change(9, '"b"')], 'passed', [1, 3]);
+  await finds(again, [change(0, '"a"', 412), read(5), change(9, '*')], 'failed', [1, 3]);
+  await finds(again, [change(0, '"a"', 412), read(5), change(9, '"a"', 412)], 'failed', [1, 3]);
+  await finds(again, [change(0, '"a"', 412), change(9, '"b"')], 'passed', [1, 2]);
+  await finds(again, [change(0, '"a"', 412), read(5)], 'passed', [1, 2]);
+  await finds(
+    again,
+    [change(0, '"a"', 412), read(5), change(9, '"b"', 412), read(12), change(15, '"c"')],
+    'passed',
+    [1, 3, 5],
+  );
+  await finds(again, [change(0, '"a"', 412)], 'not_observed');
+  // Another worker may have waited for the connection.
+  const busy = { ...read(-5), tookMs: 9, connection: 'c2' };
+  await finds(again, [busy, change(0, '"a"', 412), change(9, '"a"', 412)], 'not_observed');
+  await finds(again, [busy, change(0, '"a"', 412), change(9, undefined)], 'not_observed');
+  // Or it had read the same.
+  const told = (at: number) => ({ ...read(at), answer: { etag: '"a"' } });
+  const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
+  await finds(again, [told(0), told(2), ...twice], 'not_observed');
+  await finds(again, [told(0), ...twice], 'failed', [2, 3]);
+  // What failed for a time comes again as it was.
+  const failed = change(4, '"a"', 500);
+  await finds(again, [told(0), told(2), failed, ...twice], 'not_observed');
+});
+
+test('lifecycle: what is not needed any more is not observed', async () => {
+  const old = { target: '/v1/pets/1', operation: 'getPet' };
+  await finds('deprecated.not-called', [{ at: 0, ...categories }], 'not_observed');
+  await finds('deprecated.not-called', [{ at: 0 }, { at: 5, ...old }], 'failed', [2]);
+  const gone = { ...old, status: 410 };
+  await finds(
+    'sunset.successor-used',
+    [
+      { at: 0, ...gone },
+      { at: 5, ...categories },
+    ],
+    'not_observed',
+  );
+  await finds('sunset.successor-used', [{ at: 0, ...gone }, { at: 5 }], 'passed', [1, 2]);
+});
+
+test('updates.not-lost fails what overwrote the other writer for certain', async () => {
+  const name = 'updates.not-lost';
+  const read = { at: 0, target: '/v1/pets?id=1' };
+  const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
+  const renamed = { ...change, properties: ['name'] };
+  await finds(name, [read, renamed], 'failed', [2]);
+  await finds(name, [read, { ...renamed, headers: { 'if-match': '*' } }], 'failed', [2]);
+  await finds(name, [read, { ...change, properties: ['status'] }], 'not_observed');
+  await finds(name, [read, { ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [2]);
+  await finds(name, [read, { ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
+  await finds(name, [read, { ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [2]);
+  await finds(name, [read, { ...renamed, fault: '' }], 'not_observed');
+  // What was never read goes by nothing that could be old.
+  await finds(name, [{ ...read, target: '/v1/pets?id=2' }, renamed], 'not_observed');
+});
+
+test('credentials.not-forwarded and retry.same-body judge what follows a redirect', async () => {
+  const away = 'credentials.not-forwarded';
+  const to = (host: string, more: object = {}) => ({ host, authorization: '(not kept)', ...more });
+  const moved = { ...post, fault: 'moved-away', headers: to('localhost:80', { 'content-length': '12' }) };
+  const redirect = { at: 0, ...moved, status: 307, isGuessed: true as const };
+  const next = { at: 9, ...moved, bodyBytes: 12, connection: 'c2' };
+  await finds(away, [redirect], 'not_observed');
+  await finds(away, [redirect, { ...next, headers: to('127.0.0.1:80') }], 'failed', [2]);
+  await finds(
+    away,
+    [redirect, { ...next, headers: { host: '127.0.0.1:80', 'x-api-key': '' } }],
+    'failed',
+    [2],
+  );
+  await finds(away, [redirect, { ...next, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
+  await finds(away, [redirect, next], 'not_observed');
+  await finds(away, [redirect, { ...next, fault: '' }], 'not_observed');
+  const same = 'retry.same-body';
+  await finds(same, [redirect, next], 'passed', [1, 2]);
+  await finds(same, [redirect, { ...next, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
+  const empty = { ...next, bodyBytes: 0, headers: to('localhost:80') };
+  await finds(same, [redirect, empty], 'failed', [1, 2]);
+});
+
+test('time-limit.exists takes only silence that the service ended for a client that waits', async () => {
+  const name = 'time-limit.exists';
+  const silent = { at: 0, tookMs: 30_000, fault: 'no-answer', ...cut };
+  await finds(name, [silent], 'failed', [1]);
+  await finds(name, [{ ...silent, tookMs: 5_000, left: true }], 'passed', [1]);
+  await finds(name, [{ ...silent, tookMs: 5_000, left: true, fault: 'stall', status: 200 }], 'passed', [1]);
+  await finds(name, [{ ...silent, isProxied: true }], 'not_observed');
+  await finds(name, [{ ...silent, fault: 'lost-answer', left: true }], 'not_observed');
+  await finds(name, [{ at: 0, tookMs: 30_000, fault: 'delay' }], 'not_observed');
+  await finds(
+    name,
+    [{ at: 0, tookMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' }],
+    'not_observed',
+  );
+  await finds(name, [{ ...silent, fault: 'delay', tookMs: 5_000, left: true }], 'passed', [1]);
+});
+
+test('no check finds anything in a recording of nothing', async () => {
+  for (const { name } of checks) await finds(name, [], 'not_observed');
+});

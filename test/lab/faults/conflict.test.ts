@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contentOf } from '../../support/content.ts';
+import { assertInvariants } from '../../support/invariants.ts';
+import { assertTouched, rehearse } from '../../support/lab.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+
+/** Resources with an ETag: the path, a change, and what it is after both the other writer and the change. */
+const targets = [
+  { path: '/pets/1', method: 'PATCH', body: { status: 'sold' }, sign: 'name' },
+  { path: '/pets/1', method: 'PUT', body: { name: 'Rex', categoryId: 1 }, sign: 'name' },
+  { path: '/categories/1', method: 'PUT', body: { name: 'Wolves' }, sign: 'name' },
+  { path: '/store/orders/2', method: 'PATCH', body: { quantity: 1 }, sign: 'shipDate' },
+  { path: '/inventory/1', method: 'PATCH', body: { quantity: 9 }, sign: 'quantity' },
+] as const;
+
+const read = async (store: Petstore, path: string) => {
+  const answer = await store.call('GET', path);
+  assert.equal(answer.status, 200, answer.text);
+  return { etag: answer.headers.etag as string, body: answer.body };
+};
+
+for (const { path, method, body, sign } of targets) {
+  test(`another writer comes before ${method} ${path}, which If-Match notices`, async (t) => {
+    const store = await startPetstore(t);
+    const before = await read(store, path);
+    const rehearsal = await rehearse(store, [{ fault: 'conflict', times: 2 }]);
+    const send = (etag: string) => store.call(method, path, { body, headers: { 'if-match': etag } });
+
+    const tags = [before.etag];
+    for (let turn = 1; turn <= 2; turn++) {
+      const refused = await send(tags.at(-1) as string);
+      assert.equal(refused.status, 412, refused.text);
+      assertTouched(refused, rehearsal, 'conflict');
+      const now = await read(store, path);
+      assert.notDeepEqual(now.body[sign], before.body[sign]);
+      assert.deepEqual(
+        { ...now.body, [sign]: 0, status: 0 },
+        { ...before.body, [sign]: 0, status: 0 },
+        'the rest stays',
+      );
+      assert.ok(!tags.includes(now.etag), 'no earlier version comes back');
+      tags.push(now.etag);
+    }
+    const events = await store.call('GET', '/store/events?limit=100');
+    const its = events.body.filter(({ requestId }: { requestId: string }) => requestId === rehearsal.id);
+    assert.ok(its.length >= 2, events.text);
+    assert.equal((await send(tags.at(-1) as string)).status, 200);
+    await assertInvariants(store.db.read, 1);
+  });
+}
+
+test('without If-Match the change of the client wins', async (t) => {
+  const store = await startPetstore(t);
+  for (const { path, method, body } of targets) {
+    const rehearsal = await rehearse(store, ['conflict']);
+    const answer = await store.call(method, path, { body });
+    assert.equal(answer.status, 200, answer.text);
+    assertTouched(answer, rehearsal, 'conflict');
+    for (const [name, value] of Object.entries(body)) assert.equal(answer.body[name], value);
+  }
+  await rehearse(store, ['conflict']);
+  assert.equal((await store.call('DELETE', '/store/orders/2')).status, 204);
+  await assertInvariants(store.db.read, 1);
+});
+
+test('another writer leaves alone what is not there or closed, and keeps to what fields may hold', async (t) => {
+  const store = await startPetstore(t);
+  const done = await store.call('POST', '/store/orders', { body: { complete: true } });
+  const name = '🐕'.repeat(200);
+  const longest = await store.call('POST', '/pets', { body: { name, categoryId: 1 } });
+  const full = `/inventory/${longest.body.id}`;
+  await store.call('PATCH', full, { body: { quantity: 2_147_483_647 } });
+  const last = await store.call('POST', '/store/orders', { body: { shipDate: '9999-12-31T23:59:59Z' } });
+
+  const before = await contentOf(store.db.read);
+  await rehearse(store, [{ fault: 'conflict', times: 9 }]);
+  const closed = `/store/orders/${done.body.id}`;
+  assert.equal((await store.call('PATCH', closed, { body: { quantity: 2 } })).body.code, 'order_complete');
+  const stale = { body: { quantity: 2 }, headers: { 'if-match': '"none"' } };
+  assert.equal((await store.call('PATCH', closed, stale)).status, 412);
+  assert.equal((await store.call('DELETE', '/pets/999')).status, 404);
+  assert.equal(await contentOf(store.db.read), before);
+
+  const none = { headers: { 'if-match': '"none"' } };
+  const pet = `/pets/${longest.body.id}`;
+  assert.equal((await store.call('DELETE', pet, none)).status, 412);
+  const renamed = await read(store, pet);
+  assert.equal([...renamed.body.name].length, 200);
+  assert.equal((await store.call('PUT', pet, { body: renamed.body })).status, 200);
+  assert.equal((await store.call('PATCH', full, { ...none, body: { quantity: 1 } })).status, 412);
+  assert.equal((await read(store, full)).body.quantity, 2_147_483_646);
+  assert.equal((await store.call('DELETE', `/store/orders/${last.body.id}`, none)).status, 412);
+  assert.equal((await read(store, `/store/orders/${last.body.id}`)).body.shipDate, '2026-06-02T12:00:00Z');
+  await assertInvariants(store.db.read, 1);
+});

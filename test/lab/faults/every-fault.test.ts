@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { operations } from '../../../src/api/operations.ts';
+import { sampleRequest } from '../../../src/description/samples.ts';
+import type { Operation } from '../../../src/http/operation.ts';
+import { conflict } from '../../../src/lab/faults/conflict.ts';
+import { connectionFaults, faults } from '../../../src/lab/faults/list.ts';
+import type { Fault } from '../../../src/lab/faults/shared/fault.ts';
+import { namesForBrowsers } from '../../../src/lab/recordings/outcome-kinds.ts';
+import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
+import { type Answer, assertAsDescribed } from '../../support/description.ts';
+import { assertTouched, performedOf, quickParameters, rehearse } from '../../support/lab.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { fill } from '../../support/resources.ts';
+
+/** Reads come before writes, and removals last, so that each finds what its example names. */
+const inOrder = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method) =>
+  operations.filter((operation) => operation.method === method),
+);
+
+/** A client with one connection, which it keeps. */
+function connect(t: TestContext, origin: string, key: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  /** Resolves to undefined if the connection breaks before the head of an answer has come. */
+  return (method: string, path: string, sent?: { body: unknown; mediaType: string }) =>
+    new Promise<Answer | undefined>((resolve) => {
+      const headers = {
+        // Some faults need an Idempotency-Key.
+        ...(method === 'POST' && { 'idempotency-key': randomUUID() }),
+        authorization: `Bearer ${key}`,
+        ...(sent?.body !== undefined && { 'content-type': sent.mediaType }),
+      };
+      const onAnswer = (response: IncomingMessage) => {
+        let text = '';
+        const done = () =>
+          resolve({
+            status: response.statusCode as number,
+            headers: response.headers as Record<string, string>,
+            text,
+          });
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+          const isStream = response.headers['content-type']?.startsWith('text/event-stream');
+          if (isStream && text.includes('\n\n')) response.destroy();
+        });
+        response.on('error', () => {}).on('close', done);
+      };
+      request(`${origin}${path}`, { method, agent, headers }, onAnswer)
+        .on('error', () => resolve(undefined))
+        .end(sent?.body === undefined ? undefined : JSON.stringify(sent.body));
+    });
+}
+
+/** Gives a workspace more of everything than the smallest page holds. */
+async function fillPages(store: Petstore, key: string): Promise<void> {
+  await fill(store, key);
+  const makers = operations.filter(({ id }) =>
+    ['createCategory', 'createWebhook', 'pingWebhook'].includes(id),
+  );
+  for (const operation of [...makers, ...makers]) {
+    const { method, url, body } = sampleRequest(operation, '');
+    const { status, text } = await store.call(method, url, { key, body });
+    assert.ok(status < 300, text);
+  }
+  // Some faults answer what was there before a change.
+  for (const [method, path, body] of changes) {
+    const { status, text } = await store.call(method, path, { key, body });
+    assert.equal(status, 200, text);
+  }
+}
+
+const changes = [
+  ['PATCH', '/pets/1', { name: 'Rex' }],
+  ['PUT', '/categories/1', { name: 'Lindworms' }],
+  ['PATCH', '/inventory/1', { quantity: 7 }],
+  ['PATCH', '/store/orders/2', { shipDate: '2027-01-01T00:00:00.000Z' }],
+] as const;
+
+/** The sample of an operation. A resource is read that can be changed, and was. */
+function sampleOf(operation: Operation) {
+  const { path, method } = operation;
+  const change = operations.find((other) => other.path === path && other.method === 'PATCH');
+  const { sampleParams } = method === 'GET' && change ? change : operation;
+  return sampleRequest({ ...operation, ...(sampleParams && { sampleParams }) }, '/v1');
+}
+
+/** One rehearsal that performs a fault once on each operation that it fits. */
+function plansOf(fault: Fault, fitting: readonly Operation[]): PlannedFault[] {
+  const quick = Object.entries(quickParameters).filter(([name]) => name in fault.parameters);
+  const plan = { fault: fault.name, ...Object.fromEntries(quick) };
+  return fault.takesNoOperation ? [plan] : fitting.map(({ id }) => ({ ...plan, operation: id }));
+}
+
+test('each fault, on each operation that it fits, answers as the description says', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const origin = await store.listen();
+  for (const fault of faults) {
+    await t.test(fault.name, async (t) => {
+      const { key } = await store.addWorkspace(fault.name, true);
+      await fillPages(store, key);
+      const fitting = inOrder.filter(fault.fits);
+      const rehearsal = await rehearse(store, plansOf(fault, fitting), { key, expiresInSeconds: 86_400 });
+      const send = connect(t, origin, key);
+      for (const operation of fitting) {
+        // Limits and bans of the request before are over.
+        store.nowMs += 60_000;
+        // Some faults need a connection that was used before.
+        await send('GET', '/lab/account');
+        const { method, url, ...sent } = sampleOf(operation);
+        const answer = await send(method, url, sent);
+        if (!answer) continue;
+        assertAsDescribed(method, url, answer);
+        // A fault for all operations fits also those that only take its values.
+        if (!fault.takesNoOperation) assertTouched(answer, rehearsal, fault.name);
+      }
+      const performed = await performedOf(store, rehearsal.id, key);
+      if (fault.takesNoOperation) assert.notEqual(performed[0], 0);
+      else
+        assert.deepEqual(
+          fitting.filter((_, index) => performed[index] !== 1).map(({ id }) => id),
+          [],
+        );
+    });
+  }
+});
+
+test('faults with a parameter of the same name take the same values', () => {
+  const parameters = faults.flatMap((fault) => Object.entries(fault.parameters));
+  for (const [name, same] of Map.groupBy(parameters, ([name]) => name))
+    for (const [, schema] of same) assert.deepEqual(schema, same[0]?.[1], name);
+});
+
+test('each fault has a worked example for the guide beside it', () => {
+  for (const { name } of faults) {
+    const path = `src/lab/faults/${name}.md`;
+    assert.ok(
+      existsSync(new URL(`../../../${path}`, import.meta.url)),
+      `write the example of ${name} in ${path}`,
+    );
+  }
+});
+
+test('pages in browsers know the names of faults that end connections, and of streams', () => {
+  const streams = operations.filter(({ success }) => success.kind === 'stream').map(({ id }) => id);
+  assert.deepEqual(
+    namesForBrowsers,
+    { connectionFaults, streams },
+    'write the names into src/lab/recordings/outcome-kinds.ts',
+  );
+});
+
+test('another writer can change each resource of the store before PUT and PATCH', () => {
+  const isChange = ({ method }: Operation) => method === 'PUT' || method === 'PATCH';
+  // A webhook is no part of what the store sells.
+  const changes = operations.filter((operation) => isChange(operation) && !operation.changesWebhooks);
+  for (const operation of changes)
+    assert.ok(
+      conflict.fits(operation),
+      `say in src/lab/faults/conflict.ts what another writer changes at ${operation.path}`,
+    );
+});

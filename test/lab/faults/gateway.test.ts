@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertTouched, performedOf, rehearse } from '../../support/lab.ts';
+import { startPetstore } from '../../support/petstore.ts';
+import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
+import { countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+
+for (const [fault, status, title] of [
+  ['gateway-timeout', 504, '504 Gateway Timeout'],
+  ['bad-gateway', 502, '502 Bad Gateway'],
+] as const)
+  test(`${fault}: ${status} with a page of HTML, whatever the service answers`, async (t) => {
+    const store = await startPetstore(t);
+    const rehearsal = await rehearse(store, [{ fault, times: 1_000 }]);
+    for (const [method, path, options] of [
+      ['GET', '/pets', {}],
+      ['HEAD', '/pets/1', {}],
+      ['GET', '/pets/999', {}],
+      ['GET', '/pets?limit=x', {}],
+      ['POST', '/categories', dragons],
+      ['POST', '/categories', { body: '{' }],
+      ['POST', '/categories', { body: `"${'x'.repeat(70_000)}"` }],
+      ['DELETE', '/categories/3', {}],
+    ] as const) {
+      const answer = await store.call(method, path, options);
+      const what = `${method} ${path}`;
+      assert.equal(answer.status, status, what);
+      assertTouched(answer, rehearsal, fault);
+      assert.equal(answer.headers['content-type'], 'text/html', what);
+      for (const name of ['etag', 'location', 'link', 'retry-after'])
+        assert.equal(answer.headers[name], undefined, what);
+      if (method === 'HEAD') assert.equal(answer.text, '');
+      else assert.ok(answer.text.includes(`<h1>${title}</h1>`), what);
+    }
+    assert.deepEqual(toldOf(store, fault), Array(8).fill(status));
+    assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
+  });
+
+test('gateway-timeout: the change is committed once, and a retry with the same key gets the first answer', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, ['gateway-timeout']);
+  const options = { ...dragons, headers: { 'idempotency-key': 'k1' } };
+  assert.equal((await store.call('POST', '/categories', options)).status, 504);
+  assert.equal(await countDragons(store), 1);
+  const again = await store.call('POST', '/categories', options);
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, 'true']);
+  assert.equal(await countDragons(store), 1);
+});
+
+test('bad-gateway: nothing is done, and the key is unused', async (t) => {
+  const store = await startPetstore(t);
+  const before = await store.content();
+  await rehearse(store, ['bad-gateway']);
+  const options = { ...dragons, headers: { 'idempotency-key': 'k1' } };
+  assert.equal((await store.call('POST', '/categories', options)).status, 502);
+  assert.equal(await store.content(), before);
+  const again = await store.call('POST', '/categories', options);
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, undefined]);
+});
+
+test('gateway-timeout leaves streams to other faults, and bad-gateway takes them', async (t) => {
+  const store = await startListening(t);
+  const ask = () => openRaw(t, store).ask(rawRequest(store, 'GET', '/store/events/stream'));
+  const { id } = await rehearse(store, ['gateway-timeout', 'bad-gateway']);
+  assert.match(await ask(), /^HTTP\/1.1 502 /);
+  assert.match(await ask(), /^HTTP\/1.1 200 /);
+  assert.deepEqual(await performedOf(store, id), [0, 1]);
+});
+
+test('the page is one whole answer, and its connection serves on', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, [{ fault: 'gateway-timeout', times: 2 }, 'bad-gateway']);
+  const client = openRaw(t, store);
+  const get = rawRequest(store, 'GET', '/pets/1');
+  for (const status of [504, 504, 502, 200]) {
+    const answer = await client.ask(get);
+    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `));
+    const { announced, body } = partsOf(answer);
+    assert.equal(body.length, announced);
+  }
+});

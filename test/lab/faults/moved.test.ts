@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
+import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { openRaw, rawRequest } from '../../support/raw-client.ts';
+import { countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+
+const locationOf = ({ headers }: Pick<JsonAnswer, 'headers'>) => headers.location as string;
+
+const recordOf = (store: Petstore, id: string, key = store.key) =>
+  store.send('GET', `/lab/recordings/${id}/requests`, { key });
+
+interface Sent {
+  key?: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/** Sends a request to a URL, by whatever name of the host it has. */
+function send(method: string, url: string, { key, headers, body }: Sent = {}) {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
+    const fields = {
+      ...(key && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    };
+    request(url, { method, headers: fields, agent: false, family: 4 }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (piece) => (text += piece));
+      answer.on('end', () => resolve({ status: answer.statusCode as number, headers: answer.headers, text }));
+    })
+      .on('error', reject)
+      .end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+test('moved does nothing and redirects; the other path is the operation, counted and recorded as it', async (t) => {
+  const store = await startPetstore(t);
+  const recording = await store.send('POST', '/lab/recordings', { body: {} });
+  const rehearsal = await rehearse(store, [{ fault: 'moved', operation: 'createCategory' }]);
+  const headers = { 'idempotency-key': 'k1' };
+  const before = await store.content();
+  const redirect = await store.call('POST', '/categories', { ...dragons, headers });
+  assert.equal(redirect.status, 307);
+  assertTouched(redirect, rehearsal, 'moved');
+  assert.equal(locationOf(redirect), `/v1/moved/${rehearsal.id}/categories`);
+  assert.equal(await store.content(), before);
+  const there = await store.send('POST', locationOf(redirect), { ...dragons, headers });
+  assert.equal(there.status, 201);
+  assertTouched(there, rehearsal, 'moved');
+  assert.equal(await countDragons(store), 1);
+  assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
+  assertUntouched(await store.call('POST', '/categories', { ...dragons, headers }));
+  assert.equal(await countDragons(store), 1);
+  const { body } = await recordOf(store, recording.body.id);
+  assert.deepEqual(
+    body.map(({ operation, target, status, fault }: Record<string, unknown>) => [
+      operation,
+      target,
+      status,
+      fault,
+    ]),
+    [
+      ['createCategory', '/v1/categories', 307, 'moved'],
+      ['createCategory', '/v1/categories', 201, 'moved'],
+      ['createCategory', '/v1/categories', 201, undefined],
+    ],
+  );
+});
+
+test('moved answers 307 or 308, with a path or a URL of the origin that the client uses', async (t) => {
+  const store = await startListening(t);
+  const { port } = store.app.server.address() as { port: number };
+  const { id } = await rehearse(store, [{ fault: 'moved', status: 308, absolute: 1, times: 9 }]);
+  const at = `/v1/moved/${id}/pets?limit=1`;
+  for (const [Host, location] of [
+    ['localhost:8080', `http://localhost:8080${at}`],
+    [`127.0.0.1:${port}`, `http://127.0.0.1:${port}${at}`],
+    [`localhost:${port}`, `http://localhost:${port}${at}`],
+    ['evil.example', at],
+    ['127.0.0.1:1', at],
+  ] as const) {
+    const answer = await openRaw(t, store).ask(
+      rawRequest(store, 'GET', '/pets?limit=1', { fields: { Host } }),
+    );
+    assert.match(answer, /^HTTP\/1.1 308 /);
+    assert.equal(/^Location: (.*)\r$/im.exec(answer)?.[1], location);
+  }
+});
+
+test('the other path is there for the key of its rehearsal alone, and as long as it lasts', async (t) => {
+  const store = await startPetstore(t);
+  const other = await store.addWorkspace('other', true);
+  const first = await rehearse(store, ['moved']);
+  const path = `/v1/moved/${first.id}/pets/1`;
+  assert.equal((await store.send('GET', path)).status, 200);
+  assert.equal((await store.send('HEAD', path)).status, 200);
+  for (const [key, status] of [
+    [other.key, 404],
+    [null, 401],
+  ] as const)
+    assert.equal((await store.send('GET', path, { key })).status, status);
+  for (const [method, gone, status] of [
+    ['GET', '/v1/moved/rhs_000000000000/pets/1', 404],
+    ['GET', `/v1/moved/${first.id}/openapi.json`, 404],
+    ['GET', `/v1/moved/${first.id}/nothing`, 404],
+    ['GET', `/v1/moved/${first.id}${path.slice(3)}`, 404],
+    ['GET', `/lab/moved/${first.id}/account`, 404],
+    ['POST', path, 405],
+  ] as const)
+    assert.equal((await store.send(method, gone)).status, status, gone);
+  const { id } = await rehearse(store, ['reset']);
+  for (const rehearsal of [first.id, id])
+    assert.equal((await store.send('GET', `/v1/moved/${rehearsal}/pets/1`)).status, 404);
+  const last = await rehearse(store, ['moved'], { expiresInSeconds: 60 });
+  store.nowMs += 60_000;
+  assert.equal((await store.send('GET', `/v1/moved/${last.id}/pets/1`)).status, 404);
+  await endRehearsal(store, last.id);
+  assert.equal((await store.send('GET', `/v1/moved/${last.id}/pets/1`)).status, 404);
+});
+
+test('no redirect leads to another, and other faults hold at the other path', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [
+    { fault: 'moved', times: 100 },
+    'large-ids',
+    { fault: 'unavailable', after: 1 },
+  ]);
+  const redirect = await store.call('GET', '/pets?limit=1');
+  assertTouched(redirect, rehearsal, 'moved');
+  const there = await store.send('GET', locationOf(redirect));
+  assertTouched(there, rehearsal, 'moved', 'large-ids');
+  assert.match(there.headers.link ?? '', /\/v1\/pets\?limit=1&cursor=/);
+  assert.equal((await store.send('GET', locationOf(redirect))).status, 503);
+  assert.equal((await store.send('GET', locationOf(redirect))).status, 200);
+  assert.equal((await performedOf(store, rehearsal.id))[0], 1);
+});
+
+test('without a lab nothing is moved', async (t) => {
+  const store = await startPetstore(t, { lab: false });
+  assert.equal((await store.call('GET', '/moved/rhs_000000000000/categories/1')).status, 404);
+});
+
+/** Rehearses `moved-away` on a request, and returns the URL that it is redirected to. */
+async function moveAway(t: TestContext, name = '127.0.0.1') {
+  const store = await startListening(t);
+  const { port } = store.app.server.address() as { port: number };
+  const recording = await store.send('POST', '/lab/recordings', { body: {} });
+  const rehearsal = await rehearse(store, [{ fault: 'moved-away', operation: 'createCategory' }]);
+  const redirect = await send('POST', `http://${name}:${port}/v1/categories`, { key: store.key, ...dragons });
+  assert.equal(redirect.status, 307, redirect.text);
+  return {
+    store,
+    port,
+    rehearsal,
+    recording: recording.body.id as string,
+    url: redirect.headers.location as string,
+  };
+}
+
+for (const [name, other] of [
+  ['127.0.0.1', 'localhost'],
+  ['localhost', '127.0.0.1'],
+] as const)
+  test(`moved-away redirects from ${name} to ${other}, and recordings show whether the key came along`, async (t) => {
+    const { store, port, rehearsal, recording, url } = await moveAway(t, name);
+    assert.match(url, new RegExp(`^http://${other}:${port}/v1/moved/[\\w-]{32}/categories$`));
+    for (const headers of [{}, { 'x-api-key': store.key }, { authorization: `Bearer ${store.key}` }]) {
+      const there = await send('POST', url, { ...dragons, headers });
+      assert.equal(there.status, 201, there.text);
+      assert.equal(there.headers['petstore-rehearsal'], `${rehearsal.id}; fault=moved-away`);
+    }
+    assert.equal(await countDragons(store), 3);
+    assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
+    const { body } = await recordOf(store, recording);
+    const shown = body.map(({ status, fault, target, headers }: Record<string, Record<string, string>>) => [
+      status,
+      fault,
+      target,
+      headers?.host,
+      headers?.authorization ?? headers?.['x-api-key'],
+    ]);
+    const kept = '(not kept)';
+    const there = [201, 'moved-away', '/v1/categories', `${other}:${port}`];
+    assert.deepEqual(shown, [
+      [307, 'moved-away', '/v1/categories', `${name}:${port}`, kept],
+      [...there, undefined],
+      [...there, kept],
+      [...there, kept],
+    ]);
+    assert.deepEqual(toldOf(store, 'moved-away'), [307, 201, 201, 201]);
+    assert.ok(!store.log.join().includes(new URL(url).pathname.split('/')[3] as string));
+  });
+
+test('a link of moved-away is for one method and target, while the key and its rehearsal last', async (t) => {
+  const { store, rehearsal, url } = await moveAway(t);
+  for (const [method, other] of [
+    ['GET', url],
+    ['POST', `${url}?a=b`],
+    ['DELETE', `${url}/1`],
+    ['POST', url.replace(/moved\/./, 'moved/_')],
+    ['POST', url.replace('categories', 'pets')],
+  ] as const)
+    assert.equal(
+      (await send(method, other, method === 'POST' ? dragons : {})).status,
+      401,
+      `${method} ${other}`,
+    );
+  assert.equal((await send('POST', url, { key: store.key, ...dragons })).status, 201);
+  await endRehearsal(store, rehearsal.id);
+  assert.equal((await send('POST', url, dragons)).status, 404);
+});
+
+test('moved-away lets requests through that it cannot redirect within this machine', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'moved-away', times: 99 }]);
+  const { port } = store.app.server.address() as { port: number };
+  for (const fields of [
+    { Host: 'evil.example' },
+    { Host: `evil.example:${port}` },
+    { Host: 'localhost:1' },
+    { Host: `127.0.0.1:${port}`, Via: '1.1 proxy' },
+    { Host: '' },
+  ])
+    assert.match(
+      await openRaw(t, store).ask(rawRequest(store, 'GET', '/pets', { fields })),
+      /^HTTP\/1.1 200 /,
+    );
+  assertUntouched(await store.call('GET', '/pets'));
+  assert.deepEqual(await performedOf(store, id), [0]);
+});

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../../../src/api/operations.ts';
+import { createPetstore } from '../../../src/client/index.ts';
+import { assertTouched, assertUntouched, performedOf, rehearse } from '../../support/lab.ts';
+import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { fill } from '../../support/resources.ts';
+
+const nextOf = ({ headers }: JsonAnswer): string | undefined =>
+  /<[^>]*\/v1([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1];
+
+/** Follows the links of a list from its first page. */
+async function pagesOf(store: Petstore, path: string): Promise<JsonAnswer[]> {
+  const pages: JsonAnswer[] = [];
+  for (let next: string | undefined = path; next; next = nextOf(pages.at(-1) as JsonAnswer)) {
+    assert.ok(pages.length < 100, `${path} goes on for ever`);
+    const page = await store.call('GET', next);
+    assert.equal(page.status, 200, page.text);
+    pages.push(page);
+  }
+  return pages;
+}
+
+const itemsOf = (pages: readonly JsonAnswer[]) => pages.flatMap(({ body }) => body);
+
+const lists = operations
+  .filter(({ success }) => success.kind === 'page')
+  .map(({ id, path }) => ({ id, path: path.replace('{webhookId}', '1') }));
+
+const variants = ['/pets?status=available&limit=7', '/pets?id=1&id=2&id=3', '/store/events?after=2&limit=3'];
+
+test('under small-pages every list comes whole in pages of two at most', async (t) => {
+  const store = await startPetstore(t);
+  await fill(store);
+  for (const quantity of [5, 6, 7, 8, 9]) await store.call('PATCH', '/inventory/1', { body: { quantity } });
+  const paths = [...lists.map(({ path }) => path), ...variants];
+  const whole = await Promise.all(paths.map((path) => pagesOf(store, path)));
+  const rehearsal = await rehearse(store, ['small-pages']);
+  for (const [index, path] of paths.entries()) {
+    const pages = await pagesOf(store, path);
+    assert.deepEqual(itemsOf(pages), itemsOf(whole[index] as JsonAnswer[]), path);
+    for (const page of pages) {
+      assert.ok(page.body.length <= 2, `${path}: ${page.text}`);
+      if (nextOf(page)) assertTouched(page, rehearsal, 'small-pages');
+      else assertUntouched(page);
+    }
+  }
+});
+
+test('small-pages leaves pages alone that nobody asked to be larger', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, ['small-pages']);
+  for (const path of ['/pets?limit=2', '/pets?limit=1', '/pets?id=1&id=2', '/pets?id=1', '/pets/1']) {
+    assertUntouched(await store.call('GET', path));
+  }
+  const refused = await store.call('GET', '/pets?limit=0');
+  assert.equal(refused.status, 400);
+});
+
+test('empty-page answers one page of each list without items, and its link leads to them', async (t) => {
+  const store = await startPetstore(t);
+  await fill(store);
+  const paths = [...lists.map(({ path }) => path), ...variants.slice(0, 1)];
+  for (const path of paths) {
+    const whole = await pagesOf(store, path);
+    const rehearsal = await rehearse(store, ['empty-page']);
+    const [empty, ...rest] = await pagesOf(store, path);
+    assert.deepEqual(empty?.body, [], path);
+    assertTouched(empty as JsonAnswer, rehearsal, 'empty-page');
+    assert.deepEqual(itemsOf(rest), itemsOf(whole), path);
+    for (const page of rest) assertUntouched(page);
+    assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
+  }
+});
+
+test('empty-page leaves the read of a single pet alone, and waits for a list', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, ['empty-page']);
+  const single = await store.call('GET', '/pets?id=2');
+  assertUntouched(single);
+  assert.deepEqual([single.body[0]?.id, single.headers.link], [2, undefined]);
+  assert.deepEqual(await performedOf(store, id), [0]);
+  assert.deepEqual((await store.call('GET', '/pets?id=2&id=3')).body, []);
+});
+
+test('an empty page after a cursor goes on at the cursor, with the other parameters', async (t) => {
+  const store = await startPetstore(t);
+  const path = '/pets?status=available&limit=2';
+  const whole = await pagesOf(store, path);
+  await rehearse(store, [{ fault: 'empty-page', after: 1 }]);
+  const pages = await pagesOf(store, path);
+  assert.deepEqual(pages[1]?.body, []);
+  const [own, next] = [nextOf(pages[0] as JsonAnswer), nextOf(pages[1] as JsonAnswer)];
+  assert.match(next ?? '', /status=available&limit=1&cursor=/);
+  assert.notEqual(next, own, 'a client that looks for endless loops must not take it for one');
+  assert.deepEqual(itemsOf(pages), itemsOf(whole));
+});
+
+test('an empty page of events says of no event that it was looked at', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await fill(store);
+  for (const [path, place] of [
+    ['/store/events', '0'],
+    ['/store/events?after=2', '2'],
+    ['/store/events?after=2&type=order.placed', '2'],
+  ] as const) {
+    await rehearse(store, ['empty-page']);
+    const empty = await store.call('GET', path);
+    assert.deepEqual([empty.body, empty.headers['last-event-id']], [[], place], path);
+    const after = await store.call('GET', `/store/events?after=${place}`);
+    assert.deepEqual(
+      itemsOf(await pagesOf(store, nextOf(empty) as string)),
+      after.body.filter(({ type }: { type: string }) => !path.includes('type=') || type === 'order.placed'),
+    );
+  }
+});
+
+test('an empty page is refused where the page would be', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, ['empty-page']);
+  assert.equal((await store.call('GET', '/store/webhooks/99/deliveries')).status, 404);
+  assert.equal((await store.call('GET', '/store/events?after=99999')).status, 400);
+});
+
+test('under same-page the last page of every list leads to itself, and the pages before it stay', async (t) => {
+  const store = await startPetstore(t);
+  await fill(store);
+  const paths = [...lists.map(({ path }) => path), ...variants.slice(0, 2), '/store/events?limit=3'];
+  const whole = await Promise.all(paths.map((path) => pagesOf(store, path)));
+  const rehearsal = await rehearse(store, ['same-page']);
+  for (const [index, path] of paths.entries()) {
+    let [at, pages] = [path, 0];
+    for (const before of whole[index] as JsonAnswer[]) {
+      const page = await store.call('GET', at);
+      assert.deepEqual(page.body, before.body, at);
+      const next = nextOf(page) as string;
+      if (nextOf(before)) {
+        assertUntouched(page);
+        at = next;
+      } else {
+        assertTouched(page, rehearsal, 'same-page');
+        assert.equal(decodeURIComponent(next), decodeURIComponent(at));
+      }
+      pages++;
+    }
+    assert.equal(pages, whole[index]?.length);
+  }
+});
+
+test('same-page leads to itself also where ids are shown otherwise, and where nothing has changed', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, ['same-page', 'large-ids']);
+  const { headers } = await store.call('GET', '/pets?limit=15');
+  const second = nextOf({ headers } as JsonAnswer) as string;
+  const last = await store.call('GET', second);
+  assert.equal(nextOf(last), second);
+  const unchanged = await store.call('GET', second, {
+    headers: { 'if-none-match': last.headers.etag as string },
+  });
+  assert.deepEqual([unchanged.status, nextOf(unchanged)], [304, second]);
+});
+
+test('a client of petstore/client notices a page that leads to itself', async (t) => {
+  const store = await startPetstore(t);
+  const origin = await store.listen();
+  await rehearse(store, ['same-page']);
+  const petstore = createPetstore({ baseUrl: `${origin}/v1`, apiKey: store.key });
+  await assert.rejects(Array.fromAsync(petstore.listPets()), /leads to no new page of it/);
+});

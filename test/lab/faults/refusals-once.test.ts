@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertTouched, performedOf, rehearse } from '../../support/lab.ts';
+import { startPetstore } from '../../support/petstore.ts';
+import { openRaw, rawRequest } from '../../support/raw-client.ts';
+import { countDragons, dragons, startListening } from '../../support/wire.ts';
+
+const keyed = { ...dragons, headers: { 'idempotency-key': 'k1' } };
+
+test('key-in-use: 409 with Retry-After once, nothing is done, and the same key succeeds', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, ['key-in-use']);
+  const refused = await store.call('POST', '/categories', keyed);
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.headers['retry-after']],
+    [409, 'idempotency_key_in_use', '1'],
+  );
+  assertTouched(refused, rehearsal, 'key-in-use');
+  assert.equal(await countDragons(store), 0);
+  const again = await store.call('POST', '/categories', keyed);
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, undefined]);
+  assert.equal((await store.call('POST', '/categories', keyed)).headers['idempotency-replayed'], 'true');
+  assert.equal(await countDragons(store), 1);
+});
+
+test('key-in-use waits for a POST with an Idempotency-Key', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, ['key-in-use']);
+  assert.equal((await store.call('POST', '/categories', dragons)).status, 201);
+  const headers = { 'idempotency-key': 'k1' };
+  assert.equal((await store.call('GET', '/categories', { headers })).status, 200);
+  assert.equal((await store.call('DELETE', '/categories/7', { headers })).status, 204);
+  assert.deepEqual(await performedOf(store, id), [0]);
+});
+
+test('unauthorized: 401 once, nothing is done, and the same key goes on without a penalty', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, ['unauthorized']);
+  const before = await store.content();
+  for (const [method, path, options] of [
+    ['POST', '/categories', keyed],
+    ['GET', '/pets', {}],
+    ['HEAD', '/pets/1', {}],
+  ] as const) {
+    const refused = await store.call(method, path, options);
+    assert.equal(refused.status, 401, method);
+    assertTouched(refused, rehearsal, 'unauthorized');
+    if (method !== 'HEAD') assert.equal(refused.body.code, 'unauthorized');
+    assert.equal(await store.content(), before);
+  }
+  assert.equal((await store.call('POST', '/categories', keyed)).status, 201);
+  assert.equal((await store.call('GET', '/pets')).status, 200);
+});
+
+test('unauthorized is recorded with the key that was refused, and takes streams', async (t) => {
+  const store = await startListening(t);
+  const recording = await store.send('POST', '/lab/recordings', { body: {} });
+  await rehearse(store, ['unauthorized']);
+  const answer = await openRaw(t, store).ask(rawRequest(store, 'GET', '/store/events/stream'));
+  assert.match(answer, /^HTTP\/1.1 401 /);
+  const { body } = await store.send('GET', `/lab/recordings/${recording.body.id}/requests`);
+  assert.deepEqual(
+    body.map((one: Record<string, unknown>) => [one.status, one.code, one.fault]),
+    [[401, 'unauthorized', 'unauthorized']],
+  );
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
+import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
+
+const shownOf = ({ status, headers, text }: JsonAnswer) => [status, headers.etag, text];
+
+/** Makes a change of what a path answers, and checks the stale read of it and the read after that. */
+async function assertStale(store: Petstore, path: string, change: () => Promise<JsonAnswer>): Promise<void> {
+  const before = await store.call('GET', path);
+  const { status, text } = await change();
+  assert.ok(status < 300, text);
+  const after = await store.call('GET', path);
+  assert.notDeepEqual(shownOf(after), shownOf(before), path);
+  const rehearsal = await rehearse(store, ['stale-read']);
+  const stale = await store.call('GET', path);
+  assertTouched(stale, rehearsal, 'stale-read');
+  assert.deepEqual(shownOf(stale), shownOf(before), path);
+  const again = await store.call('GET', path);
+  assertUntouched(again);
+  assert.deepEqual(shownOf(again), shownOf(after), path);
+  assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
+  await endRehearsal(store, rehearsal.id);
+}
+
+test('stale-read answers the state before the last change, with its ETag, and then the state as it is', async (t) => {
+  const store = await startPetstore(t);
+  const change = (method: string, path: string, body?: unknown) => () => store.call(method, path, { body });
+  const order = await store.call('POST', '/store/orders', {
+    body: { petId: 1, shipDate: '2027-01-01T00:00:00.000Z' },
+  });
+  const orderPath = `/store/orders/${order.body.id}`;
+  await assertStale(store, '/pets/2', change('PATCH', '/pets/2', { name: 'Smaug', status: 'pending' }));
+  await assertStale(store, '/pets/2', change('PUT', '/pets/2', { name: 'Fafnir', categoryId: 2 }));
+  await assertStale(store, '/pets?id=2', change('PATCH', '/pets/2', { name: 'Ladon' }));
+  await assertStale(store, '/pets?limit=5', change('PATCH', '/pets/3', { name: 'Ladon' }));
+  await assertStale(store, '/pets?id=2&id=5', change('PATCH', '/pets/5', { name: 'Ladon' }));
+  await assertStale(store, '/categories/1', change('PUT', '/categories/1', { name: 'Dragons' }));
+  await assertStale(store, '/inventory/2', change('PATCH', '/inventory/2', { quantity: 0 }));
+  await assertStale(store, '/inventory', change('PATCH', '/inventory/2', { quantity: 3 }));
+  await assertStale(store, '/inventory/1', change('POST', '/store/orders', { petId: 1, quantity: 1 }));
+  // The date goes and comes back to its place among the fields.
+  await assertStale(store, orderPath, change('PATCH', orderPath, { shipDate: null }));
+  await assertStale(store, orderPath, change('PATCH', orderPath, { quantity: 2 }));
+  await assertStale(store, orderPath, change('PATCH', orderPath, { complete: true }));
+});
+
+test('stale-read still shows what was removed', async (t) => {
+  const store = await startPetstore(t);
+  const { body } = await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
+  const path = `/pets/${body.id}`;
+  await assertStale(store, path, () => store.call('DELETE', path));
+});
+
+test('a stale read is compared with If-None-Match, and its ETag changes nothing', async (t) => {
+  const store = await startPetstore(t);
+  const { headers } = await store.call('GET', '/pets/2');
+  const etag = headers.etag as string;
+  await store.call('PATCH', '/pets/2', { body: { name: 'Smaug' } });
+  await rehearse(store, [{ fault: 'stale-read', times: 2 }]);
+  const unchanged = await store.call('GET', '/pets/2', { headers: { 'if-none-match': etag } });
+  assert.deepEqual([unchanged.status, unchanged.headers.etag], [304, etag]);
+  const stale = await store.call('GET', '/pets/2');
+  const written = await store.call('PATCH', '/pets/2', {
+    body: { name: `${stale.body.name} the Golden` },
+    headers: { 'if-match': stale.headers.etag as string },
+  });
+  assert.equal(written.status, 412);
+});
+
+test('stale-read waits for a read of something that was changed', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, ['stale-read']);
+  const { body } = await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
+  // Created, never changed, filtered, not there, seeded: the answers are those of now.
+  await store.call('PATCH', '/pets/3', { body: { name: 'Ladon' } });
+  await store.call('DELETE', `/pets/${body.id}`);
+  const order = await store.call('POST', '/store/orders', { body: { petId: 5 } });
+  for (const path of [
+    `/store/orders/${order.body.id}`,
+    '/pets/1',
+    '/pets?status=available',
+    '/pets/999',
+    '/pets?id=1',
+    `/inventory/${body.id}`,
+    '/store/webhooks',
+  ])
+    assertUntouched(await store.call('GET', path));
+  assert.deepEqual(await performedOf(store, id), [0]);
+  assert.equal((await store.call('GET', '/pets/3')).body.name, 'Luna');
+});
+
+test('stale-read shows nothing from before a reset', async (t) => {
+  const store = await startPetstore(t);
+  await store.call('PATCH', '/pets/1', { body: { name: 'Smaug' } });
+  await store.call('PATCH', '/pets/1', { body: { name: 'Bella' } });
+  const { body } = await store.call('POST', '/pets', { body: { name: 'Ladon', categoryId: 1 } });
+  await store.call('DELETE', `/pets/${body.id}`);
+  assert.equal((await store.send('POST', '/lab/workspace/reset')).status, 200);
+  await rehearse(store, [{ fault: 'stale-read', times: 9 }]);
+  for (const path of ['/pets/1', '/pets', `/pets/${body.id}`]) assertUntouched(await store.call('GET', path));
+});
+
+test('stale-read shows the ids of large-ids', async (t) => {
+  const store = await startPetstore(t);
+  await store.call('PATCH', '/pets/2', { body: { name: 'Smaug' } });
+  const rehearsal = await rehearse(store, ['large-ids', 'stale-read']);
+  const stale = await store.call('GET', '/pets/2');
+  assertTouched(stale, rehearsal, 'large-ids', 'stale-read');
+  assert.match(stale.text, /"id":10000000000000005,"name":"Rex"/);
+});

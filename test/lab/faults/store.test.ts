@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertSameUnderFaults, assertSoundUnderFaults } from '../../support/lab-store.ts';
+
+/** Always the same here. `npm run proof -- lab` takes others. */
+const seed = 347_318_055;
+
+test('under any faults a careful client leaves the same behind as without', async (t) => {
+  const met = await assertSameUnderFaults(t, { runs: 4, seed });
+  assert.ok(met.size > 0, `only ${[...met]} were met`);
+});
+
+test('no faults break what always holds in the store', async (t) => {
+  await assertSoundUnderFaults(t, { runs: 2, seed });
+});

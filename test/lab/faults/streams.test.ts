@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { piecesOf } from '../../../src/lab/faults/stream-pieces.ts';
+import { maxStreams } from '../../../src/limits/plans.ts';
+import { performedOf, rehearse } from '../../support/lab.ts';
+import type { Petstore } from '../../support/petstore.ts';
+import { openRaw, type RawClient, rawRequest } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
+import { startListening, toldOf } from '../../support/wire.ts';
+
+const ok = /^HTTP\/1.1 200 /;
+
+/** Opens a stream after an event. */
+function openStream(t: TestContext, store: Petstore, after = 0): RawClient {
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'GET', `/store/events/stream?after=${after}`));
+  return client;
+}
+
+/** The chunks of what came until now. */
+function chunksOf({ text }: RawClient): string[] {
+  const chunks: string[] = [];
+  let [, rest = ''] = text.split(/\r\n\r\n(.*)/s);
+  for (;;) {
+    const [, size, more = ''] = /^([\da-f]+)\r\n(.*)$/s.exec(rest) ?? [];
+    const length = Number.parseInt(size ?? '', 16);
+    if (!length || more.length < length) return chunks;
+    chunks.push(more.slice(0, length));
+    rest = more.slice(length + 2);
+  }
+}
+
+const bodyOf = (client: RawClient) => Buffer.from(chunksOf(client).join(''), 'latin1').toString();
+const idsOf = (client: RawClient) =>
+  [...bodyOf(client).matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+
+const addCategory = async (store: Petstore, name: string) =>
+  assert.equal((await store.call('POST', '/categories', { body: { name } })).status, 201);
+
+test('stream-cut closes the connection within an event, and the next stream has it whole', async (t) => {
+  const store = await startListening(t, { seed: false });
+  const { id } = await rehearse(store, ['stream-cut']);
+  const client = openStream(t, store);
+  await until(() => /^retry: \d+\n\n$/.test(bodyOf(client)));
+  await addCategory(store, 'Dragons');
+  assert.equal(await client.ended(), 'FIN');
+  assert.match(client.text, new RegExp(`^Petstore-Rehearsal: ${id}; fault=stream-cut\r$`, 'm'));
+  assert.match(bodyOf(client), /\n\nid: 1\nevent: category.created\ndata: \{"id":1,[^\n]+$/);
+  assert.doesNotMatch(client.text, /\r\n0\r\n/);
+  const again = openStream(t, store);
+  await until(() => /^id: 1\nevent: category.created\ndata: .*\}\n\n/m.test(bodyOf(again)));
+  assert.ok(!again.end);
+  assert.deepEqual(await performedOf(store, id), [1]);
+  assert.deepEqual(toldOf(store, 'stream-cut'), [200]);
+});
+
+test('stream-cut sends a backlog but for half of its last event', async (t) => {
+  const store = await startListening(t, { seed: false });
+  for (const name of ['Drachen', 'Lindwürmer', 'Wyvern']) await addCategory(store, name);
+  await rehearse(store, ['stream-cut']);
+  const client = openStream(t, store);
+  assert.equal(await client.ended(), 'FIN');
+  assert.deepEqual(idsOf(client), [1, 2, 3]);
+  assert.equal(bodyOf(client).match(/^data: .*\}\n\n/gm)?.length, 2);
+});
+
+test('stream-pieces sends what a stream sends, cut within characters and line ends', async (t) => {
+  const store = await startListening(t, { seed: false });
+  await addCategory(store, 'Lindwürmer 🐉');
+  const whole = openStream(t, store);
+  await until(() => idsOf(whole).length === 1);
+  const { id } = await rehearse(store, ['stream-pieces']);
+  const client = openStream(t, store);
+  const eventOf = (client: RawClient) => bodyOf(client).slice(bodyOf(client).indexOf('id: '));
+  await until(() => eventOf(client) === eventOf(whole));
+  const chunks = chunksOf(client).map((chunk) => Buffer.from(chunk, 'latin1'));
+  const starts = chunks.map(([first = 0]) => first);
+  assert.ok(starts.filter((byte) => byte === 0x0a).length >= 6, `${chunks}`);
+  assert.equal(starts.filter((byte) => byte >= 0x80 && byte < 0xc0).length, 2, `${chunks}`);
+  assert.ok(client.pieces > 5, `${client.pieces} pieces`);
+  assert.deepEqual(await performedOf(store, id), [1]);
+  await addCategory(store, 'Wyvern');
+  await until(() => idsOf(client).join() === '1,2');
+});
+
+test('pieces are the bytes in their order, and a bounded number of them', () => {
+  for (const text of ['', 'a', '\n\n', 'ü🐉\n\n', `${'🐉'.repeat(500)}\n`.repeat(20)]) {
+    const pieces = piecesOf(Buffer.from(text));
+    assert.equal(Buffer.concat(pieces).toString(), text);
+    assert.ok(pieces.length <= 40, `${pieces.length} pieces`);
+  }
+});
+
+test('a stream in pieces that ends sends the rest first', async (t) => {
+  const store = await startListening(t, { seed: false });
+  for (let n = 0; n < 30; n++) await addCategory(store, '🐉'.repeat(50));
+  await rehearse(store, ['stream-pieces']);
+  const client = openStream(t, store);
+  await until(() => ok.test(client.text));
+  store.app.startOver();
+  assert.equal(await client.ended(), 'FIN');
+  assert.match(client.text, /\r\n0\r\n\r\n$/);
+});
+
+test('stream-silent sends the head alone, no event and no comment, and resets in the end', async (t) => {
+  const store = await startListening(t, { seed: false });
+  await addCategory(store, 'Dragons');
+  const { id } = await rehearse(store, [{ fault: 'stream-silent', streamSilenceMs: 700 }]);
+  const client = openStream(t, store);
+  await until(() => ok.test(client.text));
+  // A comment would be due.
+  store.aheadMs += 15_000;
+  assert.equal(await client.ended(), 'RST');
+  assert.match(client.text, /\r\n\r\n$/);
+  assert.deepEqual(chunksOf(client), []);
+  assert.deepEqual(await performedOf(store, id), [1]);
+  assert.deepEqual(toldOf(store, 'stream-silent'), [200]);
+  const again = openStream(t, store);
+  await until(() => idsOf(again).length === 1);
+});
+
+test('a stop of the service ends a silent stream at once, and in order', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, ['stream-silent']);
+  const client = openStream(t, store);
+  await until(() => ok.test(client.text));
+  await store.app.close();
+  assert.equal(await client.ended(), 'FIN');
+  assert.match(client.text, /\r\n\r\n0\r\n\r\n$/);
+});
+
+test('streams under faults end when their clients leave, before the head, after it and within an event', async (t) => {
+  const store = await startListening(t, { seed: false });
+  await addCategory(store, '🐉'.repeat(100));
+  const moments = [() => true, ({ text }: RawClient) => ok.test(text)];
+  const within = (client: RawClient) => chunksOf(client).length > 5;
+  for (const fault of ['stream-cut', 'stream-pieces', 'stream-silent'])
+    for (const moment of [...moments, ...(fault === 'stream-pieces' ? [within] : [])]) {
+      await rehearse(store, [fault]);
+      const client = openStream(t, store);
+      await until(() => moment(client));
+      client.socket.resetAndDestroy();
+    }
+  await until(async () => /^petstore_open_streams 0$/m.test(await store.metrics()));
+});
+
+test('a key has so many silent streams as others, and the oldest ends for the next', async (t) => {
+  const store = await startListening(t);
+  const { key } = await store.addKey('free');
+  await rehearse(store, [{ fault: 'stream-silent', times: 9 }], { key });
+  const open = async () => {
+    const client = openRaw(t, store);
+    client.send(rawRequest({ key }, 'GET', '/store/events/stream'));
+    await until(() => ok.test(client.text));
+    return client;
+  };
+  const first = await open();
+  for (let n = 0; n < maxStreams.free; n++) await open();
+  assert.equal(await first.ended(), 'FIN');
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { performedOf, rehearse } from '../../support/lab.ts';
+import { type Changes, haproxy, nginx } from '../../support/load-balancers.ts';
+import { type Options, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { toldOf } from '../../support/wire.ts';
+
+const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection', 'stall', 'no-answer'];
+
+for (const [balancer, tells] of [
+  [nginx, 'proxy_set_header X-Forwarded-For $remote_addr;'],
+  [haproxy, 'http-request set-header X-Forwarded-For %[src]'],
+] as const) {
+  /** Starts it before a service. Returns a function that asks through it, and returns the status or the failure. */
+  async function start(
+    t: TestContext,
+    changes: Changes = {},
+    trustProxy: Options['trustProxy'] = ['loopback'],
+  ) {
+    const store = await startPetstore(t, { trustProxy });
+    const instance = Number(new URL(await store.listen()).port);
+    const port = await balancer.start(t, [instance, instance, instance], changes);
+    const ask = async (method: string, key = store.key) => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' };
+      const body = method === 'POST' ? '{"name":"Dragons"}' : null;
+      try {
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, { method, headers, body });
+        await answer.text();
+        return answer.status;
+      } catch (error) {
+        return ((error as Error).cause as NodeJS.ErrnoException).code;
+      }
+    };
+    return { store, ask };
+  }
+
+  /** The status or failure of a request by each method, under a fault. */
+  async function outcomes(store: Petstore, ask: (method: string) => Promise<unknown>, fault: string) {
+    const seen = [];
+    for (const method of ['GET', 'POST']) {
+      await rehearse(store, [{ fault }]);
+      seen.push(await ask(method));
+    }
+    return seen;
+  }
+
+  describe(`behind ${balancer.name}`, { ...balancer.needs, concurrency: true }, () => {
+    test('that tells whose a request is', async (t) => {
+      const { store, ask } = await start(t);
+      await t.test('no connection is cut off, so that it takes no instance for broken', async () => {
+        const { id } = await rehearse(
+          store,
+          cuts.map((fault) => ({ fault, times: 1_000 })),
+        );
+        const statuses = await Promise.all(Array.from({ length: 40 }, () => ask('GET')));
+        assert.deepEqual([...new Set(statuses)], [200]);
+        assert.deepEqual(await performedOf(store, id), Array(cuts.length).fill(0));
+      });
+
+      await t.test('failures that a key rehearses take no instance from others', async () => {
+        const { key } = await store.addWorkspace('other', true);
+        await rehearse(store, [{ fault: 'unavailable', times: 100 }]);
+        const rehearsed = await Promise.all(
+          Array.from({ length: 40 }, (_, i) => ask(i % 2 ? 'GET' : 'POST')),
+        );
+        assert.deepEqual([...new Set(rehearsed)], [503]);
+        const statuses = await Promise.all(Array.from({ length: 40 }, () => ask('GET', key)));
+        assert.deepEqual([...new Set(statuses)], [200]);
+      });
+
+      await t.test('answers come slow and late', async () => {
+        for (const [fault, parameters] of [
+          ['slow', { bytesPerSecond: 5_000 }],
+          ['delay', { delayMs: 100 }],
+        ] as const) {
+          await rehearse(store, [{ fault, ...parameters }]);
+          const startMs = performance.now();
+          assert.equal(await ask('GET'), 200);
+          assert.ok(performance.now() - startMs >= 80, fault);
+        }
+      });
+    });
+
+    test('that does not tell so, no connection is cut off either where proxies are configured', async (t) => {
+      const { store, ask } = await start(t, { [tells]: '' });
+      for (const fault of cuts.slice(0, 3)) assert.deepEqual(await outcomes(store, ask, fault), [200, 201]);
+      for (const fault of cuts) assert.deepEqual(toldOf(store, fault), []);
+    });
+
+    test('that does not tell so and is not configured, clients see what it makes of a cut, and the next request is served', async (t) => {
+      const { store, ask } = await start(t, { [tells]: '' }, false);
+      // It repeats a GET at the next instance, and answers a POST with 503.
+      assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);
+      assert.deepEqual(await outcomes(store, ask, 'lost-answer'), [200, 503]);
+      const tooShort = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+      assert.deepEqual(await outcomes(store, ask, 'truncated'), [tooShort, tooShort]);
+      assert.equal(await ask('POST'), 201);
+      for (const fault of cuts.slice(0, 3)) assert.equal(toldOf(store, fault).length, 2);
+    });
+  });
+}

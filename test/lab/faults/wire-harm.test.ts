@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { revokeKey } from '../../../src/keys/store.ts';
+import { maxDelayed } from '../../../src/lab/lab-bounds.ts';
+import { pick, randomFrom } from '../../support/crash/random.ts';
+import { startFromCode } from '../../support/from-code.ts';
+import { performedOf, rehearse } from '../../support/lab.ts';
+import { ample } from '../../support/petstore.ts';
+import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
+import { connectionsOf, countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+
+const longMs = 30_000;
+/** Less than the delays would take. The rest is for busy machines. */
+const soonMs = 8_000;
+/** How many requests one connection may have whose answers were not read. */
+const maxUnread = 32;
+const ok = /^HTTP\/1.1 200 /;
+const harmful = ['reset', 'lost-answer', 'truncated', 'slow', 'delay', 'stall', 'no-answer'];
+/** Parameters with which answers take so long that clients leave meanwhile, and with which they hardly wait. */
+const slowly: Partial<Record<string, object>> = {
+  slow: { bytesPerSecond: 20_000 },
+  delay: { delayMs: 20 },
+  stall: { silenceMs: 20 },
+  'no-answer': { silenceMs: 20 },
+};
+const quickly: Partial<Record<string, object>> = {
+  slow: { bytesPerSecond: 1_000_000 },
+  stall: { silenceMs: 5 },
+  'no-answer': { silenceMs: 5 },
+};
+
+test('what a client asked for before it left is done at once, and told once', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: longMs }]);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'POST', '/categories', dragons));
+  await until(async () => (await performedOf(store, id))[0] === 1);
+  assert.equal(await countDragons(store), 0);
+  client.socket.resetAndDestroy();
+  await until(async () => (await countDragons(store)) === 1);
+  assert.deepEqual(toldOf(store, 'delay'), [0]);
+});
+
+test('what is held back is not done once its key was revoked, whether its client waits or leaves', async (t) => {
+  const store = await startListening(t);
+  for (const leaves of [false, true]) {
+    const { id: keyId, key } = await store.addKey('pro');
+    const delayMs = leaves ? longMs : 300;
+    const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs }], { key });
+    const client = openRaw(t, store);
+    client.send(rawRequest({ key }, 'POST', '/categories', dragons));
+    await until(async () => (await performedOf(store, id, key))[0] === 1);
+    await store.db.write((sql) => revokeKey(sql, keyId, store.nowMs));
+    if (leaves) client.socket.resetAndDestroy();
+    else await until(() => /^HTTP\/1.1 401 [\s\S]*"unauthorized"/.test(client.text));
+    await until(() => toldOf(store, 'delay').length === (leaves ? 2 : 1));
+    await sleep(50);
+    assert.equal(await countDragons(store), 0);
+  }
+});
+
+test('what a new rehearsal of the key finds held back is done', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }]);
+  const client = openRaw(t, store);
+  const asked = client.ask(rawRequest(store, 'POST', '/categories', dragons));
+  await until(async () => (await performedOf(store, id))[0] === 1);
+  await rehearse(store, ['reset']);
+  assert.match(await asked, /^HTTP\/1.1 201 /);
+});
+
+test('a body that breaks off comes to no delay, which waits for the next request', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 1 }]);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'POST', '/categories', dragons).slice(0, -3));
+  await sleep(50);
+  client.socket.resetAndDestroy();
+  assert.deepEqual([await performedOf(store, id), await countDragons(store)], [[0], 0]);
+  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
+  assert.deepEqual(await performedOf(store, id), [1]);
+});
+
+test('a client that leaves within a slow answer is told once', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, [{ fault: 'slow', bytesPerSecond: 1 }]);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'GET', '/pets'));
+  await until(() => ok.test(client.text));
+  client.socket.resetAndDestroy();
+  await until(() => toldOf(store, 'slow').length > 0);
+  assert.deepEqual(toldOf(store, 'slow'), [0]);
+  assert.equal((await store.call('GET', '/pets')).status, 200);
+});
+
+test(`a key has ${maxDelayed} requests held back at once, and one more lets the oldest go on`, async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [
+    { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
+  ]);
+  const { key } = await store.addKey('enterprise', ample);
+  await rehearse(store, [{ fault: 'delay', operation: 'getPet', delayMs: longMs }], { key });
+  const other = openRaw(t, store);
+  other.send(rawRequest({ key }, 'GET', '/pets/1'));
+  const clients = Array.from({ length: maxDelayed + 50 }, () => openRaw(t, store));
+  for (const client of clients) client.send(rawRequest(store, 'GET', '/pets/1'));
+  await until(async () => (await performedOf(store, id))[0] === clients.length);
+  const answered = () => clients.filter(({ text }) => ok.test(text)).length;
+  await until(() => answered() === 50);
+  await sleep(50);
+  assert.equal(answered(), 50);
+  assert.equal(other.text, '');
+  const closed = store.app.close();
+  await until(() => answered() === clients.length);
+  for (const { socket } of [other, ...clients]) socket.destroy();
+  await closed;
+});
+
+test('a service that is told to stop answers what it holds back, and stops', async (t) => {
+  const store = await startFromCode(t);
+  const rehearsal = await store.rehearse([
+    { fault: 'delay', operation: 'getPet', delayMs: longMs },
+    { fault: 'slow', operation: 'listPets', bytesPerSecond: 1 },
+  ]);
+  const port = Number(new URL(store.baseUrl).port);
+  const at = { app: { server: { address: () => ({ port }) } } } as never;
+  const [delayed, slow] = [openRaw(t, at), openRaw(t, at)];
+  delayed.send(rawRequest(store, 'GET', '/pets/1'));
+  slow.send(rawRequest(store, 'GET', '/pets'));
+  await until(async () => ok.test(slow.text) && (await rehearsal.performed('delay')) === 1);
+  const startMs = performance.now();
+  await store.stop();
+  assert.ok(performance.now() - startMs < soonMs);
+  await Promise.all([delayed.ended(), slow.ended()]);
+  for (const { text } of [delayed, slow]) {
+    assert.match(text, ok);
+    const { announced, body } = partsOf(text);
+    assert.equal(body.length, announced);
+  }
+});
+
+for (const [fault, answersOf] of [
+  ['reset', (place: number) => place],
+  ['lost-answer', (place: number) => place],
+  ['no-answer', (place: number) => place],
+  ['truncated', (place: number) => place + 1],
+  ['stall', (place: number) => place + 1],
+  ['slow', () => maxUnread],
+  // The connection never stands idle.
+  ['stale-connection', () => maxUnread],
+] as const) {
+  test(`${fault} of one of many requests that are sent together ends their connection at most`, async (t) => {
+    const store = await startListening(t);
+    const get = rawRequest(store, 'GET', '/pets/1');
+    const parameters = quickly[fault];
+    for (const place of [0, 1, 2]) {
+      await rehearse(store, [{ fault, operation: 'listPets', ...parameters }]);
+      const client = openRaw(t, store);
+      const list = rawRequest(store, 'GET', '/pets');
+      client.send([...Array(place).fill(get), list, ...Array(40).fill(get)].join(''));
+      await client.ended();
+      const answers = client.text.split(/(?<=.)(?=HTTP\/1\.1 )/s).filter((text) => text !== '');
+      // Earlier answers may be lost with the connection.
+      const atMost = answersOf(place);
+      assert.ok(answers.length <= atMost, `${answers.length} answers`);
+      const isReset = ['reset', 'lost-answer', 'no-answer', 'stall'].includes(fault);
+      if (!isReset) assert.equal(answers.length, atMost);
+      const isWhole = answers.map(partsOf).map(({ announced, body }) => announced === body.length);
+      const isHalved = ['truncated', 'stall'].includes(fault) && answers.length > place;
+      assert.equal(isWhole.indexOf(false), isHalved ? place : -1);
+    }
+    assert.equal((await store.call('GET', '/pets/1')).status, 200);
+  });
+}
+
+for (const fault of [...harmful, 'gateway-timeout'])
+  test(`${fault} is told once for each time it is performed, whenever its client leaves`, async (t) => {
+    const store = await startListening(t);
+    const { id } = await rehearse(store, [{ fault, times: 1_000, ...slowly[fault] }]);
+    const random = randomFrom(1);
+    const texts = [rawRequest(store, 'GET', '/pets'), rawRequest(store, 'POST', '/categories', dragons)];
+    const leave = async () => {
+      const { socket } = openRaw(t, store);
+      socket.write(pick(texts, random));
+      await sleep(random(40));
+      socket.resetAndDestroy();
+    };
+    const total = async () => (await performedOf(store, id))[0];
+    // On a busy machine all others may disconnect before anything begins.
+    const stay = async () => {
+      const { socket } = openRaw(t, store);
+      socket.write(texts[0] as string);
+      await until(async () => (await total()) !== 0);
+      socket.resetAndDestroy();
+    };
+    await Promise.all([stay(), ...Array.from({ length: 60 }, leave)]);
+    await until(async () => (await connectionsOf(store)) === 0);
+    // The requests of clients that disconnected are still performed, so both counts grow for a while.
+    let agreed = 0;
+    await until(async () => {
+      const told = toldOf(store, fault).length;
+      agreed = told === (await total()) ? agreed + 1 : 0;
+      return agreed === 20;
+    });
+    assert.notEqual(await total(), 0);
+  });
+
+test('200 connections that are cut off from both sides at random end nothing but themselves', async (t) => {
+  const store = await startListening(t, { timeLimits: { lingerMs: 50 } });
+  const random = randomFrom(20_261_122);
+  const faults = [...harmful, 'stale-connection'];
+  const keys = await Promise.all(
+    faults.map(async (fault) => {
+      const { key } = await store.addKey('enterprise', ample);
+      await rehearse(store, [{ fault, times: 10_000, ...slowly[fault] }], { key });
+      return key;
+    }),
+  );
+  const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
+  let left = 200;
+  const client = async () => {
+    while (left-- > 0) {
+      const key = pick(keys, random);
+      const request = pick(
+        [
+          rawRequest({ key }, 'GET', '/pets'),
+          rawRequest({ key }, 'POST', '/categories', dragons),
+          rawRequest({ key }, 'DELETE', '/pets/9'),
+          rawRequest({ key }, 'GET', '/store/events/stream'),
+          rawRequest({ key }, 'GET', '/pets/999'),
+        ],
+        random,
+      );
+      const raw = openRaw(t, store);
+      const text = request.repeat(1 + random(3));
+      const heard = new Promise((resolve) => raw.socket.once('data', resolve).once('close', resolve));
+      raw.send(request);
+      if (random(2) === 0) await heard;
+      raw.send(random(4) === 0 ? text.slice(0, -random(40)) : text);
+      await sleep(random(30));
+      if (random(2) === 0) raw.socket.resetAndDestroy();
+      else raw.socket.destroy();
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, client));
+  await until(async () => (await connectionsOf(store)) === 0);
+  await until(() => process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length <= before);
+  assert.equal((await store.call('GET', '/pets')).status, 200);
+  for (const fault of faults) assert.ok(toldOf(store, fault).length > 0, fault);
+  const ids = store.log
+    .map((line) => JSON.parse(line))
+    .filter(({ faults }) => faults)
+    .map(({ reqId }) => reqId);
+  assert.equal(new Set(ids).size, ids.length, 'each is told once');
+  assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
+});

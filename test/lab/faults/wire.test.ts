@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { performedOf, rehearse } from '../../support/lab.ts';
+import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
+import { countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+
+const created = /^HTTP\/1.1 201 /;
+const ok = /^HTTP\/1.1 200 /;
+
+test('reset: the connection is reset, and nothing is done', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'reset', operation: 'createCategory' }]);
+  const before = await store.content();
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'POST', '/categories', dragons));
+  assert.equal(await client.ended(), 'RST');
+  assert.equal(client.text, '');
+  assert.equal(await store.content(), before);
+  assert.deepEqual(await performedOf(store, id), [1]);
+  assert.deepEqual(toldOf(store, 'reset'), [0]);
+  assert.match(await openRaw(t, store).ask(rawRequest(store, 'POST', '/categories', dragons)), created);
+});
+
+test('reset takes a request whose body is still on its way, and a stream', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, ['reset']);
+  const request = rawRequest(store, 'POST', '/categories', dragons);
+  for (const text of [request.slice(0, -3), rawRequest(store, 'GET', '/store/events/stream')]) {
+    const client = openRaw(t, store);
+    client.send(text);
+    assert.equal(await client.ended(), 'RST');
+    assert.equal(client.text, '');
+  }
+  assert.deepEqual(toldOf(store, 'reset'), [0, 0]);
+});
+
+test('lost-answer: the change is committed once, and a retry with the same key gets the first answer', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, [{ fault: 'lost-answer', operation: 'createCategory' }]);
+  const request = rawRequest(store, 'POST', '/categories', {
+    ...dragons,
+    fields: { 'Idempotency-Key': 'k1' },
+  });
+  const client = openRaw(t, store);
+  client.send(request);
+  assert.equal(await client.ended(), 'RST');
+  assert.equal(client.text, '');
+  assert.equal(await countDragons(store), 1);
+  assert.deepEqual(toldOf(store, 'lost-answer'), [0]);
+  const again = await openRaw(t, store).ask(request);
+  assert.match(again, created);
+  assert.match(again, /^Idempotency-Replayed: true\r$/m);
+  assert.equal(await countDragons(store), 1);
+});
+
+test('lost-answer takes errors, answers without a body and HEAD', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, [{ fault: 'lost-answer', times: 2 }]);
+  const { body } = await store.call('POST', '/categories', dragons);
+  for (const [method, path] of [
+    ['DELETE', `/categories/${body.id}`],
+    ['DELETE', `/categories/${body.id}`],
+    ['HEAD', '/pets/1'],
+    ['GET', '/pets?limit=x'],
+  ] as const) {
+    const client = openRaw(t, store);
+    client.send(rawRequest(store, method, path));
+    assert.equal(await client.ended(), 'RST', `${method} ${path}`);
+    assert.equal(client.text, '');
+  }
+  assert.equal(await countDragons(store), 0);
+  assert.deepEqual(await performedOf(store, id), [4]);
+  assert.deepEqual(toldOf(store, 'lost-answer'), [0, 0, 0, 0]);
+});
+
+test('truncated: Content-Length tells of the whole body, half of it comes, then a FIN', async (t) => {
+  const store = await startListening(t);
+  const whole = await openRaw(t, store).ask(rawRequest(store, 'GET', '/pets'));
+  const { id } = await rehearse(store, ['truncated']);
+  const client = openRaw(t, store);
+  client.send(rawRequest(store, 'GET', '/pets'));
+  assert.equal(await client.ended(), 'FIN');
+  assert.match(client.text, ok);
+  const { head, announced, body } = partsOf(client.text);
+  const { announced: wholeLength, body: wholeBody } = partsOf(whole);
+  assert.equal(announced, wholeLength);
+  assert.equal(body, wholeBody.slice(0, Math.floor(wholeBody.length / 2)));
+  assert.match(head, new RegExp(`^Petstore-Rehearsal: ${id}; fault=truncated\r?$`, 'm'));
+  assert.deepEqual(toldOf(store, 'truncated'), [200]);
+});
+
+test('truncated takes errors, of bodies too, and what was asked is done', async (t) => {
+  const store = await startListening(t);
+  await rehearse(store, [{ fault: 'truncated', times: 2 }]);
+  const tooLarge = { 'Content-Length': '70000', Expect: '100-continue' };
+  for (const [status, method, path, options] of [
+    [404, 'GET', '/pets/999', {}],
+    [201, 'POST', '/categories', dragons],
+    [413, 'POST', '/categories', { fields: { ...tooLarge, 'Content-Type': 'application/json' } }],
+  ] as const) {
+    const client = openRaw(t, store);
+    client.send(rawRequest(store, method, path, options));
+    assert.equal(await client.ended(), 'FIN', `${method} ${path}`);
+    const { announced = 0, body } = partsOf(client.text);
+    assert.match(client.text, new RegExp(`^HTTP/1.1 ${status} `));
+    assert.equal(body.length, Math.floor(announced / 2));
+  }
+  assert.equal(await countDragons(store), 1);
+  assert.deepEqual(toldOf(store, 'truncated'), [404, 201, 413]);
+});
+
+test('truncated and slow wait for a request whose answer has a body', async (t) => {
+  const store = await startListening(t);
+  const { headers } = await store.call('GET', '/pets/1');
+  const { body } = await store.call('POST', '/categories', dragons);
+  const { id } = await rehearse(store, ['truncated', { fault: 'slow', bytesPerSecond: 1_000_000 }]);
+  const client = openRaw(t, store);
+  await client.ask(rawRequest(store, 'HEAD', '/pets/1'));
+  const fields = { 'If-None-Match': headers.etag as string };
+  assert.match(await client.ask(rawRequest(store, 'GET', '/pets/1', { fields })), /^HTTP\/1.1 304 /);
+  assert.match(await client.ask(rawRequest(store, 'DELETE', `/categories/${body.id}`)), /^HTTP\/1.1 204 /);
+  assert.deepEqual(await performedOf(store, id), [0, 0]);
+});
+
+test('stale-connection: an idle connection is closed as it is used again, and nothing is done', async (t) => {
+  const store = await startListening(t);
+  const { id } = await rehearse(store, ['stale-connection']);
+  const request = rawRequest(store, 'POST', '/categories', dragons);
+  const client = openRaw(t, store);
+  assert.match(await client.ask(request), created);
+  assert.deepEqual(await performedOf(store, id), [0]);
+  client.send(request);
+  assert.equal(await client.ended(), 'FIN');
+  assert.equal(client.text, '');
+  assert.equal(await countDragons(store), 1);
+  assert.deepEqual(toldOf(store, 'stale-connection'), [0]);
+  assert.match(await openRaw(t, store).ask(request), created);
+});
+
+test('slow: the head comes at once, the body in pieces, and the connection serves on', async (t) => {
+  const store = await startListening(t);
+  const path = '/pets/1';
+  const { body } = partsOf(await openRaw(t, store).ask(rawRequest(store, 'GET', path)));
+  const ms = 400;
+  const bytesPerSecond = Math.ceil((body.length * 1000) / ms);
+  await rehearse(store, [{ fault: 'slow', bytesPerSecond }]);
+  const client = openRaw(t, store);
+  const startMs = performance.now();
+  client.send(rawRequest(store, 'GET', path));
+  await until(() => client.text.endsWith('\r\n\r\n'));
+  await until(() => partsOf(client.text).body.length === body.length);
+  assert.ok(performance.now() - startMs >= ms * 0.9, `${performance.now() - startMs} ms`);
+  assert.ok(client.pieces > 3, `${client.pieces} pieces`);
+  assert.equal(partsOf(client.text).body, body);
+  assert.match(await client.ask(rawRequest(store, 'GET', path)), ok);
+  assert.deepEqual(toldOf(store, 'slow'), [200]);
+});
+
+test('delay: the request is performed and answered after a while', async (t) => {
+  const store = await startListening(t);
+  const delayMs = 200;
+  await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs }]);
+  const client = openRaw(t, store);
+  const startMs = performance.now();
+  const answer = client.ask(rawRequest(store, 'POST', '/categories', dragons));
+  const performedMs = until(async () => (await countDragons(store)) === 1).then(() => performance.now());
+  assert.match(await answer, created);
+  assert.ok((await performedMs) - startMs >= delayMs * 0.9);
+  assert.deepEqual(toldOf(store, 'delay'), [201]);
+});
+
+test('delay takes a stream', async (t) => {
+  const store = await startListening(t);
+  const delayMs = 100;
+  await rehearse(store, [{ fault: 'delay', delayMs }]);
+  const client = openRaw(t, store);
+  const startMs = performance.now();
+  client.send(rawRequest(store, 'GET', '/store/events/stream'));
+  await until(() => ok.test(client.text));
+  assert.ok(performance.now() - startMs >= delayMs * 0.9);
+  client.socket.resetAndDestroy();
+  await until(() => toldOf(store, 'delay').length > 0);
+  assert.deepEqual(toldOf(store, 'delay'), [200]);
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rehearse } from '../support/lab.ts';
+import { Petstore, startPetstore } from '../support/petstore.ts';
+import { openTestStorage } from '../support/storage.ts';
+
+/** Requests below `/lab`. Each is compared with one at `/lob`, which never existed. */
+const requests: [method: string, path: string][] = [
+  ['GET', '/lab'],
+  ['HEAD', '/lab'],
+  ['GET', '/lab/'],
+  ['GET', '/lab/openapi.json'],
+  ['GET', '/lab/openapi.yaml'],
+  ['GET', '/lab/faults'],
+  ['GET', '/lab/faults?limit=1'],
+  ['GET', 'http://localhost/lab/faults'],
+  ['POST', '/lab/rehearsals'],
+  ['DELETE', '/lab/rehearsals/rhs_318204975513'],
+  ['OPTIONS', '/lab/rehearsals'],
+  ['GET', '/%6cab/faults'],
+  ['GET', '/lab/%E0%'],
+];
+
+test('without a lab its paths answer as any unknown path does, with a key and without, and charge nobody', async (t) => {
+  const { app, key } = await startPetstore(t, { lab: false });
+  const { key: free } = await startPetstore(t, { lab: false });
+  const ask = async (method: string, url: string, headers: Record<string, string>) => {
+    const answer = await app.inject({ method: method as 'GET', url, headers });
+    const { date: _date, 'x-request-id': _id, ...fields } = answer.headers;
+    return { status: answer.statusCode, fields, text: answer.body };
+  };
+  const left = async (headers: Record<string, string>) =>
+    Number((await ask('GET', '/v1/pets', headers)).fields['x-ratelimit-remaining']);
+  for (const headers of [{}, { authorization: `Bearer ${key}` }, { 'x-api-key': free }]) {
+    const before = await left(headers);
+    for (const [method, path] of requests) {
+      const preflight = method === 'OPTIONS' && {
+        'access-control-request-method': 'POST',
+        origin: 'https://a.example',
+      };
+      const answer = await ask(method, path, { ...headers, ...preflight });
+      const other = await ask(method, path.replace(/ab(?=\/|$)/, 'ob'), { ...headers, ...preflight });
+      assert.deepEqual(answer, other, `${method} ${path}`);
+      assert.equal(answer.status, path.includes('%E0') ? 400 : 404, `${method} ${path}`);
+    }
+    assert.equal(await left(headers), before - 1);
+  }
+});
+
+test('without a lab the rehearsal of a key does nothing, and what is to be read says nothing of a lab', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, [{ fault: 'internal-error', times: 10 }, 'near-limit']);
+  assert.equal((await store.call('GET', '/pets')).status, 500);
+  const off = new Petstore(await openTestStorage(store.folder), store.folder, { lab: false });
+  t.after(() => off.close());
+  const { status, headers } = await off.call('GET', '/pets', { key: store.key });
+  assert.deepEqual([status, headers['petstore-rehearsal']], [200, undefined]);
+  const told = ['/llms.txt', '/llms-full.txt', '/robots.txt', '/v1/openapi.json', '/v1/openapi.yaml'];
+  for (const [petstore, hasLab] of [
+    [store, true],
+    [off, false],
+  ] as const) {
+    const read = (path: string) => petstore.send('GET', path, { key: null });
+    for (const path of told) {
+      const { text } = await read(path);
+      assert.equal(/\/lab\b|Rehearse failures/.test(text), hasLab, path);
+    }
+    const guide = await read('/guides/rehearse-failures.md');
+    assert.equal(guide.status, hasLab ? 200 : 404);
+    assert.equal((await read('/guides/rate-limits.md')).status, 200);
+  }
+});
+
+test('a hint leads from a mistyped path to that of the lab', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const { body } = await store.send('GET', '/faults');
+  assert.match(body.message, /You may mean \/lab\/faults\.$/);
+  assert.match((await store.send('GET', '/lab/fault')).body.message, /\/lab\/openapi\.json lists all paths/);
+});

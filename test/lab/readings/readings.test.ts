@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fragment, join, type Sql } from '../../../src/db/sql.ts';
+import { maxParameters } from '../../../src/http/input.ts';
+import { archiveBounds, maxWaitingReadings } from '../../../src/lab/lab-bounds.ts';
+import { ReadingQueue } from '../../../src/lab/readings/queue.ts';
+import type { ReadRows } from '../../../src/lab/readings/worker.ts';
+import { ReadingWorker } from '../../../src/lab/readings/worker.ts';
+import { Petstore, startPetstore } from '../../support/petstore.ts';
+import { openRaw, rawRequest } from '../../support/raw-client.ts';
+import { startRecording } from '../../support/recordings.ts';
+import { until } from '../../support/until.ts';
+
+/** Puts so many requests into a recording that has one, alike but for their bodies. */
+async function fill(petstore: Petstore, count: number, body: string): Promise<void> {
+  const [row] = await petstore.db.read`select recording_id, at_us, fingerprint, facts from recorded_requests`;
+  const [id, atUs, fingerprint, facts] = row as [string, number, string, string];
+  await petstore.db.write(async (sql) => {
+    for (let number = 2; number <= count; number += 200) {
+      const rows = Array.from(
+        { length: Math.min(200, count + 1 - number) },
+        (_, i) =>
+          fragment`(1, ${id}, ${number + i}, ${atUs + number + i}, 1, ${fingerprint}, ${facts}, ${body})`,
+      );
+      await sql`insert into recorded_requests
+        (workspace_id, recording_id, number, at_us, took_us, fingerprint, facts, body) values ${join(rows, ', ')}`;
+    }
+    await sql`update recordings set kept = ${count}`;
+  });
+}
+
+async function filled(t: Parameters<typeof startPetstore>[0], count: number, body: string) {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  await petstore.call('GET', '/pets/1');
+  await petstore.send('POST', `${recording}/end`);
+  await petstore.send('GET', recording);
+  await fill(petstore, count, body);
+  return { petstore, recording };
+}
+
+/** The numbers of requests in all archives of a recording, one list for each. */
+async function archivesOf(
+  petstore: Petstore,
+  recording: string,
+): Promise<{ numbers: number[]; size: number }[]> {
+  const archives = [];
+  for (let path: string | undefined = `${recording}/har`; path; ) {
+    const { body, text, status } = await petstore.send('GET', path);
+    assert.equal(status, 200, text);
+    const { entries, comment } = body.log;
+    const numbers = entries.map((entry: { comment: string }) => Number(entry.comment.split(' ')[0]));
+    archives.push({ numbers, size: text.length });
+    path = /^More: https?:\/\/[^/]+(\S+)$/.exec(comment ?? '')?.[1];
+  }
+  return archives;
+}
+
+test('an HTTP Archive is bounded in requests and in size, and tells where the rest is', async (t) => {
+  const many = await filled(t, archiveBounds.requests + 7, '{}');
+  const parts = await archivesOf(many.petstore, many.recording);
+  assert.deepEqual(
+    parts.map(({ numbers }) => numbers.length),
+    [archiveBounds.requests, 7],
+  );
+  const [count, length] = [900, 8_000];
+  const large = await filled(t, count, 'x'.repeat(length));
+  const archives = await archivesOf(large.petstore, large.recording);
+  assert.equal(archives.length, Math.ceil((count * length) / archiveBounds.characters));
+  assert.deepEqual(
+    archives.flatMap(({ numbers }) => numbers),
+    Array.from({ length: count }, (_, i) => i + 1),
+  );
+  assert.ok(Math.max(...archives.map(({ size }) => size)) < 2 * archiveBounds.characters);
+});
+
+test('an HTTP Archive lists as many parameters of a query as a request may have', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  assert.equal((await petstore.call('GET', `/pets?${'a&'.repeat(1_000)}`)).status, 400);
+  const { body } = await petstore.send('GET', `${recording}/har`);
+  assert.equal(body.log.entries[0].request.queryString.length, maxParameters);
+});
+
+test('a report reads no bodies, and few rows at once', async (t) => {
+  const { petstore, recording } = await filled(t, 1_200, 'a body');
+  const read = petstore.db.read;
+  const sizes: number[] = [];
+  const watched: Sql = async (...statement) => {
+    const rows = await read(...statement);
+    assert.ok(!rows.flat().includes('a body'));
+    sizes.push(rows.length);
+    return rows;
+  };
+  Object.defineProperty(petstore.db, 'read', { get: () => watched });
+  assert.equal((await petstore.send('GET', `${recording}/report`)).status, 200);
+  assert.ok(sizes.reduce((sum, size) => sum + size, 0) >= 2_400);
+  assert.ok(Math.max(...sizes) <= 250, String(sizes));
+});
+
+/** Holds each reading of rows until it is released, and counts them. */
+function holdRows(petstore: Petstore) {
+  const read = petstore.db.read;
+  const held = { asked: 0, release: () => {} };
+  let released = new Promise<void>((resolve) => {
+    held.release = () => {
+      released = Promise.resolve();
+      resolve();
+    };
+  });
+  const holding: Sql = async (strings, ...values) => {
+    if (strings.join('').includes('from recorded_requests')) {
+      held.asked++;
+      await released;
+    }
+    return read(strings, ...values);
+  };
+  Object.defineProperty(petstore.db, 'read', { get: () => holding });
+  return held;
+}
+
+const readerOf = (keyId: string, { signal } = new AbortController()) => ({
+  ...{ workspaceId: 1, keyId },
+  disconnected: () => signal,
+});
+
+test('one reading is made at a time, and those of other keys take turns', async () => {
+  const queue = new ReadingQueue();
+  const made: string[] = [];
+  const ends = new Map<string, () => void>();
+  const left: Promise<unknown>[] = [];
+  const ask = (keyId: string, what: string) => {
+    const reader = new AbortController();
+    const reading = queue.run(readerOf(keyId, reader), async () => {
+      made.push(keyId + what);
+      await new Promise<void>((resolve) => ends.set(keyId + what, resolve));
+    });
+    // Each reads its answer at once.
+    left.push(reading.then(() => reader.abort(new Error('answered'))));
+  };
+  for (const what of ['1', '2', '3', '4']) ask('a', what);
+  for (const keyId of ['b', 'c']) ask(keyId, '1');
+  for (let count = 1; count <= 6; count++) {
+    await until(() => made.length === count);
+    await nextTurn();
+    assert.equal(made.length, count);
+    ends.get(made[count - 1] as string)?.();
+  }
+  await Promise.all(left);
+  assert.deepEqual(made, ['a1', 'b1', 'c1', 'a2', 'a3', 'a4']);
+  await queue.run(readerOf('a'), async () => {});
+});
+
+test('a key has one reading and three that wait; the next is refused, until one of them leaves', async () => {
+  const queue = new ReadingQueue();
+  const made: number[] = [];
+  const readers = Array.from({ length: 1 + maxWaitingReadings }, () => new AbortController());
+  const readings = readers.map((reader, i) =>
+    queue.run(readerOf('a', reader), async () => {
+      made.push(i);
+    }),
+  );
+  await readings[0];
+  // Its client has not read the answer yet.
+  const refused = { code: 'rate_limited', headers: { 'Retry-After': '1' } };
+  await assert.rejects(
+    queue.run(readerOf('a'), async () => {}),
+    refused,
+  );
+  const gone = assert.rejects(readings[2] as Promise<void>, /gone/);
+  readers[2]?.abort(new Error('gone'));
+  await gone;
+  const later = queue.run(readerOf('a'), async () => {
+    made.push(4);
+  });
+  for (const i of [0, 1, 3]) {
+    await readings[i];
+    readers[i]?.abort(new Error('answered'));
+  }
+  await later;
+  assert.deepEqual(made, [0, 1, 3, 4]);
+});
+
+test('what could not be made keeps nothing else from being made', async () => {
+  const queue = new ReadingQueue();
+  const failing = queue.run(readerOf('a'), () => Promise.reject(new Error('away')));
+  const next = queue.run(readerOf('a'), async () => 'made');
+  await assert.rejects(failing, /away/);
+  assert.equal(await next, 'made');
+});
+
+test('a reading that is one too many for its key is answered 429', async (t) => {
+  const { petstore, recording } = await filled(t, 10, '{}');
+  const held = holdRows(petstore);
+  const paths = ['har', 'requests', 'report', 'report/markdown', 'report/junit', 'har'];
+  const answers = paths.map((path) => petstore.send('GET', `${recording}/${path}`));
+  const refused = await Promise.race(answers);
+  assert.equal(refused.status, 429);
+  assert.equal(refused.body.code, 'rate_limited');
+  assert.equal(refused.headers['retry-after'], '1');
+  held.release();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 200).length, 1 + maxWaitingReadings);
+  assert.equal(statuses.filter((status) => status === 429).length, paths.length - 1 - maxWaitingReadings);
+});
+
+for (const [how, leave] of [
+  ['closes its side', (socket: Socket) => socket.end()],
+  ['resets its connection', (socket: Socket) => socket.resetAndDestroy()],
+] as const)
+  test(`nothing is read any more for a client that ${how}, whether it waits or not`, async (t) => {
+    const { petstore, recording } = await filled(t, 1_000, '{}');
+    await petstore.listen();
+    const held = holdRows(petstore);
+    const clients = Array.from({ length: 3 }, () => openRaw(t, petstore));
+    const asking = rawRequest(petstore, 'GET', '').replace('/v1', `${recording}/report`);
+    for (const { send } of clients) send(asking);
+    await until(() => held.asked === 1);
+    const connections = () =>
+      new Promise<number>((resolve) => petstore.app.server.getConnections((_, n) => resolve(n)));
+    for (const { socket } of clients) leave(socket);
+    // Only then does the service know that all have left. One still waits for its rows.
+    await until(async () => (await connections()) <= 1);
+    held.release();
+    await until(async () => (await connections()) === 0);
+    // The queue is free again, and what was asked for is one page.
+    const { body } = await petstore.send('GET', `${recording}/requests?limit=1`);
+    assert.equal(body.length, 1);
+    assert.ok(held.asked <= 1 + 5, `${held.asked} slices were read`);
+  });
+
+test('readings of many keys that wait on one connection end with it, without a warning', async (t) => {
+  const { petstore } = await filled(t, 10, '{}');
+  await petstore.listen();
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => warnings.push(message);
+  process.on('warning', note);
+  t.after(() => process.off('warning', note));
+  const asking: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    const { key } = await petstore.addKey('free');
+    const recording = await startRecording(petstore, key);
+    await petstore.call('GET', '/pets/1', { key });
+    const path = `${recording}/requests?limit=1`;
+    asking.push(...Array(4).fill(rawRequest({ key }, 'GET', '').replace('/v1', path)));
+  }
+  const held = holdRows(petstore);
+  const client = openRaw(t, petstore);
+  client.send(asking.join(''));
+  await until(() => held.asked === 1);
+  client.socket.end();
+  held.release();
+  await client.ended();
+  const { body } = await petstore.send('GET', '/lab/recordings');
+  assert.equal(body.length, 1);
+  assert.equal(held.asked, 1);
+  assert.deepEqual(warnings, []);
+});
+
+test('a report is made once for what its recording holds, and kept for all instances', async (t) => {
+  const { petstore, recording } = await filled(t, 300, '{}');
+  const held = holdRows(petstore);
+  held.release();
+  const first = await petstore.send('GET', `${recording}/report`);
+  assert.equal(first.status, 200, first.text);
+  const { asked } = held;
+  assert.ok(asked > 0);
+  const other = new Petstore(petstore.db, petstore.folder);
+  other.key = petstore.key;
+  t.after(() => other.app.close());
+  assert.equal((await other.send('GET', `${recording}/report`)).text, first.text);
+  const [markdown, junit] = ['markdown', 'junit'].map((form) => `${recording}/report/${form}`);
+  assert.match((await petstore.send('GET', markdown as string)).text, /^# Report card/);
+  assert.match((await petstore.send('GET', junit as string)).text, /<testsuites/);
+  assert.equal(held.asked, asked);
+
+  await petstore.db.write((sql) => sql`update recording_reports set version = version - 1`);
+  assert.equal((await petstore.send('GET', `${recording}/report`)).text, first.text);
+  assert.ok(held.asked > asked, 'other checks make it anew');
+  await petstore.send('DELETE', recording);
+  assert.deepEqual(await petstore.db.read`select * from recording_reports`, []);
+});
+
+test('the report of a recording that has grown is made anew', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const covered = async () => {
+    const { body } = await petstore.send('GET', `${recording}/report`);
+    return body.checks.find(({ name }: { name: string }) => name === 'operations.covered').because;
+  };
+  await petstore.call('GET', '/pets/1');
+  assert.match(await covered(), /^1 of /);
+  await petstore.call('GET', '/pets');
+  assert.match(await covered(), /^2 of /);
+});
+
+for (const what of ['report', 'har', 'requests'])
+  test(`a recording that is removed while it is read is 404: ${what}`, async (t) => {
+    const { petstore, recording } = await filled(t, 300, '{}');
+    const held = holdRows(petstore);
+    const reading = petstore.send('GET', `${recording}/${what}`);
+    await until(() => held.asked === 1);
+    await petstore.send('DELETE', recording);
+    held.release();
+    const { status, body } = await reading;
+    assert.equal(status, 404);
+    assert.equal(body.code, 'not_found');
+  });
+
+test('others have their turn while a recording is read', async (t) => {
+  const { petstore, recording } = await filled(t, 2_000, '{}');
+  let turns = 0;
+  const count = () => {
+    turns++;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await petstore.send('GET', `${recording}/report`);
+  clearImmediate(next);
+  // The rows of links and of facts come in slices.
+  assert.ok(turns > 2_000 / 250 + 2_000 / 50, `${turns}`);
+});
+
+const task = {
+  kind: 'report',
+  workspaceId: 1,
+  recordingId: 'rec_1',
+  requests: 1_000_000,
+  beganAtMs: 0,
+} as const;
+const noRows: ReadRows = async () => [];
+
+test('a thread that runs out of memory fails its reading, and the next gets a new thread', async (t) => {
+  const worker = new ReadingWorker({ limitMs: 300_000, maxMiB: 24 });
+  t.after(() => worker.close());
+  const { signal } = new AbortController();
+  let number = 0;
+  const endless: ReadRows = async () =>
+    Array.from({ length: 500 }, () => [++number, number, 1, `${'x'.repeat(2_000)}${number}.`]);
+  await assert.rejects(worker.make(task, endless, signal), /The thread that reads recordings failed/);
+  const { bytes } = await worker.make(task, noRows, signal);
+  assert.equal(JSON.parse(new TextDecoder().decode(bytes)).verdict, 'incomplete');
+});
+
+test('a reading that takes too long fails', async (t) => {
+  const worker = new ReadingWorker({ limitMs: 200, maxMiB: 512 });
+  t.after(() => worker.close());
+  const { signal } = new AbortController();
+  await assert.rejects(
+    worker.make(task, () => new Promise(() => {}), signal),
+    /took more than 200 ms/,
+  );
+});
+
+test('a reading fails with the storage, and with what ended it', async (t) => {
+  const worker = new ReadingWorker();
+  t.after(() => worker.close());
+  const leaving = new AbortController();
+  const away = worker.make(task, () => Promise.reject(new Error('away')), leaving.signal);
+  await assert.rejects(away, /^Error: away$/);
+  const reading = worker.make(
+    task,
+    async () => {
+      leaving.abort(new Error('gone'));
+      return [[1, 1, 1, 'a.b.']];
+    },
+    leaving.signal,
+  );
+  await assert.rejects(reading, /^Error: gone$/);
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { rehearse } from '../../support/lab.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
+import { until } from '../../support/until.ts';
+
+/** Sends a request on a connection of its own. */
+async function open(t: TestContext, petstore: Petstore, method = 'GET', path = '/pets/1'): Promise<Socket> {
+  const { port } = petstore.app.server.address() as { port: number };
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.write(`${method} /v1${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n\r\n`);
+  return socket;
+}
+
+/** A recorded store whose first `getPet` is answered so much later. */
+async function startDelayed(t: TestContext, delayMs: number) {
+  const petstore = await startPetstore(t);
+  await petstore.listen();
+  const recording = await startRecording(petstore);
+  const { id } = await rehearse(petstore, [{ fault: 'delay', operation: 'getPet', delayMs }]);
+  const isHeld = async () =>
+    (await petstore.send('GET', `/lab/rehearsals/${id}`)).body.faults[0].performed === 1;
+  return { petstore, recording, held: () => until(isHeld) };
+}
+
+const leaving = {
+  closes: (socket: Socket) => socket.end(),
+  resets: (socket: Socket) => socket.resetAndDestroy(),
+};
+
+for (const [how, leave] of Object.entries(leaving))
+  test(`a client that ${how} its connection before its answer has left: who reads or ends the recording finds it there, once`, async (t) => {
+    const { petstore, recording, held } = await startDelayed(t, 800);
+    const socket = await open(t, petstore);
+    await held();
+    leave(socket);
+    await until(async () => (await recordingAt(petstore, recording)).requests === 1);
+    assert.equal((await petstore.send('POST', `${recording}/end`)).body.requests, 1);
+    const [{ left, status, fault, durationMs, operation }] = await recordedIn(petstore, recording);
+    assert.deepEqual([left, status, operation], [true, undefined, 'getPet']);
+    assert.equal(fault, 'delay');
+    assert.ok(durationMs < 800, String(durationMs));
+    const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
+    assert.deepEqual([entries[0].comment, entries[0].response.status], ['1 delay left', 0]);
+    // The operation is done all the same, and is not recorded again.
+    await setTimeout(800);
+    assert.equal((await recordingAt(petstore, recording)).requests, 1);
+  });
+
+test('a client that says that it sends nothing more is taken for one that has left, and what it gets is kept', async (t) => {
+  const { petstore, recording, held } = await startDelayed(t, 300);
+  const socket = await open(t, petstore);
+  await held();
+  socket.end();
+  const [answer] = await once(socket.setEncoding('utf8'), 'data');
+  assert.match(answer, /^HTTP\/1.1 200 /);
+  const [{ left, status }] = await recordedIn(petstore, recording);
+  assert.deepEqual([left, status], [true, 200]);
+});
+
+test('a recording that was ended takes nothing more, also no request that began before, and counts what it left out', async (t) => {
+  const { petstore, recording, held } = await startDelayed(t, 300);
+  const socket = await open(t, petstore);
+  await held();
+  const ended = await petstore.send('POST', `${recording}/end`);
+  assert.deepEqual([ended.body.requests, ended.body.leftOut], [0, 0]);
+  petstore.nowMs += 50;
+  await petstore.call('GET', '/pets/2');
+  await once(socket, 'data');
+  await until(async () => (await recordingAt(petstore, recording)).leftOut > 0);
+  const { requests, leftOut } = await recordingAt(petstore, recording);
+  assert.deepEqual([requests, leftOut], [0, 1]);
+});
+
+test('a request that began before the next recording is kept by the one before, and none that began after', async (t) => {
+  const { petstore, recording, held } = await startDelayed(t, 300);
+  const socket = await open(t, petstore);
+  await held();
+  await startRecording(petstore);
+  petstore.nowMs += 50;
+  await petstore.call('GET', '/pets/2');
+  await once(socket, 'data');
+  await until(async () => (await recordingAt(petstore, recording)).requests > 0);
+  const [{ left, status, target }, ...rest] = await recordedIn(petstore, recording);
+  assert.deepEqual([left, status, target, rest], [undefined, 200, '/v1/pets/1', []]);
+});
+
+test('a client that takes its whole answer has not left, even if it closes then', async (t) => {
+  const petstore = await startPetstore(t);
+  await petstore.listen();
+  const recording = await startRecording(petstore);
+  const socket = await open(t, petstore);
+  await once(socket, 'data');
+  socket.end();
+  await once(socket, 'close');
+  const [{ left, status }, ...rest] = await recordedIn(petstore, recording);
+  assert.deepEqual([left, status, rest], [undefined, 200, []]);
+});

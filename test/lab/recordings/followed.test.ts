@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ReadingWorker } from '../../../src/lab/readings/worker.ts';
+import { Petstore, startPetstore } from '../../support/petstore.ts';
+import { recordedIn, startRecording } from '../../support/recordings.ts';
+import { openTestStorage } from '../../support/storage.ts';
+
+const order = { petId: 1, quantity: 1 };
+const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => Number(id));
+const range = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+
+test('a reader follows a recording by the last id, and misses and repeats nothing', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const followed: { id: string }[] = [];
+  const follow = async () => {
+    const last = followed.at(-1)?.id ?? 0;
+    const { status, body } = await petstore.send('GET', `${recording}/requests?after=${last}&limit=100`);
+    assert.equal(status, 200);
+    followed.push(...body);
+    return body.length;
+  };
+  assert.equal(await follow(), 0);
+  for (let round = 1; round <= 5; round++) {
+    for (let i = 0; i < round; i++) {
+      await petstore.call('POST', '/store/orders', { body: order });
+      await petstore.call('GET', `/pets/${i + 1}`);
+    }
+    assert.equal(await follow(), 2 * round);
+    assert.equal(await follow(), 0);
+  }
+  assert.deepEqual(idsOf(followed), range(1, 30));
+  // Another instance, which has followed nothing, links them all at once.
+  const options = { readingWorker: new ReadingWorker() };
+  const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder, options);
+  t.after(() => other.close());
+  other.nowMs = petstore.nowMs;
+  assert.deepEqual(followed, await recordedIn(other, recording, petstore.key));
+  assert.equal(followed.filter((one) => 'gapMs' in one).length, 30 - 6, 'attempts after the first at each');
+});
+
+test('pages after a request go on by their cursor, and end where nothing follows', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  for (let i = 0; i < 7; i++) await petstore.call('GET', '/pets/1');
+  const pages = [];
+  for (let path: string | undefined = `${recording}/requests?after=2&limit=2`; path; ) {
+    const { status, body, headers } = await petstore.send('GET', path);
+    assert.equal(status, 200);
+    pages.push(idsOf(body));
+    path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+  }
+  assert.deepEqual(pages, [[3, 4], [5, 6], [7]]);
+  for (const after of ['7', '5000'])
+    assert.deepEqual((await petstore.send('GET', `${recording}/requests?after=${after}`)).body, []);
+  for (const after of ['-1', '5001', 'x', '1.5'])
+    assert.equal((await petstore.send('GET', `${recording}/requests?after=${after}`)).status, 400, after);
+});
+
+test('who follows a long recording costs what is new, and not all of it again', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const send = async (count: number) => {
+    await Promise.all(Array.from({ length: count }, () => petstore.call('GET', '/pets/1')));
+  };
+  const readsOf = async (after: number) => {
+    const { reads } = petstore.db.counts;
+    const { body } = await petstore.send('GET', `${recording}/requests?after=${after}&limit=100`);
+    return { ids: idsOf(body), reads: petstore.db.counts.reads - reads };
+  };
+  await send(900);
+  // Keys are not looked up anew in between.
+  const nowMs = performance.now();
+  t.mock.method(performance, 'now', () => nowMs);
+  await petstore.send('GET', recording);
+  const all = await readsOf(895);
+  assert.deepEqual(all.ids, range(896, 5));
+  await send(3);
+  const few = await readsOf(900);
+  assert.deepEqual(few.ids, range(901, 3));
+  assert.ok(few.reads < all.reads - 1, `${all.reads} and then ${few.reads} reads`);
+  assert.ok((await readsOf(903)).reads < few.reads, 'and nothing is linked where nothing is new');
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { filledTables } from '../../support/content.ts';
+import { emptyDatabase, load, patienceMs, startInstances } from '../../support/instances.ts';
+import type { Options } from '../../support/petstore.ts';
+import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
+import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
+
+suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+  });
+  after(() => cluster.remove());
+
+  const start = async (t: TestContext, options: Options = {}) =>
+    startInstances(t, await emptyDatabase(cluster), patienceMs, { hasOthers: true, ...options });
+
+  test('each request is kept once, from the answer that begins a recording to the one that ends it', async (t) => {
+    const instances = await start(t);
+    const [first, second, third] = instances;
+    // So that each knows the key as one without a recording.
+    for (const instance of instances) await instance.call('GET', '/pets/1');
+    const recording = await startRecording(first);
+    const answers = await load(instances, { clients: 12, requests: 150 }, (instance, n) =>
+      n % 5 === 0
+        ? instance.call('POST', '/store/orders', { body: { petId: 2 } })
+        : instance.call('GET', '/pets/1'),
+    );
+    const ended = await second.send('POST', `${recording}/end`);
+    assert.equal(ended.status, 200);
+    assert.equal(ended.body.requests, 150);
+    for (const instance of instances) await instance.call('GET', '/pets/2');
+    const recorded = await recordedIn(third, recording);
+    const idsOf = (ids: string[]) => ids.toSorted();
+    assert.deepEqual(
+      idsOf(recorded.map(({ requestId }) => requestId)),
+      idsOf(answers.map(({ headers }) => headers['x-request-id'] as string)),
+    );
+    assert.deepEqual(
+      recorded.map(({ id }) => Number(id)),
+      Array.from({ length: 150 }, (_, i) => i + 1),
+    );
+    assert.equal((await recordingAt(third, recording)).requests, 150);
+  });
+
+  test('together they keep exactly as many as one may', async (t) => {
+    const instances = await start(t, { recorderBounds: { maxRecorded: 50 } });
+    const recording = await startRecording(instances[0]);
+    await load(instances, { clients: 12, requests: 120 }, (instance) => instance.call('GET', '/pets/1'));
+    const { body } = await instances[0].send('POST', `${recording}/end`);
+    assert.deepEqual([body.requests, body.leftOut], [50, 70]);
+    assert.equal((await recordedIn(instances[2], recording)).length, 50);
+  });
+
+  test('nothing of a workspace remains that is deleted while its requests are recorded', async (t) => {
+    const instances = await start(t);
+    const [first] = instances;
+    await startRecording(first);
+    const loading = load(instances, { clients: 12, requests: 200 }, (instance) =>
+      instance.call('GET', '/pets/1'),
+    );
+    await first.change((sql) => deleteWorkspace(sql, 1));
+    await loading;
+    for (const instance of instances) await instance.app.close();
+    const filled = await filledTables(first.db.read, 1);
+    assert.deepEqual(
+      filled.filter((name) => name.startsWith('record')),
+      [],
+    );
+    assert.deepEqual(
+      first.log.filter((line) => line.includes('cannot be recorded')),
+      [],
+    );
+  });
+});

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { WriteContext } from '../../../src/db/database.ts';
+import { identifier, type Sql } from '../../../src/db/sql.ts';
+import { tables } from '../../../src/db/tables.ts';
+import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
+import { maxKeptSize, maxRecordedHead } from '../../../src/lab/lab-bounds.ts';
+import { deleteOldRecordings } from '../../../src/lab/recordings/recording-store.ts';
+import { deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { filledTables } from '../../support/content.ts';
+import { Petstore, startPetstore } from '../../support/petstore.ts';
+import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
+import { openTestStorage } from '../../support/storage.ts';
+import { until } from '../../support/until.ts';
+
+const dayMs = 86_400_000;
+
+test('no credential is kept or shown, wherever it was sent, nor a value of an unknown header field', async (t) => {
+  const petstore = await startPetstore(t);
+  const { key } = petstore;
+  const recording = await startRecording(petstore);
+  const unknown = 'canary-of-a-field';
+  const webhookSecret = `whsec_${'Y2FuYXJ5'.repeat(5)}`;
+  const fields = {
+    cookie: `session=${unknown}`,
+    referer: `https://a.example/?k=${unknown}`,
+    'proxy-authorization': `Basic ${unknown}`,
+    'x-forwarded-for': unknown,
+    'x-amz-security-token': unknown,
+    'x-mine': unknown,
+    'user-agent': `mine ${key}`,
+    'x-request-id': `my-${key}`,
+    'idempotency-key': `${key}`,
+    [`x-${key}`]: '1',
+  };
+  const get = (path: string, headers: Record<string, string> = {}) => petstore.call('GET', path, { headers });
+  await get('/pets/1', fields);
+  await petstore.call('GET', '/pets/1', { key: null, headers: { 'x-api-key': key } });
+  await get(`/pets/${key}`);
+  await get(`/${key}`);
+  await get(`/pets/%E0%${key}`);
+  await get(`/pets?${key}=${key}&api_key=${key.replace('_', '%255F')}`);
+  const inBody = { name: key, url: 'https://me:canary-of-a-password@a.example/', secret: webhookSecret };
+  await petstore.call('POST', '/pets', { body: inBody, headers: fields });
+  await petstore.call('POST', '/pets', { body: `{"a":"${key}"` });
+  await petstore.call('POST', '/pets', { body: ' '.repeat(8_192 - 30) + key });
+  const recorded = await recordedIn(petstore, recording);
+  assert.equal(recorded.length, 9);
+  assert.equal(recorded[0].headers['x-mine'], '(not kept)');
+  assert.equal(recorded[0].headers['user-agent'], 'mine pet_***');
+
+  const shown = ['', '/requests', '/har'].map((path) => petstore.send('GET', recording + path));
+  shown.push(petstore.send('GET', '/lab/recordings'), petstore.send('GET', '/lab/account'));
+  const stored = tables.map(({ name }) => petstore.db.read`select * from ${identifier(name)}`);
+  const all = JSON.stringify([await Promise.all(shown), await Promise.all(stored)]);
+  assert.ok(all.includes('pet_***') && all.includes('whsec_***'));
+  const secrets = {
+    unknown,
+    key: key.slice(4, 24),
+    webhook: webhookSecret.slice(6),
+    password: 'canary-of-a-password',
+  };
+  for (const [name, secret] of Object.entries(secrets)) {
+    // Names of header fields are in lower case.
+    assert.ok(!all.toLowerCase().includes(secret.toLowerCase()), name);
+    assert.ok(!petstore.log.join('').includes(secret), `${name} in the log`);
+  }
+});
+
+test('of a body the first 8 KiB are kept, whole characters only, and of what is not text its size', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const send = (body: string | Uint8Array) => petstore.call('POST', '/pets', { body });
+  await send('é'.repeat(8_000));
+  await send(`a${'é'.repeat(8_000)}`);
+  await send(Buffer.of(0xff, 0xfe, 1));
+  await send('a\u0000b');
+  await send('');
+  const recorded = await recordedIn(petstore, recording);
+  assert.deepEqual(
+    recorded.map(({ body, bodyBytes }) => [body, bodyBytes]),
+    [
+      ['é'.repeat(4_096), 16_000],
+      [`a${'é'.repeat(4_095)}`, 16_001],
+      ['(3 bytes that are not text)', 3],
+      ['(3 bytes that are not text)', 3],
+      [undefined, 0],
+    ],
+  );
+});
+
+test('a recording keeps so many requests and counts the others', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxRecorded: 3 } });
+  const recording = await startRecording(petstore);
+  for (let i = 0; i < 2; i++) await petstore.call('GET', '/pets/1');
+  assert.equal((await recordingAt(petstore, recording)).requests, 2);
+  await Promise.all(Array.from({ length: 5 }, () => petstore.call('GET', '/pets/1')));
+  const { requests, leftOut } = await recordingAt(petstore, recording);
+  assert.deepEqual([requests, leftOut], [3, 4]);
+  assert.equal((await recordedIn(petstore, recording)).length, 3);
+});
+
+test('a key has its newest 20 recordings, and what was kept of others is removed', async (t) => {
+  const petstore = await startPetstore(t);
+  const first = await startRecording(petstore);
+  await petstore.call('GET', '/pets/1');
+  assert.equal((await recordedIn(petstore, first)).length, 1);
+  const paths = [first];
+  for (let i = 0; i < 20; i++) {
+    petstore.nowMs++;
+    paths.push(await startRecording(petstore));
+  }
+  const { body } = await petstore.send('GET', '/lab/recordings');
+  assert.deepEqual(
+    body.map(({ id }: { id: string }) => `/lab/recordings/${id}`),
+    paths.slice(1).reverse(),
+  );
+  assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
+});
+
+test('a recording is removed a day after it began, and with its workspace', async (t) => {
+  const petstore = await startPetstore(t);
+  const old = await startRecording(petstore, petstore.key, { expiresInSeconds: 60 });
+  await petstore.call('GET', '/pets/1');
+  assert.equal((await recordedIn(petstore, old)).length, 1);
+  assert.equal((await petstore.send('GET', `${old}/report`)).status, 200);
+  await petstore.change(
+    (sql) => sql`
+      insert into recording_reports (workspace_id, recording_id, requests, version, report)
+      values (1, 'removed by an older release', 1, 1, '{}')`,
+  );
+  const other = await petstore.addWorkspace('other', true);
+  petstore.nowMs += dayMs - 1;
+  const young = await startRecording(petstore, other.key);
+  await petstore.call('GET', '/pets/1', { key: other.key });
+  await deleteOldRecordings(petstore.db, petstore.nowMs);
+  assert.equal((await recordedIn(petstore, old)).length, 1);
+  assert.equal((await petstore.db.read`select * from recording_reports`).length, 1);
+  await deleteOldRecordings(petstore.db, petstore.nowMs + 1);
+  assert.equal((await petstore.send('GET', old)).status, 404);
+  assert.equal((await petstore.db.read`select * from recorded_requests`).length, 1);
+  assert.deepEqual(await petstore.db.read`select * from recording_reports`, []);
+  assert.equal((await recordedIn(petstore, young, other.key)).length, 1);
+
+  await petstore.call('GET', '/pets/1', { key: other.key });
+  await petstore.holdLimits();
+  await petstore.change((sql) => deleteWorkspace(sql, other.workspaceId), other.workspaceId);
+  await petstore.send('GET', '/lab/recordings');
+  assert.deepEqual(await filledTables(petstore.db.read, other.workspaceId), []);
+});
+
+test('while requests cannot be written they are answered, it is told once, and they are kept later', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const rename = (from: string, to: string) =>
+    petstore.db.write((sql) => sql`alter table ${identifier(from)} rename to ${identifier(to)}`);
+  await rename('recorded_requests', 'hidden');
+  for (let i = 0; i < 3; i++) {
+    assert.equal((await petstore.call('GET', '/pets/1')).status, 200);
+    assert.equal((await petstore.send('GET', recording)).body.requests, 0);
+  }
+  // It is tried again twice a second.
+  await setTimeout(600);
+  assert.equal(petstore.log.filter((line) => line.includes('cannot be recorded')).length, 1);
+  await rename('hidden', 'recorded_requests');
+  await petstore.app.close();
+  const rows = await petstore.db.read`select number from recorded_requests order by number`;
+  assert.deepEqual(rows, [[1], [2], [3]]);
+  assert.equal(petstore.log.filter((line) => line.includes('recorded again')).length, 1);
+});
+
+test('what was answered right before a stop is kept', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  await petstore.call('GET', '/pets/1');
+  await petstore.app.close();
+  const again = new Petstore(await openTestStorage(petstore.folder), petstore.folder);
+  t.after(() => again.close());
+  again.key = petstore.key;
+  assert.equal((await recordedIn(again, recording)).length, 1);
+});
+
+test('a key without a recording, or with one that is over, costs no write', async (t) => {
+  const petstore = await startPetstore(t);
+  await startRecording(petstore, petstore.key, { expiresInSeconds: 1 });
+  petstore.nowMs += 2_000;
+  const other = await petstore.addKey('pro');
+  for (const key of [petstore.key, other.key]) await petstore.call('GET', '/pets/1', { key });
+  await petstore.send('GET', '/lab/recordings');
+  await petstore.holdLimits();
+  const { writes } = petstore.db.counts;
+  for (const key of [petstore.key, other.key]) await petstore.call('GET', '/pets/1', { key });
+  await petstore.send('GET', '/lab/recordings');
+  assert.equal(petstore.db.counts.writes, writes);
+});
+
+test('what comes while too much waits to be written is left out', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxUnwritten: 1_000 } });
+  const recording = await startRecording(petstore);
+  const held = Promise.withResolvers<void>();
+  const holding = petstore.db.write(async (sql) => {
+    await sql`update recordings set kept = kept`;
+    await held.promise;
+  });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => petstore.call('GET', '/pets/1')));
+  assert.ok(answers.every(({ status }) => status === 200));
+  held.resolve();
+  await holding;
+  const { requests, leftOut } = await recordingAt(petstore, recording);
+  assert.ok(requests > 0 && requests < 10, String(requests));
+  assert.equal(requests + leftOut, 20);
+});
+
+test('a recording keeps so many characters, and counts the requests beyond', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxRecordedSize: 3_000 } });
+  const recording = await startRecording(petstore);
+  for (let i = 0; i < 20; i++) await petstore.call('GET', '/pets/1');
+  const { requests, leftOut } = await recordingAt(petstore, recording);
+  assert.ok(requests > 0 && requests < 10, String(requests));
+  assert.equal(requests + leftOut, 20);
+});
+
+test('recordings of a key keep so many characters together when it begins another', async (t) => {
+  const petstore = await startPetstore(t);
+  const old = await startRecording(petstore);
+  await petstore.call('GET', '/pets/1');
+  assert.equal((await recordedIn(petstore, old)).length, 1);
+  await petstore.db.write((sql) => sql`update recordings set size = ${maxKeptSize + 1}`);
+  petstore.nowMs++;
+  const young = await startRecording(petstore);
+  assert.equal((await petstore.send('GET', old)).status, 404);
+  assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
+  assert.equal((await petstore.send('GET', young)).status, 200);
+});
+
+test('a recording that fills what waits to be written takes no room from another', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxUnwrittenOfOne: 1_000 } });
+  const greedy = await startRecording(petstore);
+  const other = await petstore.addWorkspace('other', true);
+  const modest = await startRecording(petstore, other.key);
+  const held = Promise.withResolvers<void>();
+  const holding = petstore.db.write(async (sql) => {
+    await sql`update recordings set kept = kept`;
+    await held.promise;
+  });
+  await Promise.all(Array.from({ length: 20 }, () => petstore.call('GET', '/pets/1')));
+  await petstore.call('GET', '/pets/1', { key: other.key });
+  held.resolve();
+  await holding;
+  assert.ok((await recordingAt(petstore, greedy)).leftOut > 0);
+  assert.equal((await recordedIn(petstore, modest, other.key)).length, 1);
+});
+
+test('requests that cannot be written do not keep those of another recording from being written', async (t) => {
+  const petstore = await startPetstore(t);
+  const stuck = await startRecording(petstore);
+  const other = await petstore.addWorkspace('other', true);
+  const write = petstore.db.write.bind(petstore.db);
+  petstore.db.write = ((work: (sql: Sql) => Promise<unknown>, cause?: WriteContext) => {
+    if (cause) return write(work, cause);
+    return write((sql) => {
+      const refusing: Sql = (strings, ...values) => {
+        const isStuck = values.some((value) => typeof value === 'string' && stuck.endsWith(value));
+        return isStuck ? Promise.reject(new Error('no room')) : sql(strings, ...values);
+      };
+      return work(refusing);
+    });
+  }) as typeof petstore.db.write;
+  await petstore.call('GET', '/pets/1');
+  await until(() => petstore.log.some((line) => line.includes('cannot be recorded')));
+  const modest = await startRecording(petstore, other.key);
+  await petstore.call('GET', '/pets/1', { key: other.key });
+  await until(async () => (await recordedIn(petstore, modest, other.key)).length === 1);
+});
+
+test('a write whose answer is lost is not made twice', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const write = petstore.db.write.bind(petstore.db);
+  let isLost = false;
+  petstore.db.write = (async (work: Parameters<typeof write>[0], cause: WriteContext) => {
+    const answer = await write(work, cause);
+    const kept = await petstore.db.read`select number from recorded_requests`;
+    if (isLost || kept.length === 0) return answer;
+    isLost = true;
+    throw new StorageUnavailableError('The connection was lost.');
+  }) as typeof write;
+  for (let i = 0; i < 3; i++) await petstore.call('GET', '/pets/1');
+  await until(() => petstore.log.some((line) => line.includes('recorded again')));
+  assert.equal((await recordingAt(petstore, recording)).requests, 3);
+  assert.equal((await recordedIn(petstore, recording)).length, 3);
+});
+
+test('a head is kept as far as there is room, and large numbers of a body however long it is', async (t) => {
+  const petstore = await startPetstore(t);
+  const recording = await startRecording(petstore);
+  const headers = Object.fromEntries(['a', 'b', 'c'].map((name) => [`x-${name}`, '1']));
+  await petstore.call('GET', `/pets?name=${'n'.repeat(6_000)}`, {
+    headers: { ...headers, 'user-agent': 'u'.repeat(5_000), 'if-none-match': '"a"' },
+  });
+  const large = Array.from({ length: 500 }, (_, i) => String(10n ** 16n + BigInt(i)));
+  await petstore.call('POST', '/pets', { body: `{"name": "${large[499]}", "ids": [${large.join()}]}` });
+  const [{ target, headers: kept }] = await recordedIn(petstore, recording);
+  assert.equal(target.length, maxRecordedHead);
+  assert.equal(kept['user-agent'], undefined);
+  assert.ok(JSON.stringify(kept).length < 2 * maxRecordedHead);
+  const rows = await petstore.db.read`select facts from recorded_requests order by number`;
+  const facts = JSON.parse(String(rows[1]?.[0]));
+  assert.deepEqual(facts.largeNumbers, large.slice(0, 20));
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fingerprintOf, linkAttempts } from '../../../src/lab/recordings/link-attempts.ts';
+import { cut, finds, key, post } from '../../support/findings.ts';
+
+/** What requests are linked as, one second apart. */
+const linked = (...fingerprints: string[]) => {
+  const attempts = fingerprints.map((fingerprint, number) => ({
+    ...{ number, fingerprint },
+    ...{ atUs: number * 1_000_000, tookUs: 1_000 },
+  }));
+  return [...linkAttempts(attempts).values()].map(
+    ({ fingerprint, isGuessed }) => `${fingerprint}${isGuessed ? '?' : ''}`,
+  );
+};
+
+test('a request whose body was not read is known by its Idempotency-Key, and else guessed', () => {
+  const unread = (key?: string) => fingerprintOf('head', undefined, key);
+  const read = (body: string, key?: string) => fingerprintOf('head', body, key);
+  // Two POSTs side by side, of which the first was cut off.
+  assert.deepEqual(linked(unread('a'), read('B', 'b'), read('A', 'a')), ['head.A', 'head.B', 'head.A']);
+  assert.deepEqual(linked(read('A', 'a'), read('B', 'b'), unread('a')), ['head.A', 'head.B', 'head.A']);
+  assert.deepEqual(linked(unread(), read('B'), read('A')), ['head.B?', 'head.B', 'head.A']);
+  assert.deepEqual(linked(read('A'), read('B'), unread()), ['head.A', 'head.B', 'head.B?']);
+  assert.deepEqual(linked(unread('a'), read('B', 'b')), ['head.B?', 'head.B']);
+  assert.deepEqual(linked(unread('a'), fingerprintOf('other', 'B', 'a')), ['head.?', 'other.B']);
+});
+
+test('a request repeats the last of the same that had ended, and none beside one under way', () => {
+  const pet = { fingerprint: fingerprintOf('head', 'A') };
+  const attempts = [
+    { ...pet, number: 2, atUs: 0, tookUs: 10_000 },
+    { ...pet, number: 1, atUs: 2_000, tookUs: 3_000 },
+    // The client had its answer just before the service noted the end.
+    { ...pet, number: 3, atUs: 9_000, tookUs: 1_000 },
+    { number: 4, atUs: 20_000, tookUs: 1_000, fingerprint: fingerprintOf('head', 'B') },
+    { ...pet, number: 5, atUs: 30_000, tookUs: 1_000 },
+  ];
+  assert.deepEqual(
+    [...linkAttempts(attempts)].map(([number, { before, gapMs }]) => [number, before, gapMs]),
+    [
+      [2, undefined, undefined],
+      [1, undefined, 0],
+      [3, 2, 0],
+      [4, undefined, undefined],
+      [5, 3, 20],
+    ],
+  );
+});
+
+test('a guess is no evidence against a client, and none that it gave up', async () => {
+  const known = { at: 0, ...post, ...cut };
+  const guessed = { ...known, isGuessed: true as const };
+  const next = { at: 9, ...post };
+  await finds('idempotency.no-blind-post-retry', [guessed, next], 'not_observed');
+  await finds('idempotency.no-blind-post-retry', [known, next], 'failed', [1, 2]);
+  const same = 'idempotency.same-key-on-retry';
+  const fresh = { ...next, ...key('b') };
+  await finds(same, [{ ...guessed, ...key('a') }, fresh], 'not_observed');
+  await finds(same, [{ ...known, ...key('a') }, fresh], 'failed', [1, 2]);
+  const told = { status: 503, answer: { 'retry-after': '2' } };
+  await finds('retry-after.obeyed', [{ ...guessed, ...told }, next], 'not_observed');
+  const again = { ...next, ...key('a') };
+  await finds('retry-after.obeyed', [{ ...guessed, ...told, ...key('a') }, again], 'failed', [1, 2]);
+  // Any other of its length may be its retry.
+  const other = { ...next, body: '{"name":"b"}' };
+  await finds('failures.retried', [{ ...guessed, ...told }, other], 'not_observed');
+  await finds('failures.retried', [{ ...known, ...told }, other], 'failed', [1]);
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../../src/description/schemas.ts';
+import { apis, description, labDescription, resolve } from '../../support/description.ts';
+import { startPetstore } from '../../support/petstore.ts';
+
+/** Every value below a value, itself included. */
+function* valuesIn(value: unknown): Generator<unknown> {
+  yield value;
+  if (typeof value === 'object' && value !== null)
+    for (const part of Object.values(value)) yield* valuesIn(part);
+}
+
+/** The path of a description that fits a text exactly, with the examples of its parameters in their places. */
+const pathsWithExamples = (document: JsonObject) =>
+  Object.values(document.paths as JsonObject).flatMap((item, index) => {
+    const path = Object.keys(document.paths as JsonObject)[index] as string;
+    return Object.values(item as JsonObject).map((operation) => {
+      const parameters = ((operation as JsonObject).parameters as JsonObject[]).map((one) =>
+        resolve(one, document),
+      );
+      return path.replace(/{(\w+)}/g, (_, name) => {
+        const parameter = parameters.find((one: JsonObject) => one.name === name) as JsonObject;
+        return String(parameter.example ?? resolve(parameter.schema as JsonObject, document).example);
+      });
+    });
+  });
+
+for (const { start, url, description } of apis) {
+  test(`each address that an example of a header field at ${start} names is a path there`, () => {
+    const paths = new Set(pathsWithExamples(description));
+    const named = [...valuesIn(description.components.headers)]
+      .filter((value) => typeof value === 'string')
+      .flatMap((text) => [...text.matchAll(/https?:\/\/[^>?"\s]+/g)].map(([address]) => address))
+      .filter((address) => address.startsWith(url));
+    assert.ok(named.length >= 2);
+    for (const address of named) assert.ok(paths.has(address.slice(url.length)), address);
+  });
+}
+
+test('examples of ids of the lab are of the kind that they name', () => {
+  const texts = JSON.stringify(labDescription.paths) + JSON.stringify(labDescription.components);
+  const kinds = [...texts.matchAll(/\/(rehearsals|recordings)\/(\w{3})_\d{12}/g)];
+  assert.ok(kinds.length > 0);
+  for (const [, list, kind] of kinds) assert.equal(kind, list === 'rehearsals' ? 'rhs' : 'rec');
+  const { parameters, schemas } = labDescription.components;
+  assert.match(parameters.rehearsalId.schema.example, /^rhs_\d{12}$/);
+  assert.match(schemas.Rehearsal.example.id, /^rhs_\d{12}$/);
+});
+
+test('header fields of the lab tell of no bans, and no tag of a pet', () => {
+  assert.doesNotMatch(JSON.stringify(labDescription.components.headers), /\bban/);
+  for (const at of [(one: typeof description) => one.components.headers.ETag, ifNoneMatch])
+    assert.notEqual(at(labDescription).example, at(description).example);
+});
+
+const ifNoneMatch = (one: typeof description) => one.components.parameters.IfNoneMatch;
+
+test('the example of a fault is what the catalogue says of it', async (t) => {
+  const store = await startPetstore(t);
+  const { example } = labDescription.components.schemas.Fault;
+  const faults: JsonObject[] = (await store.send('GET', '/lab/faults')).body;
+  const real = faults.find(({ name }) => name === example.name) as JsonObject;
+  const told = { ...example, parameters: real.parameters, operations: real.operations };
+  assert.deepEqual(told, real);
+  const operations = new Set(real.operations as string[]);
+  for (const id of example.operations) assert.ok(operations.has(id), id);
+  for (const { name } of example.parameters)
+    assert.ok((real.parameters as JsonObject[]).some((one) => one.name === name));
+});
+
+test('the example of a rehearsal is what its example request is answered with', async (t) => {
+  const store = await startPetstore(t);
+  const { requestBody, responses } = labDescription.paths['/rehearsals'].post;
+  const { example: body } = requestBody.content['application/json'];
+  const { example } = responses[201].content['application/json'];
+  const made = (await store.send('POST', '/lab/rehearsals', { body })).body;
+  const lastsMs = (one: JsonObject) => Date.parse(String(one.expiresAt)) - Date.parse(String(one.createdAt));
+  assert.equal(lastsMs(made), lastsMs(example));
+  const { id, createdAt, expiresAt } = made;
+  assert.deepEqual({ ...example, id, createdAt, expiresAt }, made);
+});
+
+test('answers about rehearsals have no closed list of values, which a later version may add to', () => {
+  const answers = Object.values(labDescription.paths as JsonObject)
+    .flatMap((item) => Object.values(item as JsonObject) as JsonObject[])
+    .filter(({ tags }) => (tags as string[]).includes('Rehearsals'))
+    .map(({ responses }) => responses);
+  const seen = new Set<unknown>();
+  const look = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return;
+    seen.add(value);
+    if ('$ref' in value) look(resolve(value as JsonObject, labDescription));
+    assert.ok(!('enum' in value), JSON.stringify(value));
+    for (const part of Object.values(value)) look(part);
+  };
+  for (const answer of answers) look(answer);
+  assert.ok(seen.size > 100);
+});

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../../../src/api/operations.ts';
+import type { LabTypes } from '../../../src/client/index.ts';
+import { levels } from '../../../src/lab/faults/shared/fault.ts';
+import { forgetOldRehearsals } from '../../../src/lab/rehearsals/store.ts';
+import { assertTouched, endRehearsal, rehearsalOf, rehearse } from '../../support/lab.ts';
+import { times } from '../../support/limits.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+
+const dayMs = 86_400_000;
+
+const getPets = (store: Petstore) => store.call('GET', '/pets');
+const getOrders = (store: Petstore) => store.call('GET', '/store/orders');
+const statuses = async (count: number, act: () => ReturnType<typeof getPets>) =>
+  (await times(count, act)).map(({ status }) => status);
+
+test('a rehearsal lasts ten minutes if nothing else is said, and a day at most', async (t) => {
+  const store = await startPetstore(t);
+  const lasts = async (options?: { expiresInSeconds: number }) =>
+    Date.parse((await rehearse(store, ['unavailable'], options)).expiresAt) - store.nowMs;
+  assert.equal(await lasts(), 600_000);
+  assert.equal(await lasts({ expiresInSeconds: 86_400 }), dayMs);
+  const tooLong = { faults: [{ fault: 'unavailable' }], expiresInSeconds: 86_401 };
+  assert.equal((await store.send('POST', '/lab/rehearsals', { body: tooLong })).status, 400);
+});
+
+test('a key sends 600 requests a minute to the lab, and is not banned for more', async (t) => {
+  const store = await startPetstore(t);
+  const answers = await times(1_300, () => store.send('GET', '/lab/rehearsals'));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    Array.from({ length: 1_300 }, (_, i) => (i < 600 ? 200 : 429)),
+  );
+  store.nowMs += 60_000;
+  assert.equal((await store.send('GET', '/lab/rehearsals')).status, 200);
+});
+
+test('a rehearsal has at most 100 faults', async (t) => {
+  const store = await startPetstore(t);
+  const post = (length: number) => {
+    const faults = Array.from({ length }, () => ({ fault: 'unavailable' }));
+    return store.send('POST', '/lab/rehearsals', { body: { faults } });
+  };
+  assert.deepEqual(
+    await Promise.all([0, 100, 101].map(async (n) => (await post(n)).status)),
+    [400, 201, 400],
+  );
+});
+
+test('what does not make a rehearsal is refused by a message that says where and why', async (t) => {
+  const store = await startPetstore(t);
+  const place = 'Body property faults';
+  for (const [faults, message] of [
+    [undefined, /^Body property faults must be .* it is missing\.$/],
+    [['unavailable'], /^Body property faults.*\[0\] .*object/],
+    [[{ fault: 'unavailable' }, { times: 1 }], /^Body property faults.*\[1\]\.fault .*missing\.$/],
+    [
+      [{ fault: 'unavailable', times: 0 }],
+      /^Body property faults.*\[0\]\.times must be an integer from 1 to 10000\.$/,
+    ],
+    [
+      [
+        { fault: 'unavailable', operation: 'getPet' },
+        { fault: 'sunset', operation: 'listPets' },
+      ],
+      `${place}[1].operation must be one that sunset can touch; GET /faults lists them.`,
+    ],
+    [
+      [{ fault: 'near-limit', times: 1, after: 0 }],
+      `${place}[0].after must be absent: near-limit is a condition, and lasts as long as the rehearsal. ${place}[0].times must be absent: near-limit is a condition, and lasts as long as the rehearsal.`,
+    ],
+    [
+      [{ fault: 'internal-error', retryAfterSeconds: 1 }],
+      `${place}[0].retryAfterSeconds is not a parameter of internal-error, which takes none.`,
+    ],
+    [
+      [{ fault: 'near-limit' }, { fault: 'near-limit', operation: 'listPets' }],
+      `${place} must not have near-limit twice for an operation.`,
+    ],
+  ] as const) {
+    const answer = await store.send('POST', '/lab/rehearsals', { body: { faults } });
+    assert.equal(answer.status, 400);
+    if (typeof message === 'string') assert.equal(answer.body.message, message);
+    else assert.match(answer.body.message, message);
+  }
+  assert.deepEqual((await store.send('GET', '/lab/rehearsals')).body, []);
+});
+
+test('conditions for different operations stand side by side', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, [
+    { fault: 'near-limit', operation: 'listPets', remaining: 1 },
+    { fault: 'near-limit', operation: 'listOrders', remaining: 2 },
+  ]);
+  assert.deepEqual(await statuses(2, () => getPets(store)), [200, 429]);
+  assert.deepEqual(await statuses(3, () => getOrders(store)), [200, 200, 429]);
+});
+
+type CatalogueParameter = LabTypes.FaultParameter;
+
+test('the catalogue tells every fault, which a rehearsal takes with the defaults it names', async (t) => {
+  const store = await startPetstore(t);
+  const faults = (await store.send('GET', '/lab/faults')).body;
+  assert.ok(faults.length > 0);
+  for (const { name, kind, takesOperation, parameters, operations: its, ...texts } of faults) {
+    const { group, level, does, goodClient, bites } = texts;
+    assert.ok(group && levels.includes(level) && does && goodClient && bites);
+    const given = (pick: (one: CatalogueParameter) => unknown) =>
+      Object.fromEntries(parameters.map((one: CatalogueParameter) => [one.name, pick(one)]));
+    const usual = given((one) => one.values?.[0] ?? one.default);
+    const [fault] = (await rehearse(store, [name])).faults;
+    const counted = { fault: name, ...usual, performed: 0 };
+    // A ban belongs to the key, whichever operation it was performed on.
+    const ofStep = { times: 1, remaining: name === 'banned' ? 1 : its.length };
+    assert.deepEqual(fault, { ...counted, ...(kind === 'step' && ofStep) });
+    const first = given((one) => one.values?.[0] ?? one.minimum);
+    const last = given((one) => one.values?.at(-1) ?? one.maximum);
+    const only = takesOperation ? [its[0], its.at(-1)] : [undefined];
+    for (const values of [first, last])
+      for (const operation of only) await rehearse(store, [{ fault: name, operation, ...values }]);
+  }
+});
+
+test('what says how often is told of each operation, or of the key, and is over with the rehearsal', async (t) => {
+  const store = await startPetstore(t);
+  const faults = [
+    { fault: 'internal-error', times: 2 },
+    { fault: 'near-limit', remaining: 7 },
+  ];
+  const { id } = await rehearse(store, faults, { expiresInSeconds: 60 });
+  await getPets(store);
+  const told = async () =>
+    (await rehearsalOf(store, id)).faults.map(({ performed, remaining }) => [performed, remaining]);
+  assert.deepEqual(await told(), [
+    [1, 2 * operations.length - 1],
+    [1, 7],
+  ]);
+  store.nowMs += 60_000;
+  const over = await rehearsalOf(store, id);
+  assert.deepEqual(await told(), [
+    [1, 0],
+    [1, 7],
+  ]);
+  store.nowMs += 1_000;
+  assert.deepEqual(await endRehearsal(store, id), over, 'it ended before');
+
+  const next = await rehearse(store, faults);
+  const ended = await endRehearsal(store, next.id);
+  assert.deepEqual(
+    ended.faults.map(({ remaining }) => remaining),
+    [0, 7],
+  );
+});
+
+test('a request moves on the progress of its operation alone, however much there is of others', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, Array(100).fill({ fault: 'unavailable', after: 10_000 }));
+  const paths = ['/pets', '/store/orders', '/categories', '/inventory', '/store/events'];
+  for (const path of paths) await store.call('GET', path);
+  const rows = await store.db
+    .read`select operation, state from rehearsal_progress where rehearsal_id = ${id}`;
+  assert.equal(rows.length, paths.length);
+  for (const [operation, state] of rows)
+    assert.ok(String(state).length < 8_192, `${operation}: ${String(state).length}`);
+});
+
+test('of a key the newest 20 rehearsals are kept, and each for a day after it would have ended', async (t) => {
+  const store = await startPetstore(t);
+  const list = async () =>
+    (await store.send('GET', '/lab/rehearsals')).body.map(({ id }: { id: string }) => id);
+  const made = await times(22, async () => {
+    store.nowMs += 1;
+    return (await rehearse(store, ['unavailable'])).id;
+  });
+  assert.deepEqual(await list(), made.toReversed().slice(0, 20));
+  store.nowMs += 600_000 + dayMs - 2;
+  await forgetOldRehearsals(store.db, store.nowMs);
+  assert.deepEqual(await list(), made.slice(-2).toReversed());
+  store.nowMs += 2;
+  await forgetOldRehearsals(store.db, store.nowMs);
+  assert.deepEqual(await list(), []);
+  assert.equal((await getPets(store)).status, 200);
+});
+
+test('of rehearsals that began in one moment the last is the one that is kept and acts', async (t) => {
+  const store = await startPetstore(t);
+  for (let i = 0; i < 25; i++) {
+    const rehearsal = await rehearse(store, ['unavailable']);
+    assertTouched(await getPets(store), rehearsal, 'unavailable');
+  }
+  assert.equal((await store.send('GET', '/lab/rehearsals')).body.length, 20);
+});

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  type Advance,
+  advance,
+  claim,
+  noProgress,
+  type Progress,
+  type ScopeProgress,
+  type Step,
+  totalOf,
+} from '../../../src/lab/rehearsals/progress.ts';
+
+const startMs = Date.parse('2026-06-01T12:00:00Z');
+const minuteMs = 60_000;
+
+const aStep = fc.record<Step>({
+  after: fc.nat(3),
+  times: fc.integer({ min: 1, max: 3 }),
+  holdMs: fc.constantFrom(0, 0, 1_000, 5_000, 100_000),
+  scope: fc.constantFrom('operation', 'key'),
+});
+const aNearLimit = fc.record<Step>({
+  after: fc.constant(0),
+  times: fc.constant(undefined),
+  holdMs: fc.constant(0),
+  scope: fc.constant('key'),
+  perMinute: fc.nat(4),
+});
+const someSteps = fc.array(aStep, { minLength: 1, maxLength: 4 });
+
+interface Arrival {
+  operationId: string;
+  /** The time since the request before; negative if the clock goes back. */
+  passedMs: number;
+  eligible: readonly boolean[];
+}
+
+const anArrival = (minPassedMs: number) =>
+  fc.record<Arrival>({
+    operationId: fc.constantFrom('getPet', 'placeOrder', 'deletePet'),
+    passedMs: fc.oneof(fc.nat(2_000), fc.integer({ min: minPassedMs, max: 200_000 })),
+    eligible: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+  });
+const someArrivals = (minPassedMs = 0) => fc.array(anArrival(minPassedMs), { maxLength: 60, size: 'max' });
+
+interface Seen extends Arrival {
+  nowMs: number;
+  before: Progress;
+  advanced: Advance;
+}
+
+/** Sends requests one after another. `parts`: the final progress of each operation, and of the key. */
+function run(steps: readonly Step[], arrivals: readonly Arrival[]) {
+  let [key, nowMs] = [noProgress, startMs];
+  const operations: Record<string, ScopeProgress> = {};
+  const seen = arrivals.map((arrival): Seen => {
+    nowMs += arrival.passedMs;
+    const before = { operation: operations[arrival.operationId] ?? noProgress, key };
+    const isEligible = (index: number) => arrival.eligible[index] ?? true;
+    const advanced = advance(steps, before, { nowMs, isEligible });
+    key = advanced.progress.key;
+    operations[arrival.operationId] = advanced.progress.operation;
+    return { ...arrival, nowMs, before, advanced };
+  });
+  return { seen, parts: [key, ...Object.values(operations)] };
+}
+
+const partsOf = ({ key, operation }: Progress) => [key, operation];
+const all = { eligible: [true, true, true, true, true] };
+const counted = (parts: readonly ScopeProgress[], steps: readonly Step[]) =>
+  steps.reduce((sum, _, index) => {
+    const { performed, repeated } = totalOf(parts, index);
+    return sum + performed + repeated;
+  }, 0);
+
+test('no step is performed more often on an operation than it says', () => {
+  fc.assert(
+    fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
+      const { parts } = run(steps, arrivals);
+      for (const [index, { times }] of steps.entries())
+        for (const { counts } of parts) assert.ok((counts[index]?.performed ?? 0) <= (times ?? 0));
+    }),
+  );
+});
+
+test('each request on which a step is performed is counted once, and no other', () => {
+  fc.assert(
+    fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
+      const { seen, parts } = run(steps, arrivals);
+      const told = seen.filter(({ advanced }) => advanced.selected.performed).length;
+      assert.equal(counted(parts, steps), told);
+    }),
+  );
+});
+
+test('a step is performed on no request that is not eligible, unless it holds the request back', () => {
+  fc.assert(
+    fc.property(someSteps, someArrivals(), (steps, arrivals) => {
+      for (const { eligible, advanced, before } of run(steps, arrivals).seen) {
+        const { performed } = advanced.selected;
+        if (!performed || eligible[performed.index]) continue;
+        const { index } = performed;
+        const [now, then] = [advanced.progress, before].map((one) => totalOf(partsOf(one), index).repeated);
+        assert.equal(now, (then ?? 0) + 1);
+      }
+    }),
+  );
+});
+
+test('whoever waits as long as told is not held back by what held it', () => {
+  fc.assert(
+    fc.property(someSteps, someArrivals(), (steps, arrivals) => {
+      for (const { advanced } of run(steps, arrivals).seen) {
+        const { performed } = advanced.selected;
+        if (!performed || steps[performed.index]?.holdMs === 0) continue;
+        const later = { nowMs: performed.untilMs, isEligible: () => false };
+        assert.deepEqual(advance(steps, advanced.progress, later).selected, {});
+        const sooner = { nowMs: performed.untilMs - 1, isEligible: () => false };
+        assert.ok(advance(steps, advanced.progress, sooner).selected.performed);
+      }
+    }),
+  );
+});
+
+test('nobody is told to wait longer than a step says, also if the clock goes back', () => {
+  fc.assert(
+    fc.property(someSteps, someArrivals(-10_000_000), (steps, arrivals) => {
+      for (const { nowMs, advanced } of run(steps, arrivals).seen) {
+        const { performed } = advanced.selected;
+        if (performed) assert.ok(performed.untilMs - nowMs <= (steps[performed.index]?.holdMs ?? Number.NaN));
+      }
+    }),
+  );
+});
+
+test('every step is performed as often as it says, once requests enough have come', () => {
+  fc.assert(
+    fc.property(someSteps, (steps) => {
+      const arrivals = Array.from({ length: 30 }, () => ({
+        operationId: 'getPet',
+        passedMs: 100_000,
+        ...all,
+      }));
+      const { parts, seen } = run(steps, arrivals);
+      for (const [index, { times }] of steps.entries())
+        assert.deepEqual(totalOf(parts, index), { performed: times, repeated: 0 });
+      assert.equal(seen.at(-1)?.advanced.progress, seen.at(-1)?.before, 'then nothing is left to count');
+    }),
+  );
+});
+
+test('steps are performed in their order: each lets its own first requests pass to those behind it', () => {
+  const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
+  const steps = [
+    { ...step, after: 1 },
+    { ...step, times: 2 },
+    { ...step, after: 1 },
+  ];
+  const { seen } = run(
+    steps,
+    Array.from({ length: 7 }, () => ({ operationId: 'getPet', passedMs: 1, ...all })),
+  );
+  // The third step gets a request once the others are used up.
+  assert.deepEqual(
+    seen.map(({ advanced }) => advanced.selected.performed?.index),
+    [1, 0, 1, undefined, 2, undefined, undefined],
+  );
+});
+
+test('of holds that overlap the longest answers', () => {
+  const steps: Step[] = [
+    { after: 0, times: 1, holdMs: 60_000, scope: 'operation' },
+    { after: 0, times: 1, holdMs: 10_000, scope: 'key' },
+  ];
+  const arrivals = [
+    { operationId: 'getPet', passedMs: 0, eligible: [true, false] },
+    { operationId: 'placeOrder', passedMs: 1_000, eligible: [false, true] },
+    { operationId: 'getPet', passedMs: 1_000, ...all },
+    { operationId: 'deletePet', passedMs: 1_000, eligible: [false, false] },
+  ];
+  const indexes = run(steps, arrivals).seen.map(({ advanced }) => advanced.selected.performed?.index);
+  assert.deepEqual(indexes, [0, 1, 0, 1]);
+});
+
+test('a condition on limits lets no more through in a minute than it says, and no minute is used twice', () => {
+  const steps = fc.tuple(aNearLimit, aStep);
+  fc.assert(
+    fc.property(steps, someArrivals(-200_000), (steps, arrivals) => {
+      const { seen } = run(steps, arrivals);
+      for (const { advanced, before } of seen)
+        if ((advanced.selected.nearLimit?.left ?? 0) < 0) assert.equal(advanced.progress, before);
+      const passed = seen.flatMap(({ advanced }) => advanced.selected.nearLimit ?? []);
+      const perMinute = steps[0].perMinute ?? 0;
+      const admitted = passed.filter(({ left }) => left >= 0);
+      const minutes = Map.groupBy(admitted, ({ untilMs }) => untilMs);
+      for (const [, told] of minutes)
+        assert.deepEqual(
+          told.map(({ left }) => left),
+          Array.from({ length: told.length }, (_, i) => perMinute - 1 - i),
+        );
+      const ends = [...minutes.keys()];
+      assert.deepEqual(
+        ends,
+        ends.toSorted((a, b) => a - b),
+      );
+      for (const untilMs of ends) assert.equal(untilMs % minuteMs, 0);
+    }),
+  );
+});
+
+test('what a limit or a ban refuses takes nothing from a condition on limits', () => {
+  const near: Step = { after: 0, times: undefined, holdMs: 0, scope: 'operation', perMinute: 3 };
+  const steps = [near, { after: 1, times: 1, holdMs: 2_000, scope: 'operation' } as Step];
+  const arrivals = [0, 1, 1, 2_000].map((passedMs) => ({ operationId: 'getPet', passedMs, ...all }));
+  const left = run(steps, arrivals).seen.map(({ advanced }) => advanced.selected.nearLimit?.left);
+  assert.deepEqual(left, [2, undefined, undefined, 1]);
+});
+
+test('a late step ends the walk without a count, and is performed by the claims that still find it', () => {
+  const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
+  const steps = [{ ...step, after: 1, times: 2, actsAfterValidation: true }, step];
+  const arrival = { operationId: 'getPet', passedMs: 1, ...all };
+  const { seen } = run(steps, Array(4).fill(arrival));
+  assert.deepEqual(
+    seen.map(({ advanced: { selected } }) => selected.planned ?? selected.performed?.index),
+    [1, 0, 0, 0],
+    'requests that are refused before it acts use nothing up',
+  );
+  let progress = (seen.at(-1) as Seen).advanced.progress;
+  const told = Array.from({ length: 3 }, () => {
+    const before = progress;
+    progress = claim(steps, progress, 0);
+    return progress !== before;
+  });
+  assert.deepEqual(told, [true, true, false]);
+  const isEligible = () => true;
+  assert.deepEqual(advance(steps, progress, { nowMs: startMs, isEligible }).selected, {});
+});

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
+import { ampleQuota, type Quota } from '../../../src/limits/plans.ts';
+import {
+  type Asked,
+  assertTouched,
+  assertUntouched,
+  endRehearsal,
+  performedOf,
+  rehearse,
+} from '../../support/lab.ts';
+import { times } from '../../support/limits.ts';
+import { type JsonAnswer, type Options, type Petstore, startPetstore } from '../../support/petstore.ts';
+
+type Start = Parameters<typeof startPetstore>[0];
+
+/** An answer without its request id and without `Petstore-Rehearsal`. */
+function readOf({ status, headers, text }: JsonAnswer) {
+  const { 'x-request-id': id, 'petstore-rehearsal': _, date: _date, ...fields } = headers;
+  return { status, headers: fields, text: text.replaceAll(id ?? '', 'ID') };
+}
+
+/** The first answer under a fault, at a given time. */
+async function rehearsed(t: Start, fault: Asked, quota: Quota, atMs: number): Promise<JsonAnswer> {
+  const store = await startPetstore(t);
+  store.nowMs = atMs;
+  const { key } = await store.addKey('enterprise', quota);
+  const rehearsal = await rehearse(store, [fault], { key });
+  const answer = await store.call('GET', '/pets', { key });
+  assertTouched(answer, rehearsal, typeof fault === 'string' ? fault : fault.fault);
+  return answer;
+}
+
+/** The last of `count` answers, at a given time. */
+async function real(t: Start, count: number, quota: Quota, atMs: number): Promise<JsonAnswer> {
+  const store = await startPetstore(t);
+  store.nowMs = atMs;
+  const { key } = await store.addKey('enterprise', quota);
+  return (await times(count, () => store.call('GET', '/pets', { key }))).at(-1) as JsonAnswer;
+}
+
+const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);
+
+test('a rehearsed limit of a minute reads exactly like a real one', async (t) => {
+  const quota = { perMinute: 1, perDay: 100 };
+  for (const [time, retryAfterSeconds] of [
+    ['12:00:58', 2],
+    ['12:00:00', 60],
+  ] as const) {
+    const fault = { fault: 'rate-limited', retryAfterSeconds };
+    const atMs = at(time);
+    assert.deepEqual(readOf(await rehearsed(t, fault, quota, atMs)), readOf(await real(t, 2, quota, atMs)));
+  }
+});
+
+test('a rehearsed limit that takes longer than a minute reads exactly like a real one of a day', async (t) => {
+  const quota = { perMinute: 10, perDay: 1 };
+  const fault = { fault: 'rate-limited', retryAfterSeconds: 3_600 };
+  const atMs = at('23:00:00');
+  assert.deepEqual(readOf(await rehearsed(t, fault, quota, atMs)), readOf(await real(t, 2, quota, atMs)));
+});
+
+test('a rehearsed limit of a minute does not tell of the day, also if that is used up', async (t) => {
+  const fault = { fault: 'rate-limited', retryAfterSeconds: 2 };
+  const atMs = at('12:00:00');
+  const { headers, body } = await rehearsed(t, fault, { perMinute: 10, perDay: 1 }, atMs);
+  assert.equal(body.message, 'The limit of 10 requests per minute is used up. Try again after 2 s.');
+  assert.equal(headers['retry-after'], '2');
+  assert.equal(headers['x-ratelimit-limit'], '10');
+  assert.equal(headers['x-ratelimit-remaining'], '0');
+  assert.equal(headers['x-ratelimit-reset'], String(atMs / 1_000 + 2));
+  assert.equal(headers.ratelimit, '"minute";r=0;t=2,"day";r=1;t=43200');
+});
+
+test('a key without a limit worth the name reads, when limited, like one of the Business plan', async (t) => {
+  const atMs = at('12:00:00');
+  const refusal = async (retryAfterSeconds: number) =>
+    rehearsed(t, { fault: 'rate-limited', retryAfterSeconds }, ampleQuota, atMs);
+  const ofMinute = await refusal(2);
+  assert.equal(
+    ofMinute.body.message,
+    'The limit of 1000 requests per minute is used up. Try again after 2 s.',
+  );
+  assert.equal(ofMinute.headers['x-ratelimit-limit'], '1000');
+  assert.equal(ofMinute.headers['ratelimit-policy'], '"minute";q=1000;w=60,"day";q=100000;w=86400');
+  assert.equal(ofMinute.headers.ratelimit, '"minute";r=0;t=2,"day";r=100000;t=43200');
+  const ofDay = await refusal(3_600);
+  assert.match(ofDay.body.message, /^The limit of 100000 requests per day is used up/);
+  const near = await rehearsed(t, { fault: 'near-limit', remaining: 1_000 }, ampleQuota, atMs);
+  const { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': remaining } = near.headers;
+  assert.deepEqual([near.status, limit, remaining], [200, '1000', '999']);
+});
+
+test('a rehearsed ban reads exactly like a real one', async (t) => {
+  const quota = { perMinute: 1, perDay: 100 };
+  const atMs = at('12:00:30');
+  const fault = { fault: 'banned', retryAfterSeconds: 60 };
+  assert.deepEqual(readOf(await rehearsed(t, fault, quota, atMs)), readOf(await real(t, 12, quota, atMs)));
+});
+
+test('limits near their end read exactly like real ones, and the minutes are the real ones', async (t) => {
+  const store = await startPetstore(t);
+  store.nowMs = at('12:00:40');
+  const real = await store.addKey('enterprise', { perMinute: 3, perDay: 100 });
+  const rehearsed = await store.addKey('enterprise', { perMinute: 3, perDay: 100 });
+  await rehearse(store, [{ fault: 'near-limit', remaining: 3 }], { key: rehearsed.key });
+  const answersOf = async ({ key }: { key: string }) => {
+    const first = await times(3, () => store.call('GET', '/pets', { key }));
+    store.nowMs += 20_000;
+    const next = await times(3, () => store.call('GET', '/pets', { key }));
+    store.nowMs -= 20_000;
+    return [...first, ...next].map(readOf);
+  };
+  assert.deepEqual(await answersOf(rehearsed), await answersOf(real));
+});
+
+test('when nothing remains, a condition on limits refuses until the minute ends', async (t) => {
+  const store = await startPetstore(t);
+  store.nowMs = at('12:00:40');
+  const rehearsal = await rehearse(store, [{ fault: 'near-limit', remaining: 1 }]);
+  const get = () => store.call('GET', '/pets');
+  const [first, second, third] = [await get(), await get(), await get()];
+  assert.deepEqual([first.status, first.headers['x-ratelimit-remaining']], [200, '0']);
+  for (const refused of [second, third]) {
+    assertTouched(refused, rehearsal, 'near-limit');
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '20']);
+  }
+  store.nowMs += 19_999;
+  assert.equal((await get()).status, 429);
+  store.nowMs += 1;
+  assert.equal((await get()).status, 200);
+});
+
+test('who waits until the date of a limit is let through, and that is not before the limit ends', async (t) => {
+  for (const extraMs of [0, 1, 500, 999]) {
+    const store = await startPetstore(t);
+    store.nowMs = at('12:00:00') + extraMs;
+    await rehearse(store, [{ fault: 'rate-limited-date', retryAfterSeconds: 2 }]);
+    const beganMs = store.nowMs;
+    const { headers, body } = await store.call('GET', '/pets');
+    const date = headers['retry-after'] as string;
+    assert.equal(new Date(date).toUTCString(), date);
+    assert.ok(Date.parse(date) >= beganMs + 2_000 && Date.parse(date) < beganMs + 3_000);
+    assert.equal(Number(headers['x-ratelimit-reset']), Date.parse(date) / 1_000);
+    assert.equal(body.code, 'rate_limited');
+    store.nowMs = Date.parse(date);
+    assert.equal((await store.call('GET', '/pets')).status, 200);
+  }
+});
+
+/** An answer while every read of the storage is replaced by `fails`. */
+async function failing(store: Petstore, fails: () => Promise<never>): Promise<JsonAnswer> {
+  await store.call('GET', '/pets');
+  const { read } = store.db;
+  Object.assign(store.db, { read: fails });
+  const answer = await store.call('GET', '/pets');
+  Object.assign(store.db, { read });
+  return answer;
+}
+
+test('what rehearses a failure reads exactly like the failure', async (t) => {
+  const quota = { perMinute: 100, perDay: 1_000 };
+  for (const [fault, error] of [
+    ['unavailable', new StorageUnavailableError('The disk is gone.')],
+    ['internal-error', new Error('A mistake.')],
+  ] as const) {
+    const store = await startPetstore(t);
+    store.key = (await store.addKey('enterprise', quota)).key;
+    const failed = await failing(store, () => Promise.reject(error));
+    await rehearse(store, [{ fault, after: 1 }]);
+    store.nowMs += 60_000;
+    await store.call('GET', '/pets');
+    const answer = await store.call('GET', '/pets');
+    const { ratelimit, 'x-ratelimit-reset': reset, ...fields } = readOf(answer).headers;
+    const { ratelimit: _, 'x-ratelimit-reset': _reset, ...realFields } = readOf(failed).headers;
+    assert.ok(ratelimit && reset);
+    assert.deepEqual([fields, readOf(answer).text], [realFields, readOf(failed).text]);
+  }
+});
+
+test('a rehearsed outage says how long it lasts', async (t) => {
+  const fault = { fault: 'unavailable', retryAfterSeconds: 30 };
+  const answer = await rehearsed(t, fault, { perMinute: 10, perDay: 10 }, at('12:00:00'));
+  assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '30']);
+});
+
+test('a rehearsed sunset reads exactly like the real one, and leaves steps for other operations', async (t) => {
+  const answerOf = async (options: Options, sunset: boolean) => {
+    const store = await startPetstore(t, options);
+    if (sunset) await rehearse(store, ['sunset', 'internal-error']);
+    else store.nowMs = Date.parse('2031-01-01T12:00:00Z');
+    const answer = await store.call('GET', '/pets/1');
+    const other = await store.call('GET', '/pets?id=1');
+    assert.equal(other.status, sunset ? 500 : 200);
+    const { 'x-ratelimit-reset': _, ...headers } = readOf(answer).headers;
+    return { ...readOf(answer), headers };
+  };
+  assert.deepEqual(await answerOf({}, true), await answerOf({ enforceSunset: true }, false));
+});
+
+const delay = { fault: 'delay', delayMs: 1 };
+const rename = (store: Petstore, path: string, body: object = { name: 'Rex' }) =>
+  store.call('PATCH', path, { body });
+
+test('what is refused before a fault acts neither carries its mark nor uses it up', async (t) => {
+  const store = await startPetstore(t);
+  const done = await store.call('POST', '/store/orders', { body: { complete: true } });
+  for (const [fault, refused, touched] of [
+    [
+      { ...delay, operation: 'updatePet' },
+      () => rename(store, '/pets/1', { name: 1 }),
+      () => rename(store, '/pets/1'),
+    ],
+    [
+      { fault: 'conflict', operation: 'updatePet' },
+      () => rename(store, '/pets/999'),
+      () => rename(store, '/pets/1'),
+    ],
+    [
+      { fault: 'conflict', operation: 'updateOrder' },
+      () => rename(store, `/store/orders/${done.body.id}`, { quantity: 2 }),
+      () => rename(store, '/store/orders/2', { quantity: 1 }),
+    ],
+    [
+      { fault: 'empty-page', operation: 'listEvents' },
+      () => store.call('GET', '/store/events?after=99999'),
+      () => store.call('GET', '/store/events'),
+    ],
+  ] as const) {
+    const rehearsal = await rehearse(store, [fault]);
+    const answer = await refused();
+    assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+    assertUntouched(answer);
+    assert.deepEqual(await performedOf(store, rehearsal.id), [0]);
+    assertTouched(await touched(), rehearsal, fault.fault);
+    assertUntouched(await touched());
+    assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
+  }
+});
+
+test('faults that act late are performed in their order with others, after as many requests as they say', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [
+    { fault: 'internal-error', after: 2, operation: 'updatePet' },
+    { fault: 'conflict', after: 1, operation: 'updatePet' },
+    { fault: 'unavailable', operation: 'updatePet' },
+  ]);
+  const marks = ['unavailable', 'conflict', 'internal-error', undefined, undefined];
+  for (const mark of marks) {
+    const answer = await rename(store, '/pets/1');
+    if (mark) assertTouched(answer, rehearsal, mark);
+    else assertUntouched(answer);
+  }
+});
+
+test('of many changes at once exactly as many meet another writer as asked', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [{ fault: 'conflict', times: 5, operation: 'updatePet' }]);
+  const paths = Array.from({ length: 40 }, (_, i) => (i % 4 === 0 ? '/pets/999' : `/pets/${1 + (i % 3)}`));
+  const answers = await Promise.all(paths.map((path) => rename(store, path)));
+  const marked = answers.filter(({ headers }) => headers['petstore-rehearsal']);
+  assert.deepEqual(
+    marked.map(({ status }) => status),
+    Array(5).fill(200),
+  );
+  assert.deepEqual(await performedOf(store, rehearsal.id), [5]);
+  const { body } = await store.call('GET', '/store/events?limit=100');
+  const written = body.filter(({ requestId }: { requestId: string }) => requestId === rehearsal.id);
+  assert.equal(written.length, 5, 'the other writer wrote as often');
+});
+
+test('a rehearsal that ends before its fault acts does nothing, and a fault that cannot be counted neither', async (t) => {
+  const store = await startPetstore(t);
+  for (const [atClaim, status] of [
+    [undefined, 200],
+    [() => Promise.reject(new StorageUnavailableError('The disk is full.')), 503],
+  ] as const) {
+    const rehearsal = await rehearse(store, [{ fault: 'conflict', operation: 'updatePet' }]);
+    const { write } = store.db;
+    const asIs: typeof write = write.bind(store.db);
+    const first = async (...args: Parameters<typeof write>) => {
+      if (atClaim) return atClaim();
+      Object.assign(store.db, { write });
+      await endRehearsal(store, rehearsal.id);
+      return asIs(...args);
+    };
+    Object.assign(store.db, { write: first });
+    const answer = await rename(store, '/pets/1');
+    Object.assign(store.db, { write });
+    assert.equal(answer.status, status);
+    assertUntouched(answer);
+    assert.deepEqual(await performedOf(store, rehearsal.id), [0]);
+  }
+});

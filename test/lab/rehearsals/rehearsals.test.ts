@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../../../src/api/operations.ts';
+import {
+  assertTouched,
+  assertUntouched,
+  endRehearsal,
+  performedOf,
+  rehearsalOf,
+  rehearse,
+} from '../../support/lab.ts';
+import { times } from '../../support/limits.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+
+const getPets = (store: Petstore, key = store.key) => store.call('GET', '/pets', { key });
+const getOrders = (store: Petstore, key = store.key) => store.call('GET', '/store/orders', { key });
+const statuses = async (count: number, act: () => ReturnType<typeof getPets>) =>
+  (await times(count, act)).map(({ status }) => status);
+
+test('a fault is performed as often as asked, each answer says so, and then no more', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [{ fault: 'internal-error', operation: 'listPets', times: 2 }]);
+  for (const performed of [1, 2]) {
+    const answer = await getPets(store);
+    assert.equal(answer.status, 500);
+    assertTouched(answer, rehearsal, 'internal-error');
+    const [fault] = (await rehearsalOf(store, rehearsal.id)).faults;
+    assert.deepEqual([fault?.performed, fault?.remaining], [performed, 2 - performed]);
+  }
+  await store.holdLimits();
+  const { writes } = store.db.counts;
+  const answer = await getPets(store);
+  assert.equal(answer.status, 200);
+  assertUntouched(answer);
+  assert.equal(store.db.counts.writes, writes, 'nothing is written any more');
+});
+
+test('a fault without an operation is performed on each, and one with an operation on no other', async (t) => {
+  const store = await startPetstore(t);
+  const everywhere = await rehearse(store, ['unavailable']);
+  assert.deepEqual(await statuses(2, () => getPets(store)), [503, 200]);
+  assert.deepEqual(await statuses(2, () => getOrders(store)), [503, 200]);
+  const [fault] = (await rehearsalOf(store, everywhere.id)).faults;
+  assert.deepEqual([fault?.performed, fault?.remaining], [2, operations.length - 2]);
+  await rehearse(store, [{ fault: 'unavailable', operation: 'listOrders' }]);
+  assert.deepEqual(await statuses(2, () => getPets(store)), [200, 200]);
+  assert.deepEqual(await statuses(2, () => getOrders(store)), [503, 200]);
+});
+
+test('steps are performed in their order, each after as many requests as it says', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [
+    { fault: 'internal-error', after: 1, times: 2 },
+    { fault: 'unavailable', after: 1 },
+  ]);
+  assert.deepEqual(await statuses(6, () => getPets(store)), [200, 500, 500, 503, 200, 200]);
+  assert.deepEqual(await performedOf(store, rehearsal.id), [2, 1]);
+});
+
+test('HEAD counts as GET, and what is for no operation meets no fault', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, ['internal-error']);
+  const head = await store.call('HEAD', '/pets');
+  assert.equal(head.status, 500);
+  assertTouched(head, rehearsal, 'internal-error');
+  assert.equal((await getPets(store)).status, 200);
+  for (const [method, path, status] of [
+    ['GET', '/nothing', 404],
+    ['DELETE', '/pets', 405],
+    ['OPTIONS', '/pets', 204],
+  ] as const) {
+    const answer = await store.call(method, path);
+    assert.equal(answer.status, status);
+    assertUntouched(answer);
+  }
+  assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
+});
+
+test('what was refused by a fault was not done', async (t) => {
+  const store = await startPetstore(t);
+  const before = await store.content();
+  for (const fault of ['rate-limited', 'rate-limited-date', 'banned', 'unavailable', 'internal-error']) {
+    await rehearse(store, [{ fault, operation: 'placeOrder' }]);
+    const answer = await store.call('POST', '/store/orders', { body: { petId: 1 } });
+    assert.ok(answer.status >= 400);
+    assert.equal(await store.content(), before);
+  }
+});
+
+test('a new rehearsal replaces the one before, which can still be read', async (t) => {
+  const store = await startPetstore(t);
+  const first = await rehearse(store, [{ fault: 'internal-error', times: 5 }]);
+  await getPets(store);
+  store.nowMs += 1_000;
+  const second = await rehearse(store, ['unavailable']);
+  const answer = await getPets(store);
+  assertTouched(answer, second, 'unavailable');
+  assert.equal((await getPets(store)).status, 200);
+  const list = (await store.send('GET', '/lab/rehearsals')).body;
+  const [shown, ended] = list;
+  assert.deepEqual([shown.id, ended.id, list.length], [second.id, first.id, 2]);
+  assert.equal(shown.endedAt, undefined);
+  assert.equal(ended.endedAt, new Date(store.nowMs).toISOString());
+  assert.deepEqual(await performedOf(store, first.id), [1]);
+});
+
+test('a rehearsal that is ended does nothing more, and stays as it ended', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [{ fault: 'banned', retryAfterSeconds: 3_600, times: 5 }]);
+  assert.equal((await getPets(store)).status, 403);
+  const ended = await endRehearsal(store, rehearsal.id);
+  assert.equal(ended.endedAt, new Date(store.nowMs).toISOString());
+  const answer = await getPets(store);
+  assert.equal(answer.status, 200, 'a rehearsed ban is over when the rehearsal is');
+  assertUntouched(answer);
+  store.nowMs += 1_000;
+  assert.deepEqual(await endRehearsal(store, rehearsal.id), ended);
+  assert.deepEqual(await rehearsalOf(store, rehearsal.id), ended);
+});
+
+test('a rehearsal ends by itself when it says', async (t) => {
+  const store = await startPetstore(t);
+  const faults = [{ fault: 'banned', times: 100, retryAfterSeconds: 3_600 }, 'near-limit'];
+  const rehearsal = await rehearse(store, faults, { expiresInSeconds: 60 });
+  assert.equal(Date.parse(rehearsal.expiresAt), store.nowMs + 60_000);
+  store.nowMs += 59_999;
+  assert.equal((await getPets(store)).status, 403);
+  store.nowMs += 1;
+  const answer = await getPets(store);
+  assert.equal(answer.status, 200);
+  assertUntouched(answer);
+  assert.equal((await rehearsalOf(store, rehearsal.id)).endedAt, undefined);
+});
+
+test('other keys, of the same workspace and of others, neither meet a rehearsal nor see it', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, [{ fault: 'banned', times: 100 }, 'near-limit']);
+  await getPets(store);
+  const others = [(await store.addKey('pro')).key, (await store.addWorkspace('second', true)).key];
+  for (const key of others) {
+    const answer = await getPets(store, key);
+    assert.equal(answer.status, 200);
+    assertUntouched(answer);
+    assert.deepEqual((await store.send('GET', '/lab/rehearsals', { key })).body, []);
+    for (const method of ['GET', 'DELETE']) {
+      const refused = await store.send(method, `/lab/rehearsals/${rehearsal.id}`, { key });
+      assert.deepEqual([refused.status, refused.body.code], [404, 'not_found']);
+    }
+  }
+  const own = await rehearse(store, ['internal-error'], { key: others[0] as string });
+  assertTouched(await getPets(store, others[0]), own, 'internal-error');
+  assert.equal((await getPets(store)).status, 403, 'it is still held back');
+});
+
+test('a limit holds back its operation, and a ban the whole key', async (t) => {
+  const store = await startPetstore(t);
+  const limited = { fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 10 };
+  const rehearsal = await rehearse(store, [limited]);
+  assert.deepEqual(await statuses(3, () => getPets(store)), [429, 429, 429]);
+  assert.equal((await getOrders(store)).status, 200);
+  const [fault] = (await rehearsalOf(store, rehearsal.id)).faults;
+  assert.deepEqual([fault?.performed, fault?.remaining, fault?.repeated], [1, 0, 2]);
+  await rehearse(store, [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 10 }]);
+  assert.equal((await getOrders(store)).status, 200, 'not before it is performed');
+  assert.deepEqual([(await getPets(store)).status, (await getOrders(store)).status], [403, 403]);
+  store.nowMs += 10_000;
+  assert.deepEqual([(await getPets(store)).status, (await getOrders(store)).status], [200, 200]);
+});
+
+test('a ban is performed once on the key, however many operations it uses', async (t) => {
+  const store = await startPetstore(t);
+  const ban = { fault: 'banned', after: 1, times: 2, retryAfterSeconds: 10 };
+  const { id } = await rehearse(store, [ban]);
+  assert.deepEqual([(await getOrders(store)).status, (await getPets(store)).status], [200, 403]);
+  for (const path of ['/categories', '/store/orders', '/inventory', '/store/events']) {
+    store.nowMs += 10_000;
+    const { status } = await store.call('GET', path);
+    assert.equal(status, path === '/categories' ? 403 : 200, path);
+  }
+  const [fault] = (await rehearsalOf(store, id)).faults;
+  assert.deepEqual([fault?.performed, fault?.remaining, fault?.repeated], [2, 0, undefined]);
+});
+
+test('a clock that goes back holds nobody longer than told', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 2 }]);
+  await getPets(store);
+  store.nowMs -= 3_600_000;
+  const again = await getPets(store);
+  assert.deepEqual([again.status, again.headers['retry-after']], [429, '2']);
+  store.nowMs += 2_000;
+  assert.equal((await getPets(store)).status, 200);
+});
+
+test('requests to the lab meet no fault, and take nothing from the limits of the key', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 2 });
+  const { id } = await rehearse(store, [{ fault: 'unavailable', times: 100 }], { key });
+  assert.equal((await getPets(store, key)).headers['x-ratelimit-remaining'], '1');
+  assertUntouched(await store.send('GET', `/lab/rehearsals/${id}`, { key }));
+  assert.equal((await getPets(store, key)).headers['x-ratelimit-remaining'], '0');
+  assert.equal((await getPets(store, key)).status, 429);
+  const list = await store.send('GET', '/lab/rehearsals', { key });
+  assert.equal(list.status, 200, 'also once they are used up');
+  assert.deepEqual(await performedOf(store, id, key), [2], 'a real refusal comes first and consumes nothing');
+});
+
+test('answers that a fault touched are counted apart, and are no failures in the log', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, [{ fault: 'internal-error', operation: 'listPets' }, 'near-limit']);
+  await getPets(store);
+  const metrics = await store.metrics();
+  assert.doesNotMatch(metrics, /operation="listPets"/);
+  assert.match(metrics, /^petstore_rehearsed_answers_total\{fault="internal-error"\} 1$/m);
+  assert.match(metrics, /^petstore_rehearsed_answers_total\{fault="near-limit"\} 1$/m);
+  assert.ok(!store.log.some((line) => line.includes('"failed"')));
+  const line = store.log.find((text) => text.includes('"listPets"')) ?? '';
+  assert.equal(JSON.parse(line).faults, 'near-limit internal-error');
+});
+
+test('a real failure under a rehearsal is logged as one', async (t) => {
+  const store = await startPetstore(t);
+  await rehearse(store, ['near-limit']);
+  await store.db.write((sql) => sql`alter table pets rename to gone`);
+  assert.equal((await getPets(store)).status, 500);
+  assert.equal(store.log.filter((line) => line.includes('"failed"')).length, 1);
+});
+
+test('a real limit and a real ban are the same after a rehearsed one', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 20, perDay: 100 });
+  const { id } = await rehearse(store, [{ fault: 'banned', retryAfterSeconds: 86_400 }], { key });
+  assert.deepEqual(await statuses(15, () => getPets(store, key)), Array(15).fill(403));
+  await endRehearsal(store, id, key);
+  const answer = await getPets(store, key);
+  assert.deepEqual([answer.status, answer.headers['x-ratelimit-remaining']], [200, '4']);
+  assert.match(await store.metrics(), /^petstore_bans_total\{plan="enterprise"\} 0$/m);
+});
+
+test('a rehearsal that is over by itself has no end before or after, whoever ends it', async (t) => {
+  const store = await startPetstore(t);
+  const { id } = await rehearse(store, ['internal-error'], { expiresInSeconds: 60 });
+  store.nowMs += 60_001;
+  assert.equal((await endRehearsal(store, id)).endedAt, undefined);
+});

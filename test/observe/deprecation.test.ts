@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '../../src/api/operations.ts';
+import { describeStore } from '../../src/description/apis.ts';
+import type { JsonObject } from '../../src/description/schemas.ts';
+import { created, empty, operation, page } from '../../src/http/operation.ts';
+import { NewPet, Pet, Pets, petId } from '../../src/resources/pets/schema.ts';
+import { baseUrl } from '../support/description.ts';
+import { type Petstore, requestOf, startPetstore } from '../support/petstore.ts';
+
+const sunset = '2030-12-05T00:00:00Z';
+
+test('a deprecated operation tells since when, until when, and where to go, whatever it answers', async (t) => {
+  const store = await startPetstore(t);
+  const guide = 'http://localhost:8080/reference#tag/versioning';
+  for (const path of ['/pets/1', '/pets/4711', '/pets/x']) {
+    const { headers } = await store.call('GET', path);
+    assert.equal(headers.deprecation, '@1764892800');
+    assert.equal(headers.sunset, 'Thu, 05 Dec 2030 00:00:00 GMT');
+    assert.equal(
+      headers.link,
+      `<http://localhost:8080/v1/pets>; rel="successor-version", <${guide}>; rel="deprecation"; type="text/html", <${guide}>; rel="sunset"; type="text/html"`,
+    );
+  }
+  assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
+});
+
+test('so do the answers to those who have it already, have no key, or have no room left', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
+  const { headers } = await store.call('GET', '/pets/1');
+  const known = { 'if-none-match': headers.etag as string };
+  const answers = [
+    await store.call('GET', '/pets/1', { headers: known }),
+    await store.call('HEAD', '/pets/1'),
+    await store.call('GET', '/pets/1', { key: null }),
+  ];
+  for (let i = 0; i < 13; i++) answers.push(await store.call('GET', '/pets/1', { key }));
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [304, 200, 401, 429, 403]);
+  for (const { status, headers } of answers)
+    assert.ok(headers.deprecation && headers.sunset && headers.link, `${status}`);
+});
+
+test('a deprecated operation is served after its sunset unless that is enforced', async (t) => {
+  const store = await startPetstore(t);
+  store.nowMs = Date.parse(sunset) + 1;
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+});
+
+test('with an enforced sunset it answers 410 from that very moment on, and names the successor', async (t) => {
+  const store = await startPetstore(t, { enforceSunset: true });
+  store.nowMs = Date.parse(sunset) - 1;
+  assert.equal((await store.call('GET', '/pets/1')).status, 200);
+  store.nowMs = Date.parse(sunset);
+  const { status, body, headers } = await store.call('GET', '/pets/1');
+  assert.deepEqual([status, body.code], [410, 'gone']);
+  assert.match(body.message, /2030-12-05.*GET \/pets\b/);
+  assert.ok(headers.sunset);
+  assert.equal((await store.call('HEAD', '/pets/1')).status, 410);
+  assert.equal((await store.call('GET', '/pets?id=1')).body[0].name, 'Bella');
+  assert.equal((await store.call('PUT', '/pets/1', { body: { name: 'B', categoryId: 1 } })).status, 200);
+});
+
+test('the operator sees once a day which keys still call it, and how many there are', async (t) => {
+  const store = await startPetstore(t);
+  const { key, keyId, workspaceId } = await store.addWorkspace('second', true);
+  const told = () => store.log.map((line) => JSON.parse(line)).filter(({ msg }) => /deprecated/.test(msg));
+  const metric = async (name: string) => {
+    const text = await store.metrics();
+    return Number(new RegExp(`^${name}{operation="getPet"} (\\d+)$`, 'm').exec(text)?.[1]);
+  };
+  await store.call('GET', '/categories/1', { key });
+  await store.call('GET', '/pets/1', { key: null });
+  // The router takes this for a pet without an id.
+  await store.call('GET', '/pets/', { key });
+  assert.deepEqual(told(), []);
+  for (const path of ['/pets/1', '/pets/2', '/pets/4711']) await store.call('GET', path, { key });
+  assert.equal(told().length, 1);
+  const [{ operation, ...line }] = told();
+  assert.deepEqual([operation, line.keyId, line.workspaceId], ['getPet', keyId, workspaceId]);
+  await store.call('GET', '/pets/1');
+  assert.equal(told().length, 2);
+  assert.equal(await metric('petstore_deprecated_requests_total'), 4);
+  assert.equal(await metric('petstore_deprecated_callers'), 2);
+  store.nowMs += 24 * 60 * 60 * 1000;
+  assert.equal(await metric('petstore_deprecated_callers'), 0);
+  await store.call('GET', '/pets/1', { key });
+  assert.equal(told().length, 3);
+  assert.equal(await metric('petstore_deprecated_requests_total'), 5);
+  assert.equal(await metric('petstore_deprecated_callers'), 1);
+});
+
+/** Operations that were never served, each deprecated. */
+const text = { tag: 'Pets', summary: 'Made up', description: 'Made up.' } as const;
+const dates = { since: '2026-01-01', sunset: '2027-06-01' };
+let handled = 0;
+const bella: Pet = { id: 1, name: 'Bella', categoryId: 1, status: 'available' };
+const renamePet = operation({
+  ...text,
+  method: 'POST',
+  path: '/pets/{petId}/name',
+  id: 'renamePet',
+  deprecated: { ...dates, successor: 'updatePet' },
+  params: { petId },
+  body: NewPet,
+  success: created(Pet, 'Renamed.', ({ id }) => `/pets/${id}`),
+  handle: async () => {
+    handled++;
+    return bella;
+  },
+});
+const dropPets = operation({
+  ...text,
+  method: 'DELETE',
+  path: '/pets',
+  id: 'dropPets',
+  deprecated: { ...dates, successor: 'deletePet' },
+  success: empty('Gone.'),
+  handle: async () => {},
+});
+const allPets = operation({
+  ...text,
+  method: 'GET',
+  path: '/all-pets',
+  id: 'allPets',
+  deprecated: { ...dates, successor: 'listPets' },
+  success: page<Pet>(Pets, 'Some.'),
+  handle: async () => ({ items: [bella], next: 1 }),
+});
+const served = [...operations, renamePet, dropPets, allPets];
+
+/** Sends a request that the description of the tests does not know. */
+async function send(store: Petstore, method: 'POST' | 'DELETE' | 'GET', path: string, options = {}) {
+  const { headers, payload } = requestOf(options, store.key);
+  return store.app.inject({ method, url: `/v1${path}`, headers, ...(payload !== undefined && { payload }) });
+}
+
+/** The target of the link to the successor, below the base URL. */
+function successorIn({ headers }: { headers: { link?: unknown } }): string {
+  const [, target = ''] = /<([^<>]*)>; rel="successor-version"/.exec(String(headers.link)) ?? [];
+  assert.ok(target.startsWith(baseUrl), String(headers.link));
+  return target.slice(baseUrl.length);
+}
+
+test('a deprecated POST tells its successor with the id that was asked for, whatever it answers', async (t) => {
+  const store = await startPetstore(t, { operations: served });
+  const body = { name: 'Bella', categoryId: 1 };
+  const answers = [
+    await send(store, 'POST', '/pets/7/name', { body }),
+    await send(store, 'POST', '/pets/7/name', { body: '{' }),
+    await send(store, 'POST', '/pets/7/name', { body, key: null }),
+    await send(store, 'POST', '/pets/7/name', { body: 'x'.repeat(70_000) }),
+    await send(store, 'POST', '/pets/7/name', { body, headers: { 'content-type': 'text/plain' } }),
+  ];
+  assert.deepEqual(
+    answers.map(({ statusCode }) => statusCode),
+    [201, 400, 401, 413, 415],
+  );
+  for (const answer of answers) {
+    assert.equal(answer.headers.deprecation, '@1767225600');
+    assert.equal(answer.headers.sunset, 'Tue, 01 Jun 2027 00:00:00 GMT');
+    assert.equal(successorIn(answer), '/pets/7');
+  }
+});
+
+test('where a successor needs a path parameter that the request has not, the link leads to its description', async (t) => {
+  const store = await startPetstore(t, { operations: served });
+  const odd = ['1..', '%3E%3B%20rel=next', '1'.repeat(101)].map((id) =>
+    send(store, 'POST', `/pets/${id}/name`, { body: {} }),
+  );
+  const expected = ['deletePet', 'updatePet', 'updatePet', 'updatePet'];
+  for (const [i, answer] of (await Promise.all([send(store, 'DELETE', '/pets'), ...odd])).entries()) {
+    const [document, pointer = ''] = successorIn(answer).split('#');
+    assert.equal(document, '/openapi.json');
+    const description = (await send(store, 'GET', '/openapi.json')).json();
+    const steps = decodeURIComponent(pointer).split('/').slice(1);
+    const found = steps.reduce((at, step) => at[step.replaceAll('~1', '/')], description);
+    assert.equal(found.operationId, expected[i]);
+  }
+});
+
+test('after an enforced sunset a deprecated POST is 410 whatever is sent, names its successor, and does nothing', async (t) => {
+  const store = await startPetstore(t, { operations: served, enforceSunset: true });
+  store.nowMs = Date.parse(dates.sunset);
+  handled = 0;
+  for (const options of [
+    { body: { name: 'Bella', categoryId: 1 } },
+    { body: '{' },
+    {},
+    { body: 'x', headers: { 'content-type': 'text/plain' } },
+  ]) {
+    const answer = await send(store, 'POST', '/pets/7/name', options);
+    assert.equal(answer.statusCode, 410);
+    const message =
+      'This operation is not served from its sunset (2027-06-01) on. Use PATCH /pets/{petId} instead.';
+    assert.deepEqual(answer.json(), { code: 'gone', message, status: 410 });
+    assert.equal(successorIn(answer), '/pets/7');
+  }
+  assert.equal(handled, 0);
+});
+
+test('the description of a deprecated operation names the method and the path of its successor', () => {
+  const description = describeStore(served, baseUrl);
+  const paths = description.paths as Record<string, Record<string, JsonObject>>;
+  for (const [described, successor] of [
+    [paths['/pets/{petId}/name']?.post, 'PATCH /pets/{petId}'],
+    [paths['/pets']?.delete, 'DELETE /pets/{petId}'],
+    [paths['/all-pets']?.get, 'GET /pets'],
+  ] as [JsonObject, string][]) {
+    const sentence = `**Deprecated** since 2026-01-01. Its sunset is 2027-06-01: it may be removed from then on. Use \`${successor}\` instead.`;
+    assert.equal(described.description, `Made up.\n\n${sentence}`);
+    assert.deepEqual([described.deprecated, described['x-sunset']], [true, '2027-06-01']);
+    const { 408: _, 431: __, ...responses } = described.responses as Record<string, JsonObject>;
+    assert.ok('410' in responses);
+    for (const response of Object.values(responses))
+      for (const name of ['Deprecation', 'Sunset', 'Link'])
+        assert.ok(name in (response.headers as JsonObject));
+  }
+});
+
+test('a page of a deprecated list links the next page and the successor, and is described so', async (t) => {
+  const store = await startPetstore(t, { operations: served });
+  const { headers } = await send(store, 'GET', '/all-pets');
+  assert.equal(successorIn({ headers }), '/pets');
+  assert.match(String(headers.link), /all-pets\?cursor=[^<>]*>; rel="next"/);
+  const { components } = describeStore(served, baseUrl) as {
+    components: { headers: Record<string, JsonObject> };
+  };
+  assert.match(String(components.headers.LifecyclePageLink?.description), /rel="next"/);
+});
+
+test('a successor that is no operation stops the start, and is named', async (t) => {
+  const wrong = { ...renamePet, deprecated: { ...dates, successor: 'patchPet' } };
+  const { app } = await startPetstore(t, { seed: false, operations: [...operations, wrong] });
+  const error = { message: 'renamePet has patchPet as its successor, which is not an operation.' };
+  await assert.rejects(async () => app.ready(), error);
+  assert.throws(() => describeStore([wrong], baseUrl), error);
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { describe, test } from 'node:test';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { prettyFor } from '../../src/observe/log/pretty.ts';
+import { ampleKey, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+import { atTerminal, needsTerminal } from '../support/terminal.ts';
+import { until } from '../support/until.ts';
+
+const esc = '\u001b';
+const clock = /^\d\d:\d\d:\d\d {2}/;
+
+/** A logger for people without colours, and what it has written. */
+function prettyLog() {
+  let written = '';
+  const format = prettyFor('pretty', new PassThrough() as unknown as NodeJS.WriteStream);
+  return {
+    log: createLogger('info', { write: (line) => (written += line) }, format),
+    written: () => written,
+  };
+}
+
+test('a request is one short line for people, and what it says cannot be mistaken', async (t) => {
+  const folder = await temporaryStorage(t);
+  const env = { LOG_FORMAT: 'pretty', TRUST_PROXY: 'on' };
+  const service = await startService(t, folder, env);
+  const key = ampleKey(folder);
+  const send = (path: string, headers: Record<string, string>) => fetch(service.origin + path, { headers });
+  await send('/v1/pets?limit=2', { 'x-api-key': key });
+  await send(`/v1/pets?${'x'.repeat(2_000)}`, { 'x-api-key': key });
+  await send(`/v1/pets?key=${key}`, { 'x-forwarded-for': 'a\u009b31m' });
+  await send('/v1/pets', { 'x-forwarded-for': `a${' '.repeat(60)}12:00:00  GET /v1/pets  200  1.0 ms` });
+  await send('/v1/pets', { 'x-forwarded-for': 'y'.repeat(1_500) });
+  await send('/v1/pets', { 'x-forwarded-for': 'key_admin' });
+  await send('/v1/pets', { 'x-forwarded-for': '2001:db8::7' });
+  await service.stop('SIGTERM');
+  const lines = service
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(' GET /v1'));
+  assert.match(lines[0] ?? '', /^\d\d:\d\d:\d\d {2}GET \/v1\/pets\?limit=2 {2}200 {2}\d+\.\d ms {2}key_\w+$/);
+  assert.match(lines[1] ?? '', /^.{10}GET \/v1\/pets\?x{111}… {2}400 {2}/);
+  assert.match(lines[2] ?? '', /^.{10}GET \/v1\/pets\?key=pet_\*\*\* {2}401 {2}[\d.]+ ms {2}"a\\u009b31m"$/);
+  assert.match(lines[3] ?? '', /^.{10}GET \/v1\/pets {2}401 {2}[\d.]+ ms {2}"a(\\u0020)+[\\u0-9]*…$/);
+  assert.match(lines[4] ?? '', /^.{10}GET \/v1\/pets {2}401 {2}[\d.]+ ms {2}"y{119}…$/);
+  assert.match(lines[5] ?? '', /ms {2}"key_admin"$/);
+  assert.match(lines[6] ?? '', /ms {2}2001:db8::7$/);
+  assert.equal(lines.length, 7);
+});
+
+test('nothing in a line about a request begins another row as a line of its own would', () => {
+  const { log, written } = prettyLog();
+  for (const blank of [' ', '\u00a0', '\t']) {
+    const long = `x${blank.repeat(60)}12:00:00${blank}${blank}GET`.repeat(9);
+    log.info({ method: long, url: long, status: 200, address: long, reason: long }, 'answered');
+    log.info({ method: 'GET', url: '/', status: 200, keyId: long }, 'answered');
+  }
+  for (const line of written().trimEnd().split('\n')) {
+    assert.match(line, clock);
+    assert.ok(line.length < 600);
+    for (const part of line.split('  ')) assert.match(part, /^(\S+|\S+ \S+)$/);
+  }
+});
+
+test('an error stands below its line, and nothing in it looks like a line of its own', () => {
+  const { log, written } = prettyLog();
+  const error = Object.assign(new Error('first\n12:00:00  GET /forged  200'), { code: 'E_ODD' });
+  log.error({ err: error, reqId: 'a b' }, 'failed');
+  const [first, ...rest] = written().trimEnd().split('\n');
+  assert.match(first ?? '', /^\d\d:\d\d:\d\d {2}ERROR {2}failed {2}reqId="a b"$/);
+  assert.ok(rest.length > 3);
+  for (const line of rest) assert.match(line, /^ {10}/);
+  assert.equal(rest[0]?.trim(), 'Error: first');
+  assert.match(rest[2] ?? '', /^ {14}at .*log-pretty\.test/);
+  assert.equal(rest.at(-1)?.trim(), 'code=E_ODD');
+});
+
+test('nothing that a terminal obeys or that turns text around gets through, wherever it stands', () => {
+  const { log, written } = prettyLog();
+  const odd = '\u001b[2J\u0007\r\n\u009b31m\u202e\u2066\u2028\u200f\u{e0001}\ud800.';
+  log.info({ method: odd, url: odd, status: odd, keyId: odd, reason: odd }, 'answered');
+  log.warn({ [odd]: odd, reqId: odd, list: [odd] }, odd);
+  log.error({ err: Object.assign(new Error(odd), { [odd]: odd }) }, odd);
+  for (const line of written().split('\n')) assert.doesNotMatch(line, /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+  assert.equal(
+    written()
+      .split('\n')
+      .filter((line) => clock.test(line)).length,
+    3,
+  );
+  assert.ok(written().includes('\\u001b[2J\\u0007\\u000d\\u000a\\u009b31m\\u202e'));
+});
+
+test('secrets stay out of the pretty log, and long fields are cut in it', () => {
+  const { log, written } = prettyLog();
+  const key = `pet_${'a1'.repeat(18)}`;
+  const secret = `whsec_${'b2'.repeat(16)}`;
+  const text = `${key} ${secret} redis://me:hunter2@localhost/`;
+  for (let at = 900; at <= 1_000; at++)
+    log.info({ text: `${'x'.repeat(at)}${text}${'y'.repeat(2_000)}` }, text);
+  log.error({ err: Object.assign(new Error(text), { url: text }) }, 'failed');
+  log.info({ method: 'GET', url: `/${text}`, status: 200, address: text, reason: text }, 'answered');
+  assert.doesNotMatch(written(), /a1|b2|hunter/);
+  assert.match(written(), /pet_\*\*\* whsec_\*\*\* redis:\/\/me:\*\*\*@localhost/);
+  assert.match(written(), /… \(\d+ characters more\)/);
+});
+
+describe('at a terminal', { concurrency: true, ...needsTerminal }, () => {
+  for (const [what, env, shows] of [
+    ['the log is for people, in colours', {}, `${esc}[32m200${esc}[39m`],
+    ['NO_COLOR takes the colours out', { NO_COLOR: '1' }, '  200  '],
+    ['a terminal without colours gets none', { TERM: 'dumb' }, '  200  '],
+    ['LOG_FORMAT=json is obeyed', { LOG_FORMAT: 'json' }, '"status":200,'],
+  ] as const) {
+    test(what, async (t) => {
+      const folder = await temporaryStorage(t);
+      const terminal = atTerminal(t, ['serve'], { PORT: '0', PETSTORE_DATA_DIR: folder, ...env });
+      await until(() => /limit=2"/.test(terminal.output()));
+      const [, key = '', url = ''] =
+        /curl -H "Authorization: Bearer (\S+)" "(\S+)"/.exec(terminal.output()) ?? [];
+      await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+      await until(() => /GET.*limit=2/s.test(terminal.output()));
+      terminal.type('\u0003');
+      assert.equal(await terminal.ended, 0);
+      const log = terminal.output().slice(terminal.output().indexOf('limit=2"'));
+      assert.ok(log.includes(shows), log);
+      assert.equal(log.includes(esc), shows.includes(esc));
+    });
+  }
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { maxWaiting } from '../../src/observe/log/output.ts';
+import { freePort } from '../support/port.ts';
+import { ampleKey, type Service, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+import { atTerminal, needsTerminal } from '../support/terminal.ts';
+import { until } from '../support/until.ts';
+
+const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
+
+/** Sends as many requests, each of which makes a line of the log with its number, and waits for the answers. */
+async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: number): Promise<void> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('latin1');
+  const request = (i: number) =>
+    `GET ${longUrl} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nX-Request-Id: ${i}\r\n\r\n`;
+  let [sent, answered] = [0, 0];
+  const sendMore = () => {
+    for (; sent < count && sent < answered + 16; sent++) socket.write(request(sent));
+    if (answered === count) socket.end();
+  };
+  socket.on('data', (text: unknown) => {
+    answered += String(text).split('HTTP/1.1 400').length - 1;
+    sendMore();
+  });
+  sendMore();
+  await once(socket, 'close');
+}
+
+/** Resident memory, where the system tells it. */
+function memoryOf({ child }: Service): number {
+  const [, kibibytes = 0] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1024;
+}
+
+/** Lines of the log that have come through. */
+const linesOf = (service: Service) =>
+  service
+    .output()
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+
+/** Numbers in lines of the log that have come through. Lines of a flood are too long to parse them again and again. */
+const numbersIn = (service: Service, pattern: RegExp) =>
+  [...service.output().matchAll(pattern)].map(([, number]) => Number(number));
+
+/** The numbers of the requests of a flood that have come through. */
+const floodLinesOf = (service: Service) => numbersIn(service, /^\{.*"reqId":"(\d+)".*\}$/gm);
+
+async function unreadLines({ origin }: Service): Promise<number> {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  return Number(/^petstore_log_lines_dropped_total\{reason="unread"\} (\d+)$/m.exec(text)?.[1]);
+}
+
+test('a log that nobody reads stops no answer and takes bounded memory; what is dropped is counted and told', {
+  skip: process.platform !== 'linux' && 'it looks into /proc',
+}, async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  await flood(service, key, 500);
+  const before = memoryOf(service);
+  service.child.stdout?.pause();
+  const count = 6_000;
+  await flood(service, key, count);
+  const grown = memoryOf(service) - before;
+  assert.ok(grown < 20 * maxWaiting, `${Math.round(grown / 1024 / 1024)} MiB more`);
+  service.child.stdout?.resume();
+  const told = () => numbersIn(service, /"dropped":(\d+)/g);
+  await until(() => told().length > 0);
+  await until(async () => told().reduce((sum, dropped) => sum + dropped, 0) === (await unreadLines(service)));
+  const dropped = await unreadLines(service);
+  await until(() => floodLinesOf(service).length === 500 + count - dropped);
+  assert.ok(dropped > count / 4, `${dropped}`);
+});
+
+test('a service whose log nobody reads ends on SIGTERM', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  service.child.stdout?.pause();
+  await flood(service, key, 1_000);
+  const startMs = performance.now();
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+  assert.ok(performance.now() - startMs < 8_000);
+});
+
+const counted = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+test('SIGTERM loses no line, though the reader is slow and begins late', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  const { stdout } = service.child as ChildProcessWithoutNullStreams;
+  stdout.pause();
+  const count = 2_000;
+  await flood(service, key, count);
+  const stopped = service.stop('SIGTERM');
+  await sleep(700);
+  // All reads together take longer than the end waits for a reader that reads nothing.
+  stdout.on('data', () => {
+    stdout.pause();
+    setTimeout(() => stdout.resume(), 40);
+  });
+  stdout.resume();
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+  assert.deepEqual(floodLinesOf(service), counted(count));
+  assert.equal(linesOf(service).at(-1).msg, 'stopped');
+});
+
+test('a service that is killed has written the lines of what it answered a moment before', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder);
+  const key = ampleKey(folder);
+  const count = 300;
+  await flood(service, key, count);
+  await sleep(250);
+  assert.deepEqual(await service.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
+  assert.deepEqual(floodLinesOf(service), counted(count));
+});
+
+test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder, {}, { atOnce: ({ stdout }) => stdout?.destroy() });
+  const key = ampleKey(folder);
+  await flood(service, key, 200);
+  await sleep(50);
+  await flood(service, key, 200);
+  await until(async () => (await unreadLines(service)) >= 400);
+  assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+});
+
+test('a service at a terminal that stands still answers, and ends on SIGTERM', needsTerminal, async (t) => {
+  const folder = await temporaryStorage(t);
+  const port = await freePort();
+  const env = { PORT: String(port), PETSTORE_DATA_DIR: folder };
+  const terminal = atTerminal(t, ['serve'], env, 'echo pid=$$;');
+  await until(() => /curl .*limit=/.test(terminal.output()));
+  const pid = Number(/pid=(\d+)/.exec(terminal.output())?.[1]);
+  const origin = `http://127.0.0.1:${port}`;
+  const key = ampleKey(folder);
+  terminal.stall();
+  await flood({ origin }, key, 1_000);
+  assert.equal((await fetch(`${origin}/healthz`)).status, 200);
+  process.kill(pid, 'SIGTERM');
+  await until(() => !isAlive(pid));
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    // One that has ended may still be known to the system.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

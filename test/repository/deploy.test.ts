@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { fieldNames } from '../../src/foundation/field-names.ts';
+
+const fileAt = (path: string) => new URL(`../../${path}`, import.meta.url);
+const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
+
+interface Service {
+  image: string;
+  build?: string;
+  user?: string;
+  environment?: Record<string, string>;
+  command?: string[];
+  volumes?: string[];
+  ports?: string[];
+  networks?: string[];
+  tmpfs?: string[];
+  read_only?: boolean;
+  privileged?: boolean;
+  cap_add?: string[];
+  cap_drop?: string[];
+  security_opt?: string[];
+  healthcheck?: { test: string[] };
+}
+
+interface Compose {
+  services: Record<string, Service>;
+  networks: Record<string, { internal?: boolean } | null>;
+}
+
+const compose: Compose = parse(textOf('compose.yaml'), { merge: true });
+const instances = Object.entries(compose.services).filter(([, service]) => service.build);
+
+test('the image is made of files that exist, and of all that the service needs', () => {
+  const dockerfile = textOf('Dockerfile');
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) =>
+    (files as string).split(' '),
+  );
+  assert.deepEqual(copied.sort(), [
+    'CHANGELOG.md',
+    'absent',
+    'bin',
+    'package-lock.json',
+    'package.json',
+    'src',
+  ]);
+  const sent = [...textOf('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, file]) => file);
+  assert.deepEqual(sent.sort(), copied);
+  for (const file of copied) assert.ok(existsSync(fileAt(file)), file);
+});
+
+test('every setting of an instance is one that the service reads', () => {
+  const page = textOf('docs/configuration.md');
+  const ofImage = [...textOf('Dockerfile').matchAll(/(\w+)=\S+/g)]
+    .map(([, name]) => name as string)
+    .filter((name) => /^[A-Z_]+$/.test(name));
+  assert.ok(ofImage.includes('HOST'));
+  assert.equal(instances.length, 3);
+  for (const [, { environment = {} }] of instances) {
+    for (const name of [...Object.keys(environment), ...ofImage])
+      assert.ok(page.includes(`\`${name}\``), name);
+  }
+});
+
+test('no service is root or can become it, and none writes but to memory and its volumes', () => {
+  assert.equal(Object.keys(compose.services).length, 6);
+  for (const [name, service] of Object.entries(compose.services)) {
+    assert.ok(service.user && !/^(0|root)(:|$)/.test(service.user), name);
+    assert.equal(service.read_only, true, name);
+    assert.ok(service.tmpfs?.includes('/tmp'), name);
+    assert.deepEqual(service.cap_drop, ['ALL'], name);
+    assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+    assert.deepEqual([service.privileged, service.cap_add], [undefined, undefined], name);
+  }
+  const [, user] = /^USER (\d+)$/m.exec(textOf('Dockerfile')) ?? [];
+  assert.match(textOf('Dockerfile'), new RegExp(`useradd .*--uid ${user} `));
+  for (const [name, instance] of instances) assert.equal(instance.user, user, name);
+});
+
+test('the load balancer alone is published, on this machine unless asked, and no storage is near it', () => {
+  const published = Object.entries(compose.services).filter(([, { ports }]) => ports);
+  assert.deepEqual(
+    published.map(([name, { ports }]) => [name, ports]),
+    [['load-balancer', [`\${PETSTORE_PUBLISH:-127.0.0.1}:8080:8080`]]],
+  );
+  const { 'load-balancer': front, postgres, valkey } = compose.services;
+  assert.deepEqual(
+    [front?.networks, postgres?.networks, valkey?.networks],
+    [['front'], ['storage'], ['storage']],
+  );
+  assert.equal(compose.networks.storage?.internal, true);
+});
+
+test('Valkey and PostgreSQL ask for the password that the instances have', () => {
+  const { postgres, valkey } = compose.services;
+  const [of, ofValkey] = ['POSTGRES', 'VALKEY'].map((name) => `\${${name}_PASSWORD:-petstore}`);
+  assert.equal(postgres?.environment?.POSTGRES_PASSWORD, of);
+  assert.equal(valkey?.command?.[valkey.command.indexOf('--requirepass') + 1], ofValkey);
+  assert.equal(valkey?.environment?.REDISCLI_AUTH, ofValkey);
+  for (const [name, { environment }] of instances) {
+    assert.ok(environment?.DATABASE_URL?.includes(`:${of}@postgres:`), name);
+    assert.ok(environment?.VALKEY_URL?.includes(`:${ofValkey}@valkey:`), name);
+  }
+});
+
+test('the load balancers know every instance', () => {
+  const names = instances.map(([name]) => name);
+  const namedIn = (file: string, pattern: RegExp) =>
+    [...textOf(`deploy/${file}`).matchAll(pattern)].map(([, name]) => name);
+  assert.deepEqual(namedIn('nginx.conf', /^ *server ([\w-]+):8080 /gm), names);
+  // HAProxy names them once for requests, and once for streams.
+  const pattern = /^ *server ([\w-]+) \1:8080(?:$| track requests\/\1$)/gm;
+  assert.deepEqual(namedIn('haproxy.cfg', pattern), [...names, ...names]);
+});
+
+test('HAProxy knows every header field of an answer by its documented name', () => {
+  const adjusted = [...textOf('deploy/haproxy.cfg').matchAll(/^ *h1-case-adjust (\S+) (\S+)$/gm)];
+  assert.deepEqual(
+    adjusted.map(([, from, to]) => [from, to]),
+    fieldNames.map((name) => [name.toLowerCase(), name]),
+  );
+});
+
+test('the operations page names every setting that decides how instances run', () => {
+  const page = textOf('docs/operations.md');
+  for (const name of [
+    'DATABASE_URL',
+    'VALKEY_URL',
+    'VALKEY_TIMEOUT_MS',
+    'TRUST_PROXY',
+    'PETSTORE_BASE_URL',
+    'PETSTORE_PUBLISH',
+    'POSTGRES_PASSWORD',
+    'VALKEY_PASSWORD',
+    'HOST',
+  ])
+    assert.ok(page.includes(name), name);
+});

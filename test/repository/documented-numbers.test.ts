@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
+import { toApiError } from '../../src/foundation/errors.ts';
+import { documentBounds, pieceBytes } from '../../src/http/document-sender.ts';
+import type { KeptBounds } from '../../src/http/idempotency.ts';
+import { maxLimit } from '../../src/http/pagination.ts';
+import { archiveBounds, labKeptBounds, maxResetRows, maxWaitingReadings } from '../../src/lab/lab-bounds.ts';
+import { workerBounds } from '../../src/lab/readings/worker.ts';
+import { keptBoundsOf, plans } from '../../src/limits/plans.ts';
+import { defaultBanRules } from '../../src/settings/ban-rules.ts';
+
+/** A text of the tree with its lines joined, since sentences run on. */
+const textOf = (path: string) =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8').replaceAll(/\s*\n\s*/g, ' ');
+
+test('the README has the numbers of the plans, of bans and of pages', () => {
+  const readme = textOf('README.md');
+  for (const [plan, quota] of Object.entries(plans)) {
+    const cells = quota ? [grouped(quota.perMinute), grouped(quota.perDay)] : ['per key', 'per key'];
+    assert.match(readme, new RegExp(`\\| ${plan} +\\| ${cells.join(' +\\| ')} +\\|`, 'i'));
+  }
+  const { firstMs, growth, longestMs } = defaultBanRules;
+  assert.deepEqual({ firstMs, growth, longestMs }, { firstMs: 60_000, growth: 2, longestMs: 3_600_000 });
+  assert.ok(readme.includes('for a minute at first, then twice as long each time, an hour at most'));
+  assert.ok(readme.includes(`\`limit\` is 1 to ${maxLimit},`));
+});
+
+test('the page on security has the bounds of bodies, header fields and pages', () => {
+  const bounds = `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of header fields, pages of ${maxLimit};`;
+  assert.ok(textOf('docs/security.md').includes(bounds), bounds);
+});
+
+test('the page on security has the bounds of Idempotency-Keys and of resets', () => {
+  const page = textOf('docs/security.md');
+  const told = ({ keys, bytes }: KeptBounds) => `${grouped(keys)} and ${grouped(bytes / 1_000_000)} MB`;
+  const { free, pro, business } = plans;
+  const [ofFree, ofPro, ofBusiness] = [free, pro, business].map((quota) => told(keptBoundsOf(quota)));
+  assert.ok(page.includes(`(Free: ${ofFree}; Pro: ${ofPro}; Business: ${ofBusiness})`));
+  assert.ok(page.includes(`below \`/lab\` ${told(labKeptBounds)}`));
+  assert.ok(page.includes(`up to ${grouped(maxResetRows)} rows`));
+});
+
+test('the page on security has the bounds of documents', () => {
+  const page = textOf('docs/security.md');
+  const { sending, waiting, slowMs } = documentBounds;
+  for (const words of [
+    `writes ${kibibytes(pieceBytes)} of one document`,
+    `${sending} documents under way and ${waiting} requests that wait`,
+    `reads nothing for ${slowMs / 1_000} s`,
+  ])
+    assert.ok(page.includes(words), words);
+});
+
+test('the page on security has the bounds of readings', () => {
+  const security = textOf('docs/security.md');
+  assert.equal(maxWaitingReadings, 3);
+  assert.ok(security.includes('A key has one reading under way and three that wait'));
+  assert.deepEqual(archiveBounds, { requests: 1_000, characters: 2 * 1024 * 1024 });
+  assert.ok(security.includes('An archive has 1,000 requests and 2 Mi characters at most.'));
+  const { limitMs, maxMiB } = workerBounds;
+  assert.ok(security.includes(`in a thread that has ${maxMiB} MiB and ${limitMs / 1_000} s`));
+});
+
+test('the load balancers refuse what is too large in the words of the service', () => {
+  const wordsOf = (code: string) =>
+    JSON.stringify(toApiError(Object.assign(new Error(), { code }), 'any').body);
+  const tooLarge = wordsOf('FST_ERR_CTP_BODY_TOO_LARGE');
+  const nginxConf = textOf('deploy/nginx.conf');
+  for (const words of [tooLarge, wordsOf('HPE_HEADER_OVERFLOW')])
+    assert.ok(nginxConf.includes(`'${words}\\n'`), words);
+  assert.ok(textOf('deploy/haproxy.cfg').includes(`'${tooLarge}'\\n`), tooLarge);
+});
+
+test('numbers are grouped by thousands, and their fractions are not', () => {
+  assert.deepEqual([1, 500, 1_000, 86_400, 1_000_000, 1.5, 1234.0625].map(grouped), [
+    '1',
+    '500',
+    '1,000',
+    '86,400',
+    '1,000,000',
+    '1.5',
+    '1,234.0625',
+  ]);
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { toCard } from '../../src/grade/card/card.ts';
+import { toText } from '../../src/grade/card/text.ts';
+import { type Grade, verdicts } from '../../src/grade/grade.ts';
+import { gradeProgram } from '../../src/grade/grade-program.ts';
+import { openGradingStore } from '../../src/grade/grading-store.ts';
+import { checks } from '../../src/lab/checks/list.ts';
+import { assertShows, below, blocksOf } from '../support/pasted.ts';
+import { pythonWithRequests } from '../support/programs.ts';
+
+/** The card that the README shows. */
+const [, shownInReadme] = blocksOf(
+  below('## Grade your client', readFileSync(new URL('../../README.md', import.meta.url), 'utf8')),
+);
+const lines = { again: () => '', about: () => '' };
+
+/** The programs, each by what runs it. */
+const programs: [program: string | undefined, file: string][] = [
+  [process.execPath, 'careful.mjs'],
+  [process.execPath, 'careless.mjs'],
+  [pythonWithRequests, 'careful.py'],
+  [pythonWithRequests, 'careless.py'],
+];
+
+// Most of a run is waiting as the service tells, and each has a service of its own.
+describe('the examples have the report cards that they tell of', { concurrency: true }, () => {
+  for (const [program, file] of programs) {
+    test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
+      assert.ok(program, 'no Python with requests is installed');
+      const path = fileURLToPath(new URL(`../../examples/${file}`, import.meta.url));
+      const graded = await grade([program, path]);
+      assert.equal(summaryOf(graded), toldIn(readFileSync(path, 'utf8')));
+      if (file === 'careless.mjs') assertShows(shownInReadme, toText(toCard(graded, Date.now(), lines)));
+    });
+  }
+});
+
+async function grade(command: string[]): Promise<Grade> {
+  const store = await openGradingStore({});
+  try {
+    return await gradeProgram({ command, store, atOnce: 2 });
+  } finally {
+    await store.close();
+  }
+}
+
+/** A card as the examples write it: what did not go well, by verdict, and all checks that failed in some run. */
+function summaryOf({ baseline, faults, verdict }: Grade): string {
+  const names = verdicts
+    .filter((name) => name !== 'survived')
+    .map(
+      (name) => [name, faults.filter((fault) => fault.verdict === name).map(({ fault }) => fault)] as const,
+    );
+  const results = [baseline, ...faults.flatMap(({ runs }) => runs)].flatMap((run) => run.checks);
+  const failed = checks
+    .map(({ name }) => name)
+    .filter((check) => results.some(({ name, result }) => name === check && result === 'failed'));
+  return [
+    `Report card: ${verdict}.`,
+    ...[...names, ['failed checks', failed] as const]
+      .filter(([, list]) => list.length > 0)
+      .map(([what, list]) => `${what}: ${list.join(', ')}.`),
+  ].join(' ');
+}
+
+/** The card in the comment at the beginning of a program. */
+function toldIn(source: string): string {
+  const [comment = ''] = /^(?:(?:\/\/|#).*\n)+/.exec(source) ?? [];
+  const text = comment
+    .replaceAll(/^(?:\/\/|#) */gm, '')
+    .replaceAll('\n', ' ')
+    .trim();
+  return text.slice(text.indexOf('Report card:'));
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fakeNodeVersion } from '../support/fake-node-version.ts';
+import { whyNo } from '../support/programs.ts';
+import { ampleKey, bin, environment, petstore, type Service, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+/** It takes a second at most. The rest is for slow machines, and less than a stop on SIGTERM may take. */
+const endsWithinMs = 8_000;
+
+/** Makes every Node.js tell first what it was started with. */
+const teller = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))';
+
+/** The machine's own Node.js, if that is an older one. */
+const older = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .map((folder) => join(folder, 'node'))
+  .find((node) => /^v2[0-5]\./.test(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout ?? ''));
+
+for (const [who, by, skip] of [
+  ['one that says it is older', [process.execPath, '--import', fakeNodeVersion], whyNo('pgrep')],
+  ["the machine's own", [older ?? 'node'], older ? whyNo('pgrep') : 'no older Node.js is in PATH'],
+] as [string, [string, ...string[]], string | false][]) {
+  describe(`an older Node.js hands over to the installed one: ${who}`, { skip }, () => {
+    test('a command runs as if it had been started there, and its exit code is passed on', () => {
+      const run = (...args: string[]) =>
+        spawnSync(by[0], [...by.slice(1), bin, ...args], { env: environment({}), encoding: 'utf8' });
+      assert.deepEqual(
+        [run('--version').stdout, run('--version').status],
+        [petstore(['--version']).stdout, 0],
+      );
+      assert.equal(run('fly').status, 2);
+    });
+
+    test('the sizes of memory that it was started with are passed on', () => {
+      const [program, ...args] = [...by, '--max-semi-space-size=16', '--no-deprecation', bin, '--version'];
+      const env = environment({ NODE_OPTIONS: `--import ${teller}` });
+      const { stdout } = spawnSync(program as string, args, { env, encoding: 'utf8' });
+      assert.deepEqual(JSON.parse(stdout.split('\n')[1] as string), ['--max-semi-space-size=16']);
+    });
+
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      test(`${signal} is passed on`, async (t) => {
+        const service = await startService(t, await temporaryStorage(t), {}, { by });
+        assert.deepEqual(await service.stop(signal), { code: 0, signal: null });
+        assert.match(service.output(), /"stopped"/);
+      });
+    }
+
+    test('a command that SIGINT ends is told by SIGINT, so that the loop of a shell ends, too', async (t) => {
+      const starter = await beginSeed(t, by);
+      const ended = once(starter, 'exit', { signal: AbortSignal.timeout(endsWithinMs) });
+      starter.kill('SIGINT');
+      assert.deepEqual(await ended, [null, 'SIGINT']);
+    });
+
+    test('a service that was killed is told by the exit code that shells use', async (t) => {
+      const service = await startService(t, await temporaryStorage(t), {}, { by });
+      const exited = once(service.child, 'exit');
+      process.kill(childOf(service.child.pid as number) as number, 'SIGKILL');
+      assert.deepEqual(await exited, [128 + 9, null]);
+    });
+
+    test('after kill -9 of what was started, the service answers what is under way and ends', async (t) => {
+      const folder = await temporaryStorage(t);
+      const service = await startService(t, folder, {}, { by });
+      const socket = await beginPost(t, service, ampleKey(folder));
+      const ended = kill(service);
+      await Promise.race([ended, until(() => service.output().includes('stopping on SIGTERM'))]);
+      socket.write('{}');
+      assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 400 [\s\S]*name/);
+      await ended;
+      await assert.rejects(fetch(`${service.origin}/healthz`));
+    });
+
+    test('after kill -9 of what was started, no request keeps the service, however long it takes', async (t) => {
+      const folder = await temporaryStorage(t);
+      const service = await startService(t, folder, {}, { by });
+      await beginPost(t, service, ampleKey(folder));
+      const startMs = performance.now();
+      await kill(service);
+      assert.ok(performance.now() - startMs < endsWithinMs);
+    });
+
+    test('after kill -9 of what was started, any other command ends', async (t) => {
+      const starter = await beginSeed(t, by);
+      const ended = once(starter.stdout.resume(), 'close', { signal: AbortSignal.timeout(endsWithinMs) });
+      starter.kill('SIGKILL');
+      await ended;
+    });
+  });
+}
+
+/** Starts a command that takes long, and waits until it was handed over. */
+async function beginSeed(t: TestContext, by: string[]) {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  petstore(['workspaces', 'create', 'shop'], env);
+  const [program, ...args] = [...by, bin, 'seed', '--workspace', 'shop', '--pets', '100000000'];
+  const starter = spawn(program as string, args, { env: environment(env) });
+  t.after(() => starter.kill('SIGKILL'));
+  await until(() => childOf(starter.pid as number) !== undefined);
+  const child = childOf(starter.pid as number) as number;
+  t.after(() => isRunning(child) && process.kill(child, 'SIGKILL'));
+  return starter;
+}
+
+/** Kills what was started, and waits for the end of what it has started itself, which has its standard output. */
+async function kill({ child }: Service): Promise<void> {
+  const service = childOf(child.pid as number) as number;
+  const ended = once(child.stdout as NonNullable<typeof child.stdout>, 'close', {
+    signal: AbortSignal.timeout(2 * endsWithinMs),
+  });
+  child.kill('SIGKILL');
+  await ended.finally(() => isRunning(service) && process.kill(service, 'SIGKILL'));
+}
+
+function childOf(pid: number): number | undefined {
+  return Number(spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).stdout) || undefined;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** A connection on which the service waits for the two bytes of a body. */
+async function beginPost(t: TestContext, { origin }: Service, key: string) {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  t.after(() => socket.destroy());
+  const head = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`;
+  socket.write(`${head}Expect: 100-continue\r\n\r\n`);
+  assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 100 /);
+  return socket;
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import * as ofPackage from '../../src/foundation/distribution/package.ts';
+import * as ofTree from '../../src/foundation/distribution/tree.ts';
+import { documentBounds } from '../../src/http/document-sender.ts';
+import { textPaths } from '../../src/web/reference/plain-texts.ts';
+import { referencePaths, referencePrograms } from '../../src/web/reference/serve-reference.ts';
+import { labPagePaths, labPrograms } from '../../src/web/serve-lab-page.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
+import { openStream } from '../support/streams.ts';
+import { until } from '../support/until.ts';
+
+/** Less than a stop may take that waits for answers under way. */
+const endsWithinMs = 8_000;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { packed, project, folder } = installedPackage();
+const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
+const manifest = JSON.parse(textOf('package.json'));
+const paths = packed.files.map(({ path }) => path);
+/** The modules and data that others may import. */
+const exported = Object.keys(manifest.exports).map((path) => path.replace('.', manifest.name));
+
+const isDeclaration = (path: string) => path.endsWith('.d.ts');
+
+const [oldest, tooOld] = [otherNode('node-24'), otherNode('node-22')];
+
+test('the tarball has the built code, what it reads, and nothing else', () => {
+  const built = globSync('**/*.*', { cwd: join(root, 'src') })
+    .filter((file) => file !== 'foundation/distribution/tree.ts' && !file.endsWith('.d.ts'))
+    .filter((file) => !/^web\/(?:lab-page\/|tab-key\.ts$)/.test(file))
+    .map((file) => `lib/${file.replace(/\.ts$/, '.js')}`);
+  const others = [
+    'bin/petstore.js',
+    'bin/protect.js',
+    'lib/foundation/distribution/scalar.js',
+    'lib/web/lab-page/index.html',
+    ...Object.values({ ...labPrograms, ...referencePrograms }).map(
+      (file) => `lib/${file.replace(/\.ts$/, '.js')}`,
+    ),
+    'openapi.json',
+    'package.json',
+  ];
+  assert.deepEqual(
+    paths.filter((path) => !isDeclaration(path)).sort(),
+    [...built, ...others, 'CHANGELOG.md', 'NOTICE.md', 'README.md'].sort(),
+  );
+  for (const path of paths.filter(isDeclaration))
+    assert.ok(built.includes(path.replace('.d.ts', '.js')), path);
+});
+
+test('the package asks for what its code imports, and for nothing else', () => {
+  const {
+    dependencies,
+    optionalDependencies,
+    devDependencies,
+    overrides,
+    engines,
+    scripts,
+    private: isPrivate,
+  } = manifest;
+  assert.ok(isPrivate, "npm publishes nothing under a name that is somebody else's");
+  assert.deepEqual([optionalDependencies, devDependencies, overrides, scripts], Array(4).fill(undefined));
+  assert.deepEqual(engines, { node: '>=24' });
+  const code = paths.filter((path) => /^lib\/.*(?<!scalar)\.js$/.test(path)).map(textOf);
+  const imported = code
+    .flatMap((text) => [
+      ...text.matchAll(/(?:^(?:import|export) .*from |import\(|resolve\()'([^'.#][^']*)'/gm),
+    ])
+    .map(([, name = '']) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] as string)
+    .filter((name) => !name.startsWith('node:'));
+  assert.deepEqual([...new Set(imported)].sort(), Object.keys(dependencies).sort());
+});
+
+test('installing it brings no Node.js, and runs no script', () => {
+  const { packages } = JSON.parse(readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8'));
+  const brought = Object.entries<{ hasInstallScript?: boolean; bin?: object }>(packages);
+  assert.ok(brought.length > 50);
+  for (const [path, { hasInstallScript, bin = {} }] of brought)
+    assert.ok(!hasInstallScript && !('node' in bin), path);
+});
+
+test('the description and the guides tell how the package is called', () => {
+  const { command, firstStart, neededNode } = ofPackage;
+  const golden = readFileSync(join(root, 'openapi.json'), 'utf8')
+    .replaceAll(ofTree.command, command)
+    .replaceAll(ofTree.firstStart, firstStart)
+    .replaceAll(`Node.js ${ofTree.neededNode} or newer`, `Node.js ${neededNode} or newer`);
+  assert.match(golden, /npx --no-install petstore lab rehearse/);
+  assert.doesNotMatch(golden, /npm (run|start|ci)\b/);
+  assert.equal(textOf('openapi.json'), golden);
+});
+
+test('the tree itself cannot be packed', () => {
+  const args = ['pack', '--dry-run', '--loglevel', 'error'];
+  const { status, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /must have name and version/);
+});
+
+for (const [name, { node, skip }] of [
+  ['the oldest Node.js that it runs on', oldest],
+  ['the Node.js of the tree', { node: process.execPath, skip: false }],
+] as const) {
+  describe(`by ${name}`, { skip, concurrency: true }, () => {
+    const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout;
+
+    test('npx runs its commands, and node is the one that was there', () => {
+      assert.deepEqual(npx(node, '--no-install', 'petstore', '--version'), {
+        status: 0,
+        stdout: `${manifest.version}\n`,
+        stderr: '',
+      });
+      assert.equal(npx(node, 'node', '--version').stdout, version);
+      assert.equal(npx(node, '--no-install', 'petstore', 'fly').status, 2);
+    });
+
+    test('all that is exported can be imported', () => {
+      const program = exported.map((name) =>
+        name.endsWith('.json')
+          ? `await import('${name}', { with: { type: 'json' } });`
+          : `await import('${name}');`,
+      );
+      const args = ['--input-type=module', '--eval', program.join('\n')];
+      const { stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
+      assert.equal(stderr.replaceAll(/^\(.*\n/gm, ''), '');
+    });
+
+    test('npx serves the API, a stream, the reference, the page of the lab and all texts, and stops at once', async (t) => {
+      const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
+      const { origin, port } = new URL(service.baseUrl);
+      const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
+      const stream = await openStream(t, origin, { key: service.key });
+      const body = JSON.stringify({ name: 'Dragons' });
+      const made = await fetch(`${service.baseUrl}/categories`, { method: 'POST', headers, body });
+      assert.equal(made.status, 201);
+      await until(() => stream.events.some(({ type }) => type === 'category.created'));
+
+      const others = ['/v1/openapi.yaml', '/lab/openapi.json'];
+      const answers = [...referencePaths, ...labPagePaths, ...textPaths(true), ...others].map(
+        async (path) => ({ path, answer: await fetch(`${origin}${path}`) }),
+      );
+      const texts = new Map<string, string>();
+      for (const { path, answer } of await Promise.all(answers)) {
+        assert.equal(answer.status, 200, path);
+        texts.set(path, await answer.text());
+      }
+      assert.equal(texts.get('/reference/scalar.js'), await ofTree.scalarProgram());
+      assert.match(texts.get('/v1/openapi.yaml') as string, /^openapi: 3\.0\.3\n/);
+      for (const [path, file] of Object.entries({ ...labPrograms, ...referencePrograms }))
+        assert.equal(texts.get(path), await ofTree.browserProgram(file), path);
+      assert.match(texts.get('/changelog') as string, /<h1>Changelog<\/h1>/);
+      assert.match(texts.get('/llms-full.txt') as string, /npx --no-install petstore keys create/);
+      assert.doesNotMatch(service.log(), /Warning/);
+
+      const silent = connect(Number(port), '127.0.0.1').on('error', () => {});
+      t.after(() => silent.destroy());
+      await once(silent, 'connect');
+      service.npx.kill('SIGTERM');
+      await until(() => !isRunning(service.pid), endsWithinMs);
+    });
+
+    test('an answer that waits behind another ends with its connection, and keeps no place', async (t) => {
+      const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
+      const { origin, port } = new URL(service.baseUrl);
+      const path = '/reference/scalar.js';
+      for (let sent = 0; sent < documentBounds.sending; sent++) {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2));
+        await once(socket, 'data');
+        socket.resetAndDestroy();
+      }
+      const answer = await fetch(`${origin}${path}`, { signal: AbortSignal.timeout(endsWithinMs) });
+      assert.equal(await answer.text(), await ofTree.scalarProgram());
+    });
+  });
+}
+
+test('a Node.js that is too old says so in one line', { skip: tooOld.skip }, () => {
+  const version = spawnSync(tooOld.node, ['--version'], { encoding: 'utf8' }).stdout.slice('v'.length).trim();
+  const stderr = `petstore: Node.js 24 or newer is needed. This is ${version}.\n`;
+  assert.deepEqual(npx(tooOld.node, '--no-install', 'petstore', 'serve'), { status: 1, stdout: '', stderr });
+});
+
+/** What a program that imports modules of the package prints of its files in a strict type check, which it passes. */
+function checkTypes(
+  t: TestContext,
+  modules: readonly string[],
+  options: { module: string; moduleResolution: string; types: string[] },
+): string {
+  const consumer = temporaryFolder(t);
+  symlinkSync(join(project, 'node_modules'), join(consumer, 'node_modules'));
+  const program = modules.map((name, i) =>
+    name.endsWith('.json')
+      ? `import part${i} from '${name}' with { type: 'json' };\nexport const used${i}: object = part${i};\n`
+      : `import * as part${i} from '${name}';\nexport const used${i}: object = part${i};\n`,
+  );
+  writeFileSync(join(consumer, 'program.mts'), program.join(''));
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, resolveJsonModule: true, skipLibCheck: false },
+    ...{ target: 'esnext', lib: ['esnext', 'dom'], typeRoots: [join(root, 'node_modules/@types')] },
+    ...options,
+  };
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }));
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const args = [compiler, '--project', consumer, '--listFiles'];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(status, 0, stdout);
+  return stdout;
+}
+
+for (const [module, moduleResolution] of [
+  ['nodenext', 'nodenext'],
+  ['preserve', 'bundler'],
+] as const) {
+  test(`a program that imports all of it passes a strict type check, and no declaration is idle: ${moduleResolution}`, (t) => {
+    // A store runs in Node.js, whose types its programs have.
+    const files = checkTypes(t, exported, { module, moduleResolution, types: ['node'] });
+    for (const path of paths.filter(isDeclaration))
+      assert.ok(files.includes(`/${manifest.name}/${path}\n`), path);
+  });
+
+  test(`the client passes a strict type check without the types of Node.js: ${moduleResolution}`, (t) => {
+    checkTypes(t, ['petstore/client'], { module, moduleResolution, types: [] });
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

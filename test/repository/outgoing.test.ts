@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { described } from '../support/fuzz/interpret.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { resources } from '../support/resources.ts';
+
+const root = new URL('../..', import.meta.url);
+
+/** Modules that open no connection. Every other one shows up, but for the program's own. */
+const silentModules = [
+  ...[
+    'node:buffer',
+    'node:crypto',
+    'node:events',
+    'node:fs',
+    'node:fs/promises',
+    'node:os',
+    'node:path',
+    'node:readline',
+    'node:sqlite',
+    'node:string_decoder',
+    'node:timers/promises',
+    'node:tty',
+  ],
+  ...[
+    'node:url',
+    'node:util',
+    // Programs in threads are files of the service, too, so this test reads them.
+    'node:worker_threads',
+    'node:zlib',
+    'commander',
+    'fastify',
+    'ipaddr.js',
+    'lru-cache',
+    'marked',
+    'minisearch',
+    'pino',
+    'prom-client',
+  ],
+  ...['typebox', 'typebox/schema', 'typebox/format', 'yaml', '@scalar/fastify-api-reference'],
+];
+/** What may be taken from other modules, since it opens none either. */
+const silentNames = ['isIP', 'isIPv6', 'createServer'];
+
+/** Modules that browsers run. There a policy keeps them from asking anybody but the service (test/web/lab-page.test.ts). */
+const forBrowsers = /^src\/web\/(?:lab-page\/|tab-key\.ts)/;
+
+const importOf = /^(?:import|export)\s+(type\s)?([\w\s*{},]*?)\s*(?:\bfrom\s*)?['"]([^'"]+)['"]/gm;
+const dynamicImport = /\bimport\(([^)]*)\)/g;
+const globals = /\b(?:fetch|WebSocket|EventSource|XMLHttpRequest|WebTransport|require|getBuiltinModule)\b/g;
+
+/** Everything in a program by which it could open a connection. */
+function waysOut(program: string): string[] {
+  const imported = [...program.matchAll(importOf)].flatMap(([, isType, names = '', module = '']) => {
+    const values = names.split(/[{},]/).map((name) => name.trim());
+    const isSilent = values.every((name) => !name || name.startsWith('type ') || silentNames.includes(name));
+    return isType || (names && isSilent) ? [] : [module];
+  });
+  const loaded = [...program.matchAll(dynamicImport)].map(
+    ([call, argument = '']) => /^['"](.*)['"]$/.exec(argument.trim())?.[1] ?? call,
+  );
+  const modules = [...imported, ...loaded].filter(
+    (name) => !/^(?:\.\.?\/|#)/.test(name) && !silentModules.includes(name),
+  );
+  return [...new Set([...modules, ...(program.match(globals) ?? [])])];
+}
+
+test('the service has no way out but to its storage, to the server that shares its limits, and to webhooks', () => {
+  const found = globSync(['bin/*.js', 'scripts/package/*.js', 'src/**/*.ts'], { cwd: root })
+    .filter((path) => !forBrowsers.test(path))
+    .sort()
+    .map((path) => [path, waysOut(readFileSync(new URL(path, root), 'utf8'))])
+    .filter(([, ways]) => ways?.length);
+  assert.deepEqual(Object.fromEntries(found), {
+    // To hand over to the Node.js that npm installed.
+    'bin/petstore.js': ['node:child_process', 'node:module'],
+    'src/limits/valkey.ts': ['iovalkey'],
+    'src/db/postgres-client.ts': ['pg'],
+    'src/db/postgres-errors.ts': ['pg'],
+    'src/db/postgres-migrate.ts': ['pg'],
+    'src/db/postgres-pools.ts': ['pg'],
+    'src/db/postgres.ts': ['pg'],
+    // For the class of responses, and the names of statuses.
+    'src/http/server-response.ts': ['getBuiltinModule'],
+    // In the names of header fields.
+    'src/lab/recordings/serialize-request.ts': ['fetch'],
+    // Loads SQLite without its warning.
+    'src/start/from-code/store.ts': ['getBuiltinModule'],
+    // The client calls the app of its own process, without a connection.
+    'src/start/from-code/lab.ts': ['fetch'],
+    'src/start/inject-fetch.ts': ['fetch'],
+    // Runs esbuild, which makes programs for browsers out of files.
+    'src/foundation/distribution/tree.ts': ['node:child_process'],
+    // In the name of a policy for browsers.
+    'src/web/serve-lab-page.ts': ['require'],
+    // In the text of samples.
+    'src/description/samples.ts': ['fetch'],
+    // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded or graded.
+    'src/cli/find-service.ts': ['fetch'],
+    'src/start/running-service.ts': ['fetch'],
+    'src/foundation/spawn-user-program.ts': ['node:child_process'],
+    'src/cli/webhooks-listen.ts': ['fetch'],
+    'src/grade/receiver/deliver.ts': ['node:http', 'node:https'],
+    // The client that programs import, and the service does not: to the API. Descriptions have examples.
+    'src/client/connect.ts': ['fetch'],
+    'src/client/description.ts': ['/pets'],
+    'src/client/lab-description.ts': ['/recordings/{recordingId}/requests'],
+    'src/client/options.ts': ['fetch'],
+    'src/client/send.ts': ['fetch'],
+    // To the receivers of webhooks.
+    'src/webhooks/resolve-target.ts': ['node:dns', 'node:dns/promises'],
+    'src/webhooks/send-request.ts': ['node:http', 'node:https'],
+  });
+});
+
+test('a way out would be found', () => {
+  for (const [program, way] of [
+    ["import { request } from 'node:https';", 'node:https'],
+    ["import { isIP, connect } from 'node:net';", 'node:net'],
+    ["import http, { type Agent } from 'http';", 'http'],
+    ["import * as net from 'node:net';", 'node:net'],
+    ["import\n  'undici';", 'undici'],
+    ["export { connect } from 'node:net';", 'node:net'],
+    ["const { connect } = await import('node:tls');", 'node:tls'],
+    ['await import(name);', 'import(name)'],
+    ['await fetch(url);', 'fetch'],
+    ['const send = globalThis.fetch;', 'fetch'],
+    ['new WebSocket(url);', 'WebSocket'],
+    ["process.getBuiltinModule('net')", 'getBuiltinModule'],
+  ] as const) {
+    assert.deepEqual(waysOut(program), [way], program);
+  }
+  assert.deepEqual(waysOut("import { isIP, type Socket } from 'node:net'; import './app.ts';"), []);
+});
+
+test('an address that a caller gives, wherever it stands, is not connected to', async (t) => {
+  let connections = 0;
+  const bait = createServer((_request, response) => response.end()).on('connection', () => connections++);
+  t.after(() => bait.close());
+  await once(bait.listen(0, '127.0.0.1'), 'listening');
+  const { port } = bait.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/`;
+  const store = await startPetstore(t);
+  await store.listen();
+  const body = {
+    ...{ name: url, description: url, url, callbackUrl: url, webhook: url, $ref: url, $schema: url },
+    ...{ categoryId: 1, quantity: 1 },
+  };
+  const headers = () => ({
+    ...Object.fromEntries(['origin', 'referer', 'link', 'location', 'callback'].map((name) => [name, url])),
+    ...{ host: `127.0.0.1:${port}`, 'x-forwarded-host': `127.0.0.1:${port}`, forwarded: `for="${url}"` },
+    ...{ 'x-callback-url': url, 'x-original-url': url, 'idempotency-key': `"${url}${randomUUID()}"` },
+  });
+  // A workspace that was seeded has one event.
+  const ids: Record<string, number> = { eventId: 1 };
+  for (const { param, path } of resources)
+    ids[param] = (await store.call('POST', path, { headers: headers(), body })).body.id;
+  const isLast = ({ method }: (typeof described)[number]) => Number(method === 'DELETE');
+  // A stream has no end; what it does with such fields, HEAD does.
+  const methodOf = ({ id, method }: (typeof described)[number]) => (id === 'streamEvents' ? 'HEAD' : method);
+  for (const operation of described.toSorted((a, b) => isLast(a) - isLast(b))) {
+    const { id, pattern, params } = operation;
+    const method = methodOf(operation);
+    let path = pattern.source.slice(1, -1).replaceAll('\\/', '/');
+    for (const [name] of params) path = path.replace('([^/]+)', String(ids[name] ?? 1));
+    const sent = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : body;
+    const answer = await store.send(method, path, { headers: headers(), body: sent });
+    assert.ok(answer.status < 300, `${id} does what it is asked: ${answer.status} ${answer.text}`);
+    const query = `url=${encodeURIComponent(url)}&callback=${url}`;
+    await store.send(method, `${path}?${query}`, { headers: headers(), body: sent });
+    const { port: own } = store.app.server.address() as AddressInfo;
+    const absolute = request({
+      ...{ port: own, method, path: url.slice(0, -1) + path },
+      headers: { ...headers(), 'x-api-key': store.key, 'content-type': 'application/json' },
+    });
+    const [response] = await once(absolute.end(sent && JSON.stringify(sent)), 'response');
+    const expected = method === 'DELETE' ? 404 : answer.status;
+    assert.equal(response.resume().statusCode, expected, `${id} does the same for such a target`);
+  }
+  assert.equal(connections, 0);
+  await fetch(url);
+  assert.equal(connections, 1, 'it would have been noticed');
+});

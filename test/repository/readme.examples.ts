@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { guides } from '../../src/description/guides.ts';
+import { clockThatGoesBack } from '../support/clock.ts';
+import { asCheckout, assertShows, type Block, below, blocksOf } from '../support/pasted.ts';
+import { environment, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+const skip = !hasCurl && !process.env.CI && 'curl is not installed';
+
+const guide = (name: string) =>
+  guides('http://localhost:8080/v1').find((one) => one.name === name)?.description ?? '';
+
+/** A service with a terminal beside it, in which blocks are pasted one after the other. */
+async function startBesideTerminal(t: TestContext, serviceEnv: Record<string, string> = {}) {
+  const folder = await temporaryStorage(t);
+  const dataDir = asCheckout(folder);
+  const service = await startService(t, dataDir, serviceEnv);
+  const exported: string[] = [];
+  const paste = (code: string, shell = 'bash') => {
+    const here = code.replaceAll('http://localhost:8080', service.origin);
+    const env = environment({ PETSTORE_DATA_DIR: dataDir });
+    const script = [...exported, here].join('\n');
+    const { stdout, stderr } = spawnSync(shell, ['-c', script], { cwd: folder, env, encoding: 'utf8' });
+    exported.push(...(here.match(/^export .*/gm) ?? []));
+    return { stdout, stderr };
+  };
+  return { service, paste };
+}
+
+const isPasted = ({ language, code }: Block) => language === 'sh' && !code.startsWith('npm ci');
+
+test('the lines of the README answer what it shows, after those of the guide, and again, in bash and in sh', {
+  skip,
+}, async (t) => {
+  const { paste } = await startBesideTerminal(t);
+  const ofGuide = blocksOf(guide('Getting started')).filter(isPasted);
+  assert.match(ofGuide.map(({ code }) => paste(code).stdout).join(), /"id":9,"petId":1/);
+  const [start, tour] = ['## Start', '## Tour'].map((heading) => blocksOf(below(heading, readme)));
+  const blocks = [...(tour as Block[]), ...(start as Block[])];
+  for (const shell of ['bash', 'sh']) {
+    let printed = '';
+    let compared = 0;
+    for (const block of blocks) {
+      if (isPasted(block)) {
+        const { stdout, stderr } = paste(block.code, shell);
+        assert.doesNotMatch(stderr, /petstore:|curl:|sh:/);
+        printed = stdout;
+      } else if (block.language === 'json') {
+        assert.equal(oneLine(printed), oneLine(block.code));
+        compared++;
+      }
+    }
+    assert.equal(compared, 7);
+  }
+});
+
+const codeOf = (markdown: string) => blocksOf(markdown).map(({ code }) => code);
+
+const oneLine = (text: string) => text.replaceAll('\n', '');
+
+/** What curl printed for one address after the other: the name of each pet, or the code of each refusal. */
+const told = (stdout: string) =>
+  [...stdout.matchAll(/"name":"(\w+)"|"code":"(\w+)"/g)].map(([, name, code]) => name ?? code);
+
+const times = (count: number, value: string) => Array.from({ length: count }, () => value);
+
+test('limits are rehearsed as the README and the guide say: a key for load tests has room, curl waits and goes on, a ban comes and is lifted', {
+  skip,
+}, async (t) => {
+  const clock = clockThatGoesBack(2_000);
+  const { service, paste } = await startBesideTerminal(t, clock.env);
+  const limits = guide('Rate limits');
+  const [create, ask, askAtOnce, unban, ...others] = codeOf(below('### Rehearse it', limits)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  assert.deepEqual(others, []);
+  const [createAmple = ''] = codeOf(below('### A key with numbers of your own', limits));
+  for (const code of [createAmple, create, ask]) assert.ok(below('## Limits', readme).includes(code), code);
+
+  const [, key] = /^key +(pet_\w+)$/m.exec(paste(createAmple).stdout) ?? [];
+  const get = () =>
+    fetch(`${service.origin}/v1/categories/1`, { headers: { authorization: `Bearer ${key}` } });
+  const answers = await Promise.all(Array.from({ length: 400 }, get));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+
+  assert.equal(paste(create).stderr, '');
+  service.child.kill(clock.signal);
+  await until(() => service.output().includes(clock.said));
+  const waited = paste(ask);
+  assert.deepEqual(told(waited.stdout), ['Bella', 'Rex', 'Luna', 'rate_limited', 'Barney', 'Pepper']);
+  assert.match(waited.stderr, /Will retry in [12] second/);
+
+  const [admitted, ...refused] = told(paste(askAtOnce).stdout);
+  assert.deepEqual(
+    [admitted, ...refused],
+    ['Bella', ...times(10, 'rate_limited'), ...times(9, 'key_banned')],
+  );
+
+  assert.match(paste(unban).stdout, /^Key key_\w+ is not banned any more; earlier bans are forgotten\.\n$/);
+  await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
+});
+
+test('the report card of the README is what a client that waits gets, and one that does not', {
+  skip,
+}, async (t) => {
+  const { paste } = await startBesideTerminal(t);
+  const blocks = blocksOf(below('## One case at a time', readme));
+  for (const [i, { language, code }] of blocks.entries()) {
+    if (language !== 'sh') continue;
+    const { stdout, stderr } = paste(code);
+    assertShows(blocks[i + 1], `${stdout}${stderr}`);
+  }
+  assert.equal(blocks.length, 4);
+});

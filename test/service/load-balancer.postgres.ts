@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryFolder } from '../support/folder.ts';
+import { emptyDatabase } from '../support/instances.ts';
+import { haproxy, patientCheck } from '../support/load-balancers.ts';
+import { freePort } from '../support/port.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { ampleKey, type Service, startService } from '../support/service.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { until } from '../support/until.ts';
+
+/** How long clients may see anything of an instance that fails: the checks find it in this time. */
+const troubleMs = 2_000;
+/** A busy machine delays checks and clients. */
+const room = 4;
+const clients = 12;
+const pauseMs = 10;
+/** So many good answers in a row, and a client has left the instance that fails. */
+const calm = 15;
+
+/** Clients that ask through a load balancer until the test ends. */
+class Load {
+  /** Good answers in a row of each client. */
+  readonly #calm = new Array<number>(clients).fill(0);
+  /** How many requests each instance has answered. */
+  readonly #answered = new Map<string, number>();
+  #isOver = false;
+  failures = 0;
+  lastFailureMs = 0;
+  longestMs = 0;
+
+  constructor(t: TestContext, origin: string, key: string) {
+    const ended = Promise.all(this.#calm.map((_, i) => this.#run(origin, key, i)));
+    t.after(() => {
+      this.#isOver = true;
+      return ended;
+    });
+  }
+
+  /** Counts anew. */
+  begin(): void {
+    this.#calm.fill(0);
+    this.#answered.clear();
+    [this.failures, this.lastFailureMs, this.longestMs] = [0, 0, 0];
+  }
+
+  get isCalm(): boolean {
+    return this.#calm.every((count) => count >= calm);
+  }
+
+  hasAnswers(instance: string): boolean {
+    return (this.#answered.get(instance) ?? 0) >= calm;
+  }
+
+  async #run(origin: string, key: string, i: number): Promise<void> {
+    const isWriter = i % 2 === 0;
+    const body = isWriter ? '{"name":"Dragons"}' : null;
+    for (; !this.#isOver; await sleep(pauseMs)) {
+      const startMs = performance.now();
+      const answer = await fetch(`${origin}/v1/${isWriter ? 'categories' : 'pets/1'}`, {
+        method: isWriter ? 'POST' : 'GET',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body,
+      }).catch(() => undefined);
+      await answer?.text().catch(() => {});
+      const endMs = performance.now();
+      this.longestMs = Math.max(this.longestMs, endMs - startMs);
+      if (answer?.ok) {
+        this.#calm[i] = (this.#calm[i] as number) + 1;
+        const instance = answer.headers.get('x-instance') as string;
+        this.#answered.set(instance, (this.#answered.get(instance) ?? 0) + 1);
+      } else {
+        this.#calm[i] = 0;
+        this.failures++;
+        this.lastFailureMs = endMs;
+      }
+    }
+  }
+}
+
+suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip }, () => {
+  let cluster: PostgresCluster;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+  });
+  after(() => cluster.remove());
+
+  test('clients see an instance fail for two seconds at most, and it serves again afterwards', async (t) => {
+    const url = await emptyDatabase(cluster);
+    const folder = temporaryFolder(t);
+    const way = await StallingProxy.start(t, cluster.port);
+    const start = (port = cluster.port): Promise<Service> =>
+      startService(t, folder, {
+        DATABASE_URL: url.replace(`:${cluster.port}/`, `:${port}/`),
+        TRUST_PROXY: 'loopback',
+        LOG_LEVEL: 'error',
+      });
+    // The first makes the tables.
+    const first = await start(way.port);
+    const instances = [first, ...(await Promise.all([start(), start()]))];
+    const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));
+    const key = ampleKey(folder, { DATABASE_URL: url });
+    const changes = {
+      '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
+      [`timeout check ${patientCheck}`]: 'timeout check 600ms',
+    };
+    const port = await haproxy.start(t, [one, two, three] as [number, number, number], changes);
+    const load = new Load(t, `http://127.0.0.1:${port}`, key);
+
+    for (const [fault, begin, end] of [
+      [
+        'refused by PostgreSQL',
+        async () => {
+          way.targetPort = await freePort();
+          way.resume();
+        },
+        () => {
+          way.targetPort = cluster.port;
+        },
+      ],
+      ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
+      ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
+    ] as const) {
+      await until(() => ['petstore-1', 'petstore-2', 'petstore-3'].every((name) => load.hasAnswers(name)));
+      load.begin();
+      await begin();
+      const beganMs = performance.now();
+      await until(() => load.isCalm);
+      const { failures, lastFailureMs, longestMs } = load;
+      end();
+      load.begin();
+      const failedMs = failures && lastFailureMs - beganMs;
+      t.diagnostic(
+        `${fault}: ${failures} failures, the last after ${Math.round(failedMs)} ms; longest wait ${Math.round(longestMs)} ms`,
+      );
+      assert.ok(failedMs < troubleMs * room, `${fault}: a failure after ${failedMs} ms`);
+      assert.ok(longestMs < troubleMs * room, `${fault}: an answer after ${longestMs} ms`);
+    }
+    await until(() => load.hasAnswers('petstore-1'));
+  });
+});

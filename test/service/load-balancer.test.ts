@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCodes } from '../../src/foundation/errors.ts';
+import { type Changes, haproxy, nginx, quickSilenceMs } from '../support/load-balancers.ts';
+import { startNameServer } from '../support/name-server.ts';
+import { type Options, type Petstore, startPetstore } from '../support/petstore.ts';
+import { freePort } from '../support/port.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { openStream } from '../support/streams.ts';
+import { until } from '../support/until.ts';
+
+/** How many requests one address may have under way. */
+const maxConnections = 100;
+/** Much, since a test's machine may be busy, and less than the 60 s for which nginx waits where nothing is set. */
+const patienceMs = 50_000;
+/** The connections of this machine, and in which state they are. */
+const tcpTable = '/proc/net/tcp';
+const established = '01';
+
+/** A connection, what has come on it, and when it ends. */
+function open(t: TestContext, port: number, text = '', localAddress = '127.0.0.1') {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const connection = { socket, text: '', ended };
+  socket.on('error', () => {}).setEncoding('utf8');
+  socket.on('data', (chunk) => (connection.text += chunk)).on('end', () => socket.end());
+  socket.write(text);
+  return connection;
+}
+
+const post = ({ key }: Petstore, length: string) =>
+  `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
+
+/** Sends a piece again and again. */
+function drip(t: TestContext, socket: Socket, drop: string): void {
+  const timer = setInterval(() => socket.writable && socket.write(drop), 100);
+  t.after(() => clearInterval(timer));
+}
+
+/** Waits for the end of a connection. */
+async function untilEnded({ ended }: { ended: Promise<unknown> }): Promise<void> {
+  const isOver = sleep(patienceMs, true, { ref: false });
+  assert.ok(!(await Promise.race([ended, isOver])), 'the connection did not end');
+}
+
+/** Whether a server on this machine still has the connection of a client, which cannot see that unless it reads. */
+function isHeld(port: number, { localPort = 0 }: Socket): boolean {
+  const hex = (number: number) => number.toString(16).toUpperCase().padStart(4, '0');
+  const ends = new RegExp(`:${hex(port)} [0-9A-F]{8}:${hex(localPort)} ${established} `);
+  return ends.test(readFileSync(tcpTable, 'utf8'));
+}
+
+/** Whether an answer is the Error object of this status, and one that the service could give. */
+function assertError(answer: string, status: number): void {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
+  assert.match(head, /^Content-Type: application\/json/m);
+  assert.match(head, /^X-Request-Id: \S+/m);
+  assert.match(body, /\}\n$/);
+  const error = JSON.parse(body);
+  assert.deepEqual(Object.keys(error), ['code', 'message', 'status']);
+  assert.equal(error.status, status);
+  assert.equal(errorCodes[error.code as keyof typeof errorCodes][0], status);
+}
+
+const close = 'Host: x\r\nConnection: close\r\n\r\n';
+/** Requests that are refused, by the load balancer or by the service, and their statuses. */
+const refused = (store: Petstore): [request: string, status: number][] => [
+  ['GET /v1/pets HTTP/1.1\r\n\r\n', 400],
+  [`GET /error HTTP/1.1\r\n${close}`, 404],
+  [`GET /${'a'.repeat(40_000)} HTTP/1.1\r\n${close}`, 431],
+  [`GET /v1/pets HTTP/1.1\r\nX-Long: ${'a'.repeat(40_000)}\r\n${close}`, 431],
+  [`GET /v1/pets HTTP/1.1\r\nX-Long: ${'a'.repeat(20_000)}\r\n${close}`, 431],
+  [post(store, 'Content-Length: 2000000'), 413],
+];
+/** What no load balancer takes for a request. */
+const unreadable = (store: Petstore): string[] => [
+  'nonsense\r\n\r\n',
+  `CONNECT x:1 HTTP/1.1\r\n${close}`,
+  post(store, 'Transfer-Encoding: gzip'),
+];
+
+for (const balancer of [nginx, haproxy]) {
+  const { name, needs, quick, patient } = balancer;
+
+  /** It before a service that trusts it. What keeps a test waiting may be changed to something shorter. */
+  async function start(t: TestContext, changes: Changes = {}, options: Options = {}) {
+    const store = await startPetstore(t, { trustProxy: ['loopback'], ...options });
+    const instance = Number(new URL(await store.listen()).port);
+    return { store, instance, port: await balancer.start(t, [instance, instance, instance], changes) };
+  }
+
+  /** HAProxy can say of what is no request nothing but 400, in a form of its own. */
+  const assertUnreadable = (answer: string, status: number) =>
+    balancer === haproxy ? assert.match(answer, /^HTTP\/1.1 400 /) : assertError(answer, status);
+
+  // They share one process, so each slows down the others.
+  describe(`${name} as a load balancer`, { ...needs, concurrency: 2 }, () => {
+    test('ends a connection whose header fields never end', async (t) => {
+      const { port } = await start(t, quick.headers);
+      const head = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n';
+      const silent = open(t, port, head);
+      const empty = open(t, port);
+      const dripping = open(t, port, head);
+      drip(t, dripping.socket, 'X-Drop: 1\r\n');
+      for (const connection of [silent, empty, dripping]) await untilEnded(connection);
+    });
+
+    for (const [what, length, drop] of [
+      ['that comes drop by drop', 'Content-Length: 60000', ' '],
+      ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
+      ['that does not come', 'Content-Length: 60000', ''],
+    ] as const) {
+      test(`answers 408 to a body ${what}`, async (t) => {
+        const timeLimits = { headersMs: 500, requestMs: 1_000, checkEveryMs: 50 };
+        // The time for an answer begins once the body is there.
+        const changes = { ...quick.linger, ...quick.answer };
+        const { store, port } = await start(t, changes, { timeLimits });
+        const connection = open(t, port, post(store, length));
+        if (drop) drip(t, connection.socket, drop);
+        await untilEnded(connection);
+        assertError(connection.text, 408);
+      });
+    }
+
+    const skip = !existsSync(tcpTable) && `this system has no ${tcpTable}`;
+    test('ends a connection whose answers are not read', { skip }, async (t) => {
+      const { port } = await start(t, quick.unread);
+      const documents = 400;
+      const connection = open(t, port, 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(documents));
+      connection.socket.pause();
+      await until(() => isHeld(port, connection.socket));
+      await until(() => !isHeld(port, connection.socket), patienceMs);
+      connection.socket.resume();
+      await untilEnded(connection);
+      assert.ok(connection.text.split('"openapi":').length < documents);
+    });
+
+    test('keeps the metrics inside, however their path is spelled', async (t) => {
+      const { store, port } = await start(t);
+      for (const path of [
+        '/metrics',
+        '/metrics?x=1',
+        '/metrics#x',
+        '/metrics/',
+        '//metrics',
+        '/%6detrics',
+        '/%6Detrics?x',
+        '/./metrics',
+        '/v1/../metrics',
+        '/v1/%2e%2e/metrics',
+        '/x/..//%6d%65trics/.',
+        'http://x/metrics',
+      ]) {
+        const connection = open(t, port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+        await untilEnded(connection);
+        if (path.includes('#')) assertUnreadable(connection.text, 404);
+        else assertError(connection.text, 404);
+      }
+      assert.ok(!store.log.some((line) => line.includes('etrics')));
+      assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+    });
+
+    test('tells the service who calls, whatever the caller claims', async (t) => {
+      const { store, port } = await start(t);
+      const remaining = [];
+      for (const claim of ['192.0.2.1', '192.0.2.2, 127.0.0.1', 'unknown']) {
+        const { headers } = await fetch(`http://127.0.0.1:${port}/v1/pets/1`, {
+          headers: { 'x-forwarded-for': claim, forwarded: `for=${claim}`, 'x-real-ip': claim },
+        });
+        remaining.push(Number(headers.get('x-ratelimit-remaining')));
+      }
+      assert.deepEqual(remaining, [59, 58, 57]);
+      const addresses = store.log.map((line) => JSON.parse(line)).filter(({ url }) => url === '/v1/pets/1');
+      assert.deepEqual(
+        addresses.map(({ address }) => address),
+        ['127.0.0.1', '127.0.0.1', '127.0.0.1'],
+      );
+    });
+
+    test('refuses one request too many of an address, and of no other', async (t) => {
+      const { store, port } = await start(t, patient, { timeLimits: { requestMs: 2 * patienceMs } });
+      const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+      const ask = async (localAddress: string) => {
+        const connection = open(t, port, get, localAddress);
+        await untilEnded(connection);
+        return connection.text;
+      };
+      let underWay = 0;
+      store.app.server.on('request', ({ method }) => method === 'POST' && underWay++);
+      const begin = () => open(t, port, `${post(store, 'Content-Length: 9')}{`).socket;
+      const waiting = Array.from({ length: maxConnections - 1 }, begin);
+      await until(() => underWay === maxConnections - 1, patienceMs);
+      assert.match(await ask('127.0.0.1'), /^HTTP\/1.1 200 /);
+      const last = begin();
+      await until(() => underWay === maxConnections, patienceMs);
+      const refused = await ask('127.0.0.1');
+      assertError(refused, 429);
+      assert.match(refused, /^retry-after: 1\r$/im);
+      assert.match(await ask('127.0.0.2'), /^HTTP\/1.1 200 /);
+      last.destroy();
+      await until(async () => (await ask('127.0.0.1')).startsWith('HTTP/1.1 200 '));
+      for (const socket of waiting) socket.destroy();
+    });
+
+    test('passes the events of a stream on at once, and leaves it open while nothing happens', async (t) => {
+      const { store, port } = await start(t, { ...quick.silence, ...quick.unread });
+      const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
+      // A comment comes within each time that is promised. Those of this test are short, however long the rest of it takes.
+      let promised = 0;
+      const startBeat = () => {
+        const beat = setInterval(() => {
+          if (reader.comments < promised) return;
+          promised++;
+          store.aheadMs += 15_000;
+        }, 50);
+        t.after(() => clearInterval(beat));
+        return beat;
+      };
+      const beat = startBeat();
+      const places: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+        await until(() => reader.events.length === i + 1);
+        places.push(reader.place as number);
+      }
+      assert.deepEqual(places, [2, 3, 4]);
+      // Nothing but comments for longer than silence may last.
+      const startMs = performance.now();
+      await until(() => performance.now() - startMs > quickSilenceMs + 500);
+      clearInterval(beat);
+      await until(() => reader.comments === promised);
+      assert.equal(reader.ended, 'no');
+      startBeat();
+      await store.app.close();
+      await reader.untilEnded();
+      assert.equal(reader.ended, 'whole');
+    });
+
+    test('counts streams of an address apart from its other requests', async (t) => {
+      const { store, port } = await start(t, balancer.twoRequests);
+      const origin = `http://127.0.0.1:${port}`;
+      for (let i = 0; i < 5; i++) assert.equal((await openStream(t, origin, { key: store.key })).status, 200);
+      assert.equal((await fetch(`${origin}/v1/pets/1`, { headers: { 'x-api-key': store.key } })).status, 200);
+      assert.match(await store.metrics(), /^petstore_open_streams 5$/m);
+    });
+
+    test('names header fields as the service does, and promises no longer idleness than it allows', async (t) => {
+      const { store, instance, port } = await start(t);
+      const namesOf = (text: string) => [...text.matchAll(/^([\w-]+):/gm)].map(([, name]) => name);
+      const ask = async (at: number) => {
+        const asked = open(t, at, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+        await until(() => asked.text.endsWith('}\n'));
+        return namesOf(asked.text.split('\r\n\r\n')[0] as string).sort();
+      };
+      const direct = await ask(instance);
+      const names = direct.filter((name) => name !== 'Connection' && name !== 'Keep-Alive');
+      assert.equal(names.length, direct.length - 2);
+      const passedOn = (await ask(port)).filter((name) => name !== 'Connection' && name !== 'Server');
+      assert.deepEqual(passedOn, names);
+    });
+
+    test('ends a stream at the service when its reader is gone', async (t) => {
+      const { store, port } = await start(t);
+      const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
+      reader.cut();
+      await until(async () => (await store.db.read`select id from streams`).length === 0);
+    });
+
+    test('answers in the form of the service where it answers by itself', async (t) => {
+      const { store, port } = await start(t, quick.linger);
+      for (const [request, status] of refused(store)) {
+        const connection = open(t, port, request);
+        await untilEnded(connection);
+        assertError(connection.text, status);
+      }
+      for (const request of unreadable(store)) {
+        const connection = open(t, port, request);
+        await untilEnded(connection);
+        assertUnreadable(connection.text, 400);
+      }
+    });
+
+    test('finds the instance that is left, and says 503 when there is none', async (t) => {
+      const store = await startPetstore(t);
+      const instance = Number(new URL(await store.listen()).port);
+      const port = await balancer.start(t, [await freePort(), instance, await freePort()]);
+      for (let i = 0; i < 6; i++) {
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
+          method: 'POST',
+          headers: { 'x-api-key': store.key, 'content-type': 'application/json' },
+          body: '{"name":"Dragons"}',
+        });
+        assert.equal(answer.status, 201);
+      }
+      await store.app.close();
+      const connection = open(t, port, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+      await untilEnded(connection);
+      assertError(connection.text, 503);
+      assert.match(connection.text, /^retry-after: 1\r$/im);
+    });
+  });
+}
+
+test(
+  'nginx sends a GET again that an instance does not answer, and no POST, and leaves that instance out',
+  nginx.needs,
+  async (t) => {
+    const store = await startPetstore(t);
+    const instance = Number(new URL(await store.listen()).port);
+    const silent = await StallingProxy.start(t, instance);
+    silent.stall();
+    const port = await nginx.start(t, [silent.port, instance, instance], {
+      'proxy_read_timeout 7s': 'proxy_read_timeout 2s',
+      'max_fails=3 fail_timeout=2s': 'max_fails=3 fail_timeout=1h',
+    });
+    const ask = (method: string, times: number) => {
+      const one = async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
+          method,
+          headers: { 'x-api-key': store.key, 'content-type': 'application/json' },
+          body: method === 'POST' ? '{"name":"Dragons"}' : null,
+        });
+        await answer.text();
+        return answer.status;
+      };
+      return Promise.all(Array.from({ length: times }, one));
+    };
+    assert.deepEqual((await ask('POST', 3)).sort(), [201, 201, 503]);
+    assert.deepEqual([...new Set(await ask('GET', 12))], [200]);
+    const { count } = silent;
+    assert.deepEqual([...new Set(await ask('POST', 12))], [201]);
+    assert.equal(silent.count, count);
+  },
+);
+
+test(
+  'HAProxy starts while names of instances lead nowhere, follows them, and keeps the address that it found last',
+  haproxy.needs,
+  async (t) => {
+    const store = await startPetstore(t);
+    const instance = Number(new URL(await store.listen()).port);
+    // Nobody listens there, and the other two have no address at all.
+    const addresses = new Map([['petstore-1', '127.0.0.9']]);
+    const nameServer = await startNameServer(t, addresses);
+    const ports: [number, number, number] = [instance, await freePort(), await freePort()];
+    const port = await haproxy.start(t, ports, {
+      ...Object.fromEntries(ports.map((own, i) => [`127.0.0.1:${own}`, `petstore-${i + 1}:${own}`])),
+      'parse-resolv-conf': `nameserver own 127.0.0.1:${nameServer.port}`,
+      'init-addr last,libc,none': 'init-addr none',
+    });
+    const status = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status;
+    assert.equal(await status(), 503);
+    addresses.set('petstore-1', '127.0.0.1');
+    await until(async () => (await status()) === 200);
+    addresses.clear();
+    const { asked } = nameServer;
+    await until(() => nameServer.asked >= asked + 20);
+    assert.equal(await status(), 200);
+  },
+);

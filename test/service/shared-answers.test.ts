@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Registry } from 'prom-client';
+import { type Petstore, startPetstore } from '../support/petstore.ts';
+
+const anonymous = { key: null };
+
+/** A petstore for which time passes when the test says so. */
+async function startAtRest(t: TestContext): Promise<Petstore> {
+  const store = await startPetstore(t);
+  store.stopwatch = () => 0;
+  return store;
+}
+
+test('the text of /metrics is made at most once a second, however many ask', async (t) => {
+  const store = await startAtRest(t);
+  const makings = t.mock.method(Registry.prototype, 'metrics').mock;
+  const ask = (method = 'GET') => store.send(method, '/metrics', anonymous);
+  const counted = (text: string) =>
+    Number(/^petstore_requests_total\{operation="getPet".*\} (\d+)$/m.exec(text)?.[1]);
+  await store.call('GET', '/pets/1');
+  const first = await Promise.all(Array.from({ length: 50 }, () => ask()));
+  assert.equal(makings.callCount(), 1);
+  await store.call('GET', '/pets/1');
+  store.aheadMs += 900;
+  first.push(await ask(), await ask('HEAD'));
+  assert.equal(makings.callCount(), 1);
+  for (const { text } of first.slice(0, -1)) assert.equal(counted(text), 1);
+  store.aheadMs += 100;
+  const second = await Promise.all(Array.from({ length: 50 }, () => ask()));
+  assert.equal(makings.callCount(), 2);
+  for (const { text } of second) assert.equal(counted(text), 2, 'who asks when it is stale gets the new one');
+});
+
+test('/readyz asks the storage at most four times a second, however many ask', async (t) => {
+  const store = await startAtRest(t);
+  const ask = (method = 'GET') => store.send(method, '/readyz', anonymous);
+  const before = store.db.counts.reads;
+  for (const [passedMs, reads] of [
+    [0, 1],
+    [249, 1],
+    [1, 2],
+    [249, 2],
+    [1, 3],
+  ] as const) {
+    store.aheadMs += passedMs;
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(i % 2 ? 'HEAD' : 'GET')));
+    for (const { status } of answers) assert.equal(status, 200);
+    assert.equal(store.db.counts.reads - before, reads);
+  }
+});
+
+test('/readyz tells within a second that the storage fails, and that it is back, and shares failures as well', async (t) => {
+  const store = await startAtRest(t);
+  const statuses = async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => store.send('GET', '/readyz', anonymous)),
+    );
+    return [...new Set(answers.map(({ status }) => status))];
+  };
+  assert.deepEqual(await statuses(), [200]);
+  await store.db.write((sql) => sql`alter table workspaces rename to places`);
+  store.aheadMs += 250;
+  const before = store.db.counts.reads;
+  assert.deepEqual(await statuses(), [500]);
+  assert.equal(store.db.counts.reads - before, 1);
+  await store.db.write((sql) => sql`alter table places rename to workspaces`);
+  store.aheadMs += 250;
+  assert.deepEqual(await statuses(), [200]);
+});
+
+test('/readyz is 503 in time while the storage stands still, and asks it once', async (t) => {
+  const store = await startPetstore(t, { readyMs: 100 });
+  const stands = Promise.withResolvers<void>();
+  const { mock } = t.mock.method(store.db, 'touch', () => stands.promise);
+  const ask = async () => (await store.send('GET', '/readyz', anonymous)).status;
+  assert.equal(await ask(), 503);
+  store.aheadMs += 250;
+  assert.equal(await ask(), 503);
+  assert.equal(mock.callCount(), 1);
+  stands.resolve();
+  assert.equal(await ask(), 200);
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ampleKey, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
+
+const clients = 32;
+/** It takes a tenth of a second. Connections that are waited for get ten. */
+const handedOverWithinMs = 7_000;
+const answerHead = /HTTP\/1\.1 (\d+) [\s\S]*?\r\ncontent-length: (\d+)\r\n[\s\S]*?\r\n\r\n/i;
+
+test('SIGTERM under load: an answer is whole or has not begun, what was answered stays, and the code is 0', async (t) => {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
+  const key = ampleKey(folder);
+  const body = '{"name":"Dragons"}';
+  const request = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const ids: number[] = [];
+  /** Sends one request after the other until its connection ends, as a connection may between two answers. */
+  const client = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk;
+        const head = answerHead.exec(text);
+        if (!head || text.length < head[0].length + Number(head[2])) return;
+        ids.push(JSON.parse(text.slice(head[0].length)).id);
+        text = '';
+        if (socket.writable) socket.write(request);
+      });
+      socket.on('error', () => {});
+      socket.on('close', () => (text === '' ? resolve() : reject(new Error(`cut off: ${text}`))));
+      socket.write(request);
+    });
+  const ended = Promise.all(Array.from({ length: clients }, client));
+  while (ids.length < 200) await sleep(5);
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+  await ended;
+
+  const { origin } = await startService(t, folder, { LOG_LEVEL: 'warn' });
+  const status = async (id: number) =>
+    (await fetch(`${origin}/v1/categories/${id}`, { headers: { 'x-api-key': key } })).status;
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids) assert.equal(await status(id), 200, `category ${id} was answered`);
+  const unanswered = Math.max(...ids) + clients + 1;
+  assert.equal(await status(unanswered), 404, 'no more was made than was asked for');
+});
+
+test('SIGUSR1 opens no debugger, and ends nothing', async (t) => {
+  const service = await startService(t, await temporaryStorage(t));
+  service.child.kill('SIGUSR1');
+  // Node.js tells at once that it listens; SIGTERM comes after that.
+  assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
+  assert.doesNotMatch(service.output(), /debugger/i);
+});
+
+/** SIGHUP comes when a terminal is closed. */
+for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+  test(`${signal} lets a large answer that is being read come to its end`, async (t) => {
+    const service = await startService(t, await temporaryStorage(t));
+    const whole = (await (await fetch(`${service.origin}/reference/scalar.js`)).arrayBuffer()).byteLength;
+    const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+    socket.write('GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [start] = await once(socket, 'data');
+    socket.pause();
+    let length = start.length - start.indexOf('\r\n\r\n') - 4;
+    const stopped = service.stop(signal);
+    // The service looks for idle connections ten times a second.
+    await sleep(250);
+    socket.on('data', (chunk) => (length += chunk.length)).resume();
+    await once(socket, 'end');
+    socket.destroy();
+    assert.equal(length, whole);
+    assert.deepEqual(await stopped, { code: 0, signal: null });
+  });
+
+test('SIGTERM waits for no connection that was handed over', async (t) => {
+  const service = await startService(t, await temporaryStorage(t));
+  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1').on('error', () => {});
+  t.after(() => socket.destroy());
+  const get = 'GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n';
+  socket.write(`${get}${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await once(socket, 'readable');
+  const stopped = service.stop('SIGTERM');
+  const late = sleep(handedOverWithinMs, 'late', { ref: false });
+  assert.deepEqual(await Promise.race([stopped, late]), { code: 0, signal: null });
+});

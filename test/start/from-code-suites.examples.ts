@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../support/folder.ts';
+import { blocksOf } from '../support/pasted.ts';
+import { bin } from '../support/service.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** What programs import: this tree, or a package that was installed. */
+const petstore = process.env.PETSTORE_TEST_PACKAGE ?? root;
+const examples = join(root, 'examples');
+/** Where `.ci/run` puts what Python needs. */
+const pythonPath = join(root, 'node_modules/.cache/python');
+const pythonEnv = { ...process.env, PYTHONPATH: pythonPath, PETSTORE_COMMAND: `${process.execPath} ${bin}` };
+// Within a run of the tests Node.js would report to it.
+const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+
+/** A folder in which `petstore` can be imported, with the files of an example. */
+function folderWith(t: TestContext, example?: string): string {
+  const folder = temporaryFolder(t);
+  if (example) cpSync(join(examples, example), folder, { recursive: true });
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  symlinkSync(petstore, join(folder, 'node_modules/petstore'));
+  return folder;
+}
+
+function succeeds(
+  [program, ...args]: [string, ...string[]],
+  cwd: string,
+  environment: NodeJS.ProcessEnv = env,
+) {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: environment });
+  assert.equal(status, 0, stdout + stderr);
+  return stdout + stderr;
+}
+
+test('the example for node:test passes', (t) => {
+  const told = succeeds([process.execPath, '--test', '--test-reporter=tap'], folderWith(t, 'node-test'));
+  assert.match(told, /^# pass 4$/m);
+});
+
+const vitest = join(examples, 'vitest/node_modules/vitest/vitest.mjs');
+const noVitest = !existsSync(vitest) && !process.env.CI && '"npm ci --prefix examples/vitest" installs it';
+
+test('the example for Vitest passes', { skip: noVitest }, () => {
+  const cwd = join(examples, 'vitest');
+  rmSync(join(cwd, 'node_modules/petstore'), { force: true });
+  symlinkSync(petstore, join(cwd, 'node_modules/petstore'));
+  assert.match(succeeds([process.execPath, vitest, 'run', '--reporter=tap'], cwd), /^1\.\.1$/m);
+});
+
+const hasPytest = spawnSync('python3', ['-c', 'import pytest'], { env: pythonEnv }).status === 0;
+const noPytest = !hasPytest && !process.env.CI && 'pytest is not installed';
+
+test('the example for pytest passes', { skip: noPytest }, (t) => {
+  const folder = folderWith(t, 'pytest');
+  assert.match(
+    succeeds(['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'], folder, pythonEnv),
+    /4 passed/,
+  );
+});
+
+test('where the package is not installed, an example says so and what to do, and asks npm for nothing', {
+  skip: noPytest,
+}, (t) => {
+  const [nodeTest, pytest] = [temporaryFolder(t), temporaryFolder(t)];
+  cpSync(join(examples, 'node-test'), nodeTest, { recursive: true });
+  cpSync(join(examples, 'pytest'), pytest, { recursive: true });
+  const { PETSTORE_COMMAND: _, ...unset } = pythonEnv;
+  const offline = { ...unset, npm_config_offline: 'true', npm_config_cache: temporaryFolder(t) };
+  for (const [cwd, program, ...args] of [
+    [nodeTest, process.execPath, '--test'],
+    [pytest, 'python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
+  ] as [string, string, ...string[]][]) {
+    const { status, stdout } = spawnSync(program, args, {
+      ...{ cwd, encoding: 'utf8' },
+      env: { ...offline, NODE_TEST_CONTEXT: undefined },
+    });
+    assert.equal(status, 1, stdout);
+    assert.match(stdout, /Error: .*installed here.* docs\/from-code\.md says how\./);
+  }
+});
+
+const page = readFileSync(join(root, 'docs/from-code.md'), 'utf8');
+
+for (const [i, { language, code }] of blocksOf(page).entries()) {
+  test(`the block number ${i + 1} of docs/from-code.md runs`, (t) => {
+    assert.equal(language, 'js');
+    assert.match(code, /assert\./);
+    succeeds([process.execPath, '--input-type=module', '--eval', code], folderWith(t));
+  });
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { withService } from '../../src/start/running-service.ts';
+
+/** The message of a command that asks a server for the account of a key. */
+async function messageFrom(t: TestContext, serve: RequestListener): Promise<string> {
+  const server = createServer(serve).listen(0, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const access = { baseUrl: `${origin}/v1`, key: 'k', addressSetBy: '--url' };
+  const error: Error = await withService(access, ({ lab }) => lab.getAccount()).then(
+    () => assert.fail('it must reject'),
+    (error) => error,
+  );
+  return error.message.replaceAll(origin, 'ORIGIN');
+}
+
+const refusal = (status: number, message: string): RequestListener => {
+  const body = JSON.stringify({ code: 'a_code', message, status });
+  return (_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+};
+
+test('an answer of the service is reported in its own words, with what the user can do', async (t) => {
+  assert.equal(await messageFrom(t, refusal(409, 'Try later.')), 'Try later.');
+  assert.equal(
+    await messageFrom(t, refusal(401, 'Unknown key.')),
+    'Unknown key. The service at ORIGIN/v1 has other keys.',
+  );
+  assert.equal(
+    await messageFrom(t, refusal(404, 'No such path.')),
+    'There is no lab at ORIGIN/lab. The service has one if it runs with PETSTORE_LAB=on.',
+  );
+});
+
+test('an answer of another program is reported with its status and address', async (t) => {
+  const message = await messageFrom(t, (_request, response) => response.writeHead(502).end('<p>Bad</p>'));
+  assert.equal(message, 'The answer of ORIGIN/lab/account is 502.');
+  const moved = await messageFrom(t, (_request, response) =>
+    response.writeHead(302, { location: '/elsewhere' }).end(),
+  );
+  assert.equal(moved, 'The answer of ORIGIN/lab/account is 302.');
+});
+
+test('a service that does not answer, or answers without end, is reported as unreachable', async (t) => {
+  const none = await messageFrom(t, (request) => request.socket.destroy());
+  assert.match(none, /^ORIGIN\/v1 cannot be reached \(\w+\)\. Is the service running\? --url says where\.$/);
+  const endless = await messageFrom(t, (_request, response) => {
+    const chunk = Buffer.alloc(1_048_576, ' ');
+    const write = () => {
+      while (!response.destroyed && response.write(chunk));
+      response.once('drain', write);
+    };
+    write();
+  });
+  assert.match(endless, /^ORIGIN\/v1 cannot be reached \(its answer is longer than 67108864 bytes\)\. /);
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { kinds } from '../../src/db/tables.ts';
+import type { Petstore } from './petstore.ts';
+
+/** The ids of a workspace begin here. No other number looks like them, so a stored id is found in any text. */
+const firstId = 540_000;
+const smallId = /(?<![\w-])54\d{4}(?![\w-])/;
+
+/** Makes the ids of the first workspace, which is still empty, begin at `firstId`. */
+export async function numberFromAfar(store: Petstore): Promise<void> {
+  await store.db.write(async (sql) => {
+    for (const kind of kinds)
+      await sql`
+        insert into sequences (workspace_id, kind, last_id) values (1, ${kind}, ${firstId})
+        on conflict (workspace_id, kind) do update set last_id = ${firstId}`;
+  });
+}
+
+/** Fails if a text that was sent shows a stored id, also within a cursor. */
+export function assertNoSmallId(text: string): void {
+  const cursors = [...text.matchAll(/cursor=([\w-]+)/g)].map(([, cursor]) =>
+    Buffer.from(cursor as string, 'base64url')
+      .toString()
+      .replace(':', ' '),
+  );
+  const found = smallId.exec([text, ...cursors].join('\n'));
+  assert.equal(found?.[0], undefined, `a small id is shown: ${text} ${cursors}`);
+}

@@ -1,0 +1,130 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { temporaryFolder } from './folder.ts';
+import { freePort } from './port.ts';
+import { until } from './until.ts';
+
+/** Texts of a configuration, and what a test has in their place. */
+export type Changes = Record<string, string>;
+
+/** A load balancer for which `deploy/` has a configuration. */
+export interface LoadBalancer {
+  name: string;
+  /** For the options of tests that need it. Where everything must be tested, none is skipped. */
+  needs: { skip: false | string };
+  /** Its configuration in `deploy/`. */
+  conf: string;
+  /**
+   * Changes that make a test wait for less: for header fields, for the end of a
+   * connection, for an answer, for a reader, for a stream.
+   */
+  quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence', Changes>;
+  /** Lets a body pause for longer than a test takes. */
+  patient: Changes;
+  /** Lets an address have two requests under way. */
+  twoRequests: Changes;
+  /** Starts it before instances on these ports, until the test ends. Returns the port it listens on. */
+  start(t: TestContext, instances: [number, number, number], changes?: Changes): Promise<number>;
+}
+
+/** Where Debian has them is not in everybody's PATH. */
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+
+interface Program {
+  file: string;
+  /** What is different on the machine of a test. */
+  here(folder: string, address: string): Changes;
+  /** Its arguments with a configuration in a folder. */
+  args(folder: string, conf: string): string[];
+}
+
+function needs(command: string): { skip: false | string } {
+  const isInstalled = spawnSync(command, ['-v'], { env }).status === 0;
+  return { skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${command}` };
+}
+
+function startProgram(command: string, conf: string, { file, here, args }: Program) {
+  return async (t: TestContext, instances: [number, number, number], changes: Changes = {}) => {
+    const port = await freePort();
+    const folder = temporaryFolder(t);
+    const ofMachine = {
+      ...here(folder, `127.0.0.1:${port}`),
+      ...Object.fromEntries(instances.map((at, i) => [`petstore-${i + 1}:8080`, `127.0.0.1:${at}`])),
+    };
+    const replace = (conf: string, [before, after]: [string, string]) => {
+      if (!conf.includes(before)) throw new Error(`deploy/${file} does not say "${before}".`);
+      return conf.replaceAll(before, after);
+    };
+    const path = join(folder, file);
+    writeFileSync(path, Object.entries({ ...ofMachine, ...changes }).reduce(replace, conf));
+    const child = spawn(command, args(folder, path), { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const errors = text(child.stderr);
+    const exited = once(child, 'exit');
+    t.after(async () => {
+      child.kill('SIGTERM');
+      await exited;
+    });
+    const answers = () => fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
+    await until(async () => child.exitCode !== null || (await answers()) !== undefined);
+    if (child.exitCode !== null) throw new Error(`${command} did not start: ${await errors}`);
+    return port;
+  };
+}
+
+const confOf = (file: string) => readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
+
+/** For so long a stream may be silent where that is quick. */
+export const quickSilenceMs = 6_000;
+
+/** For so long HAProxy waits for a check of an instance that shares a busy machine with its test, unless a test is about that. */
+export const patientCheck = '30s';
+
+const nginxConf = confOf('nginx.conf');
+const haproxyCfg = confOf('haproxy.cfg');
+
+export const nginx: LoadBalancer = {
+  name: 'nginx',
+  needs: needs('nginx'),
+  conf: nginxConf,
+  quick: {
+    headers: { 'client_header_timeout 10s': 'client_header_timeout 1s' },
+    linger: { 'lingering_time 5s;': 'lingering_time 1s; lingering_timeout 1s;' },
+    answer: { 'proxy_read_timeout 7s;': 'proxy_read_timeout 500ms;' },
+    unread: { 'send_timeout 10s': 'send_timeout 1s' },
+    silence: { 'proxy_read_timeout 30s': `proxy_read_timeout ${quickSilenceMs}ms` },
+  },
+  patient: { 'client_body_timeout 25s': 'client_body_timeout 1h' },
+  twoRequests: { 'limit_conn addresses 100;': 'limit_conn addresses 2;' },
+  start: startProgram('nginx', nginxConf, {
+    file: 'nginx.conf',
+    here: (folder, address) => ({ 'listen 8080;': `listen ${address};`, '/tmp/': `${folder}/` }),
+    args: (folder, conf) => ['-p', folder, '-e', 'stderr', '-c', conf, '-g', 'daemon off;'],
+  }),
+};
+
+export const haproxy: LoadBalancer = {
+  name: 'HAProxy',
+  needs: needs('haproxy'),
+  conf: haproxyCfg,
+  quick: {
+    headers: { 'timeout http-request 10s': 'timeout http-request 1s' },
+    linger: { 'timeout client 25s': 'timeout client 5s' },
+    answer: { 'wait-for-body time 20s': 'wait-for-body time 1s' },
+    unread: { 'timeout client 25s': 'timeout client 1s' },
+    silence: { 'timeout server 30s': `timeout server ${quickSilenceMs}ms` },
+  },
+  patient: { 'timeout client 25s': 'timeout client 1h' },
+  twoRequests: { 'sc0_conn_cur gt 100': 'sc0_conn_cur gt 2' },
+  start: startProgram('haproxy', haproxyCfg, {
+    file: 'haproxy.cfg',
+    here: (_folder, address) => ({
+      'bind :8080': `bind ${address}`,
+      'timeout check 600ms': `timeout check ${patientCheck}`,
+    }),
+    args: (_folder, conf) => ['-db', '-f', conf],
+  }),
+};

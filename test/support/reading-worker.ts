@@ -1,0 +1,17 @@
+import { ReadingWorker, type WorkerOfReadings } from '../../src/lab/readings/worker.ts';
+
+const worker = new ReadingWorker();
+let previous: Promise<unknown> = Promise.resolve();
+
+/** The thread of all stores of a file of tests, since its start takes half a second. Stores have their turn. */
+export const sharedReadingWorker: WorkerOfReadings = {
+  make(task, readRows, signal) {
+    const made = previous.then(() => {
+      signal.throwIfAborted();
+      return worker.make(task, readRows, signal);
+    });
+    previous = made.catch(() => {});
+    return made;
+  },
+  close: async () => {},
+};
