@@ -3,9 +3,12 @@
  * their program. Without a suite it goes to the test runner: `npm test -- test/resources/pets.test.ts --test-name-pattern=sold`.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+type PassedTest = { name: string; passed_on_attempt: number };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -31,8 +34,12 @@ const onPostgres = [
   ...alsoOnPostgres,
 ];
 
+/** Where Node.js notes which tests passed, so that CI can repeat the others. */
+const passedFile = join(tmpdir(), `petstore-tests-${process.pid}.json`);
+
 const tests = (...files: string[]) => [
   ...[process.execPath, '--test', '--import', './test/support/compile-cache.js', '--test-timeout=300000'],
+  ...(process.env.CI ? [`--test-rerun-failures=${passedFile}`] : []),
   ...['--test-concurrency=4', ...files],
 ];
 const install = (folder: string) => ['npm', 'ci', '--ignore-scripts', '--prefix', folder];
@@ -113,7 +120,18 @@ function runSuite(name: string): void {
     run(index === commands.length - 1 ? [...command, ...rest] : command);
 }
 
+/** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
 function run([program = '', ...words]: string[]): void {
-  const { status } = spawnSync(program, words, { cwd: root, stdio: 'inherit' });
+  rmSync(passedFile, { force: true });
+  const attempt = () => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
+  let status = attempt();
+  if (status !== 0 && existsSync(passedFile)) {
+    console.log('\nThe tests that failed run once more.\n');
+    status = attempt();
+    const tests = JSON.parse(readFileSync(passedFile, 'utf8'))[1] ?? {};
+    for (const [place, { name, passed_on_attempt }] of Object.entries<PassedTest>(tests))
+      if (passed_on_attempt === 1) console.log(`Unsteady, passed the second time: ${name} (${place})`);
+  }
+  rmSync(passedFile, { force: true });
   if (status !== 0) process.exit(status ?? 1);
 }

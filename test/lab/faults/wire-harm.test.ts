@@ -235,11 +235,16 @@ test('200 connections that are cut off from both sides at random end nothing but
       );
       const raw = openRaw(t, store);
       const text = request.repeat(1 + random(3));
-      const heard = new Promise((resolve) => raw.socket.once('data', resolve).once('close', resolve));
+      const heard = () => new Promise((resolve) => raw.socket.once('data', resolve).once('close', resolve));
+      const first = heard();
       raw.send(request);
-      if (random(2) === 0) await heard;
-      raw.send(random(4) === 0 ? text.slice(0, -random(40)) : text);
-      await sleep(random(30));
+      if (random(2) === 0) await first;
+      const second = heard();
+      const isWhole = random(4) !== 0;
+      raw.send(isWhole ? text : text.slice(0, -random(40)));
+      // Some wait until the fault has struck, however busy the machine is.
+      const soon = sleep(random(30));
+      await (isWhole && random(2) === 0 ? Promise.race([second, sleep(500)]) : soon);
       if (random(2) === 0) raw.socket.resetAndDestroy();
       else raw.socket.destroy();
     }
