@@ -4,7 +4,7 @@ import type { Histogram } from '../foundation/histogram.ts';
 type Labels = Record<string, string>;
 
 /** Sets the value of each series. */
-type Report = (set: (labels: Labels, value: number) => void) => void | Promise<void>;
+type Report = (set: (labels: Labels, value: number) => void) => void;
 
 let collected: Registry | undefined;
 
@@ -72,9 +72,9 @@ export class Exposition {
       help,
       labelNames,
       registers: [this.#registry],
-      async collect() {
+      collect() {
         this.reset();
-        await report((labels, value) => this.inc(labels, value));
+        report((labels, value) => this.inc(labels, value));
       },
     });
   }

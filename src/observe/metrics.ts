@@ -54,12 +54,15 @@ export class Metrics {
   readonly #bans = forEachAccount(() => 0);
   /** Answers that faults of rehearsals touched, by fault. */
   readonly #rehearsed: Map<string, number>;
+  readonly #isReady: MetricSources['isReady'];
+  #ready = false;
   readonly #exposition = new Exposition();
 
   constructor(sources: MetricSources) {
     for (const { id, success } of sources.operations) this.#expect(id, [success.status, ...failures]);
     this.#expect('none', failures);
     this.#rehearsed = new Map(sources.faults.map((fault) => [fault, 0]));
+    this.#isReady = sources.isReady;
     this.#publishState(sources);
     this.#publishRequests(sources);
     this.#publishStorage(sources);
@@ -67,7 +70,7 @@ export class Metrics {
     if (sources.deliveries) this.#publishDeliveries(sources.deliveries);
   }
 
-  #publishState({ isReady, missingLines, openStreams }: MetricSources): void {
+  #publishState({ missingLines, openStreams }: MetricSources): void {
     const exposition = this.#exposition;
     exposition.gauge(
       'petstore_build_info',
@@ -75,11 +78,8 @@ export class Metrics {
       ['version'],
       (set) => set({ version }, 1),
     );
-    exposition.gauge(
-      'petstore_ready',
-      'Whether /readyz would answer 200 now (1) or not (0).',
-      [],
-      async (set) => set({}, Number(await isReady())),
+    exposition.gauge('petstore_ready', 'Whether /readyz would answer 200 now (1) or not (0).', [], (set) =>
+      set({}, Number(this.#ready)),
     );
     exposition.gauge('petstore_open_streams', 'Event streams that are open now.', [], (set) =>
       set({}, openStreams()),
@@ -283,6 +283,8 @@ export class Metrics {
 
   /** All metrics in the text format of Prometheus. */
   async text(): Promise<Buffer> {
+    // It writes, so it comes before the other metrics, which would show it.
+    this.#ready = await this.#isReady();
     return Buffer.from(await this.#exposition.text());
   }
 
