@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -84,6 +84,17 @@ test('each alert has a summary, a reason, a test, and a line that says what to d
 test('promtool takes the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
   promtool('check', 'rules', join(root, 'deploy/prometheus/alerts.yaml'));
   promtool('test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml'));
+});
+
+test('promtool takes the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
+  const folder = temporaryFolder(t);
+  copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
+  for (const page of ['metrics', 'kubernetes']) {
+    const [, settings] = /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];
+    assert.ok(settings, page);
+    writeFileSync(join(folder, 'prometheus.yaml'), settings);
+    promtool('check', 'config', join(folder, 'prometheus.yaml'));
+  }
 });
 
 test('promtool takes each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
