@@ -190,7 +190,7 @@ export class Metrics {
     );
     exposition.gauge(
       'petstore_postgres_waiting',
-      'Reads and transactions that wait for a connection to PostgreSQL now, by pool.',
+      'Groups of reads or of writes that wait for a connection to PostgreSQL now, by pool.',
       ['pool'],
       (set) => {
         for (const [pool, { waiting }] of pools()) set({ pool }, waiting);
