@@ -111,7 +111,7 @@ test('the page on metrics has each metric with its type, labels and meaning', as
   assert.equal(/^\| Metric \|[\s\S]*?(?=\n\n)/m.exec(page)?.[0], table.join('\n'));
 });
 
-test('promtool finds nothing to mend in /metrics', { skip: whyNo('promtool') }, async () => {
+test('promtool has no complaint about /metrics', { skip: whyNo('promtool') }, async () => {
   const text = await textOfAllMetrics();
   const own = text.split('\n').filter((line) => /^(# (HELP|TYPE) )?petstore_/.test(line));
   const { status, stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], {
