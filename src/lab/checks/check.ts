@@ -17,7 +17,7 @@ export interface Check {
   unseen: string;
   /** The faults that provoke it. */
   faults: readonly string[];
-  /** What to do about a failure. */
+  /** What to change after a failure. */
   advice: string;
   /** The name of a guide. */
   guide: string;
@@ -32,22 +32,31 @@ export interface Finding {
   because: string;
 }
 
-export const passed = (evidence: readonly Recorded[], because: string): Finding => ({
-  result: 'passed',
-  evidence: inOrder(evidence),
-  because,
-});
+/** What a check has found. Bad requests fail it. Without any, good ones pass it. */
+interface Found {
+  bad?: readonly Recorded[];
+  good: readonly Recorded[];
+  failed?: Text;
+  passed: Text;
+  unseen: Text;
+}
 
-export const failed = (evidence: readonly Recorded[], because: string): Finding => ({
-  result: 'failed',
-  evidence: inOrder(evidence),
-  because,
-});
+/** A function where the text is about requests that may not be there. */
+type Text = string | (() => string);
+
+export function decide({ bad = [], good, failed = '', passed, unseen }: Found): Finding {
+  if (bad.length > 0) return { result: 'failed', evidence: inOrder(bad), because: inFull(failed) };
+  if (good.length > 0) return { result: 'passed', evidence: inOrder(good), because: inFull(passed) };
+  return { result: 'not_observed', evidence: [], because: inFull(unseen) };
+}
 
 const inOrder = (requests: readonly Recorded[]) =>
   [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || a.number - b.number);
 
-export const notObserved = (because: string): Finding => ({ result: 'not_observed', evidence: [], because });
+const inFull = (text: Text) => (typeof text === 'string' ? text : text());
 
 /** `1 request`, `2 requests`. */
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `1.5 s` */
+export const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

@@ -1,9 +1,9 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
-import { inFlightMs } from './pauses.ts';
+import { type Check, counted, decide } from './check.ts';
 import {
   faultsWith,
   follows,
+  hasSameFields,
   idempotencyKeyOf,
   isEarly,
   isRead,
@@ -11,7 +11,6 @@ import {
   isSurelySame,
   isTransient,
   isUncertain,
-  retryAfterOf,
   uncertainFaults,
   waitFaults,
 } from './request-facts.ts';
@@ -22,11 +21,6 @@ const final = [400, 401, 403, 404, 405, 410, 413, 415, 422, 431];
 const isFinal = ({ status, code }: Recorded) =>
   status !== undefined && final.includes(status) && code !== 'key_banned';
 
-/** With another value of one of these header fields it is another request. */
-const deciding = ['content-type', 'if-match', 'if-none-match', 'idempotency-key'];
-const isSame = ({ failed, retry }: Retry) =>
-  deciding.every((name) => failed.headers[name] === retry.headers[name]);
-
 /** A later repetition is no retry: the program has a reason of its own. */
 const soonMs = 5_000;
 /** A client that waits so long between reads may wait for a resource to appear. */
@@ -36,44 +30,42 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. If several workers sent requests at once, one on a new connection counts from ${inFlightMs} ms on. 409 and 412 are not judged here.`,
+  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. 409 and 412 are not judged here.`,
   unseen: 'No request was refused so, no other request followed, or another worker may have sent the same.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],
   advice:
     'Retry only 408, 429, 500, 502, 503, 504 and broken connections, and report other errors to the caller.',
   guide: 'Errors',
   judge(traffic) {
-    const { requests, opens, isOfOneWorker, knownRetries, isUsual } = traffic;
+    const { requests, isUsual } = traffic;
     const changes = changesBefore(requests);
     const isRepeated = (pair: Retry) =>
       !isUsual(pair.retry) &&
-      isSame(pair) &&
+      hasSameFields(pair.failed, pair.retry) &&
       waitOf(pair) < soonMs &&
       changes(pair.failed) === changes(pair.retry);
     const certain = certainRetries(traffic, isFinal).filter(isRepeated);
     const after401 = new Set(certain.flatMap(({ failed, retry }) => (failed.status === 401 ? [retry] : [])));
     const repeated = certain.filter((pair) => {
-      const { failed, retry } = pair;
+      const { failed } = pair;
       const isPatient = isRead(failed) && failed.status === 404 && waitOf(pair) >= waitingMs;
       const isFirstAfter401 = failed.status === 401 && !after401.has(failed);
-      const isSure = isOfOneWorker || knownRetries.has(retry) || !opens(retry) || waitOf(pair) >= inFlightMs;
-      return !isPatient && !isFirstAfter401 && isSure;
+      return !isPatient && !isFirstAfter401;
     });
-    if (repeated.length > 0)
-      return failed(
-        requestsOf(repeated),
-        `${counted(repeated.length, 'request')} came again unchanged after ${(repeated[0] as Retry).failed.status}.`,
-      );
     const possible = possibleRetries(traffic, isFinal).retries.filter(isRepeated);
-    if (possible.some(({ failed }) => failed.status !== 401))
-      return notObserved(
-        'A refused request came again, perhaps from another worker, or to wait for a resource.',
-      );
+    const isDoubtful = possible.some(({ failed }) => failed.status !== 401);
     const last = requests.at(-1);
     const refused = requests.filter((request) => isFinal(request) && last && follows(last, request));
-    return refused.length > 0
-      ? passed(refused, 'No request was retried after a final refusal.')
-      : notObserved('No request got a final refusal, or no other request followed.');
+    return decide({
+      bad: requestsOf(repeated),
+      good: isDoubtful ? [] : refused,
+      failed: () =>
+        `${counted(repeated.length, 'request')} came again unchanged after ${(repeated[0] as Retry).failed.status}.`,
+      passed: 'No request was retried after a final refusal.',
+      unseen: isDoubtful
+        ? 'A refused request came again, perhaps from another worker, or to wait for a resource.'
+        : 'No request got a final refusal, or no other request followed.',
+    });
   },
 };
 
@@ -93,9 +85,8 @@ const maySafelyRetry = (request: Recorded) =>
 
 /** Whether a retry came too early, or may have done the work twice. Such a retry is nothing good. */
 function isHarmful({ failed, retry }: Retry): boolean {
-  const wait = retryAfterOf(failed);
-  const isTwice = failed.method === 'POST' && isUncertain(failed) && !isSame({ failed, retry });
-  return isTwice || (wait !== undefined && isEarly(retry, wait));
+  const isTwice = failed.method === 'POST' && isUncertain(failed) && !hasSameFields(failed, retry);
+  return isTwice || isEarly(retry, failed);
 }
 
 export const failuresRetried: Check = {
@@ -116,17 +107,19 @@ export const failuresRetried: Check = {
     );
     const attempts = new Set(retries.map(({ retry }) => retry));
     const given = unretried.filter((request) => !attempts.has(request));
-    if (given.length > 0)
-      return failed(given, `${counted(given.length, 'request')} failed and did not come again.`);
     const sure = retries.filter(
       (pair) =>
         !isHarmful(pair) && (traffic.knownRetries.has(pair.retry) || isSurelySame(pair.retry, pair.failed)),
     );
-    if (sure.length > 0) return passed(requestsOf(sure), 'Temporary failures were retried.');
-    return notObserved(
-      retries.length > 0
-        ? 'What came after a failure was too early, or may have been another request.'
-        : 'No request that may be repeated failed temporarily.',
-    );
+    return decide({
+      bad: given,
+      good: requestsOf(sure),
+      failed: `${counted(given.length, 'request')} failed and did not come again.`,
+      passed: 'Temporary failures were retried.',
+      unseen:
+        retries.length > 0
+          ? 'What came after a failure was too early, or may have been another request.'
+          : 'No request that may be repeated failed temporarily.',
+    });
   },
 };

@@ -1,6 +1,6 @@
 import { bodyOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted, decide } from './check.ts';
 import {
   followedRedirects,
   idempotencyKeyOf,
@@ -52,41 +52,44 @@ export const sameBodyOnRetry: Check = {
   judged: `Judged are retries after a temporary failure, and after an answer that the client did not wait for. Another body or target with the same \`Idempotency-Key\` fails, and so does no body where there was one, in the next request of the only worker. A retry with the same body fails with another ${contentFields.map((name) => `\`${name}\``).join(' or ')}, and without the ${conditions.map((name) => `\`${name}\``).join(' or ')} of the first attempt. Another tag is right: the client may have read the resource again. After 307 and 308, the request that follows must have the same method and a body.`,
   unseen: 'No request was surely retried, and no redirect followed.',
   faults: [...waitFaults, ...uncertainFaults, ...redirectFaults],
-  advice: 'Keep the body as bytes or text and send it again, since a stream can be read only once.',
+  advice:
+    'Keep method, target, header fields and body for all attempts. Keep the body as bytes or text, since a stream can be read only once. Follow 307 and 308 with the same method and body.',
   guide: 'Errors',
   judge(traffic) {
     const { requests, isOfOneWorker } = traffic;
-    const other = differingPairs(requests).filter(({ failed }) => mayBeRetried(failed));
-    const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
-    const redirected = followedRedirects(requests).map(({ redirect, next }) => ({
+    const differing = differingPairs(requests).filter(({ failed }) => mayBeRetried(failed));
+    const followed = followedRedirects(requests).map(({ redirect, next }) => ({
       failed: redirect,
       retry: next,
     }));
-    const [followed, altered] = [true, false].map((is) =>
-      redirected.filter((pair) => isSameRequest(pair) === is),
-    );
     const retries = certainRetries(traffic, mayBeRetried);
-    const [good, changed] = [true, false].map((is) => retries.filter((pair) => isSameInFields(pair) === is));
-    const bad = [...other, ...emptied, ...(changed as Retry[]), ...(altered as Retry[])];
-    if (bad.length > 0)
-      return failed(requestsOf(bad), `${counted(bad.length, 'request')} came again, but not as the same.`);
-    const again = (good as Retry[]).filter((pair) => isSurelySame(pair.failed, pair.retry));
-    const sure = [...again, ...(followed as Retry[])];
-    return sure.length > 0
-      ? passed(requestsOf(sure), 'Each retry was the same request.')
-      : notObserved('No request was surely retried.');
+    const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
+    const changed = [...followed, ...retries, ...emptied].filter((pair) => changeOf(pair) !== undefined);
+    const bad = [...differing, ...changed];
+    const good = [...followed, ...retries.filter((pair) => isSurelySame(pair.failed, pair.retry))];
+    return decide({
+      bad: requestsOf(bad),
+      good: requestsOf(good),
+      failed: () => {
+        const { failed, retry } = bad[0] as Retry;
+        const change = changeOf(bad[0] as Retry) ?? 'with another target or body';
+        return `${counted(bad.length, 'request')} came again, but not as the same: request ${retry.number} came after request ${failed.number} ${change}.`;
+      },
+      passed: 'Each retry was the same request.',
+      unseen: 'No request was surely retried.',
+    });
   },
 };
 
-const isSameInFields = ({ failed, retry }: Retry) =>
-  contentFields.every((name) => failed.headers[name] === retry.headers[name]) &&
-  conditions.every((name) => failed.headers[name] === undefined || retry.headers[name] !== undefined);
-
-/** Whether what followed a redirect is the same request. The body of the first may not have been read. */
-const isSameRequest = (pair: Retry) =>
-  pair.failed.method === pair.retry.method &&
-  isEmpty(pair.failed) === isEmpty(pair.retry) &&
-  isSameInFields(pair);
+/** What has changed between two attempts, as far as it shows without their bodies. */
+function changeOf({ failed, retry }: Retry): string | undefined {
+  if (failed.method !== retry.method) return `as ${retry.method}`;
+  if (isEmpty(failed) !== isEmpty(retry)) return isEmpty(retry) ? 'without its body' : 'with a body';
+  const field = contentFields.find((name) => failed.headers[name] !== retry.headers[name]);
+  if (field) return `with another ${field}`;
+  const condition = conditions.find((name) => failed.headers[name] && !retry.headers[name]);
+  return condition && `without its ${condition}`;
+}
 
 /** Failures with a body, and the next request if it goes to the same target without one. */
 function emptiedRetries(requests: readonly Recorded[]): Retry[] {

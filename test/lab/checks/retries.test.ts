@@ -11,6 +11,8 @@ test('backoff.grows fails waits that are equal or none, and leaves to jitter wha
   await finds(name, failing(0, 900, 1_000, 1_500), 'not_observed');
   await finds(name, failing(0, 900, 1_000, 3_500), 'passed', [1, 2, 3, 4]);
   await finds(name, failing(0, 5), 'not_observed');
+  // A busy machine has made waits of 10, 20 and 40 ms longer.
+  await finds(name, failing(0, 32, 64, 104), 'not_observed');
   // An answer in between begins anew.
   const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
   await finds(name, mended, 'not_observed');
@@ -49,6 +51,8 @@ test('retry.only-when-useful tells a retry from another request and another ques
     { at: 9, ...missing },
   ];
   await finds(name, [...crowd, ...busy], 'not_observed');
+  const later = { at: 900, ...missing, connection: 'c9' };
+  await finds(name, [...crowd, { at: 0, ...missing }, later], 'not_observed');
   await finds(name, busy, 'failed', [1, 3]);
   await finds(
     name,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
-import { categories, cut, finds, post } from '../../support/findings.ts';
+import { categories, crowd, cut, finds, post } from '../../support/findings.ts';
 
 test('pages.to-the-end judges shortened pages alone, and asks for the page that each names', async () => {
   const name = 'pages.to-the-end';
@@ -148,6 +148,9 @@ test('lifecycle: what is not needed any more is not observed', async () => {
     'not_observed',
   );
   await finds('sunset.successor-used', [{ at: 0, ...gone }, { at: 5 }], 'passed', [1, 2]);
+  const second = { at: 5, ...gone, connection: 'c2' };
+  await finds('sunset.successor-used', [{ at: 0, ...gone }, second], 'failed', [1, 2]);
+  await finds('sunset.successor-used', [...crowd, { at: 0, ...gone }, second], 'not_observed');
 });
 
 test('updates.not-lost fails what overwrote the other writer for certain', async () => {
@@ -194,6 +197,8 @@ test('time-limit.exists takes only silence that the service ended for a client t
   const name = 'time-limit.exists';
   const silent = { at: 0, tookMs: 30_000, fault: 'no-answer', ...cut };
   await finds(name, [silent], 'failed', [1]);
+  // A good client may wait so long.
+  await finds(name, [{ ...silent, tookMs: 19_000 }], 'not_observed');
   await finds(name, [{ ...silent, tookMs: 5_000, left: true }], 'passed', [1]);
   await finds(name, [{ ...silent, tookMs: 5_000, left: true, fault: 'stall', status: 200 }], 'passed', [1]);
   await finds(name, [{ ...silent, isProxied: true }], 'not_observed');
