@@ -33,12 +33,9 @@ const streams = operations.flatMap(({ id, success }) => (success.kind === 'strea
 export const isStream = (request: Recorded) =>
   streams.includes(request.operation ?? '') && (request.status === undefined || isSuccess(request));
 
-/**
- * The faults under which an answer does not come, or not to its end, so that the client may give up by itself. A recording does not tell
- * who ended a stream.
- */
+/** The faults under which an answer does not come, or not to its end, so that the client may give up by itself. */
 export const silentFaults: readonly string[] = faults
-  .filter(({ isSilent, endsConnection }) => isSilent && endsConnection)
+  .filter(({ isSilent }) => isSilent)
   .map(({ name }) => name);
 /** The faults that end a connection at once. */
 const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));

@@ -204,11 +204,11 @@ test('time-limit.exists takes only silence that the service ended for a client t
   await finds(name, [{ ...silent, isProxied: true }], 'not_observed');
   await finds(name, [{ ...silent, fault: 'lost-answer', left: true }], 'not_observed');
   await finds(name, [{ at: 0, tookMs: 30_000, fault: 'delay' }], 'not_observed');
-  await finds(
-    name,
-    [{ at: 0, tookMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' }],
-    'not_observed',
-  );
+  const stream = { at: 0, tookMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' };
+  await finds(name, [stream], 'failed', [1]);
+  await finds(name, [{ ...stream, tookMs: 41_000, silenceMs: 40_000 }], 'passed', [1]);
+  await finds(name, [{ ...stream, tookMs: 40_000 }], 'not_observed');
+  await finds(name, [{ ...stream, fault: 'stream-cut' }], 'not_observed');
   await finds(name, [{ ...silent, fault: 'delay', tookMs: 5_000, left: true }], 'passed', [1]);
 });
 
