@@ -1,6 +1,7 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted, decide } from './check.ts';
 import {
+  earliestAfter,
   faultsWith,
   follows,
   hasSameFields,
@@ -41,6 +42,7 @@ export const retryOnlyWhenUseful: Check = {
     const changes = changesBefore(requests);
     const isRepeated = (pair: Retry) =>
       !isUsual(pair.retry) &&
+      pair.failed.fingerprint === pair.retry.fingerprint &&
       hasSameFields(pair.failed, pair.retry) &&
       waitOf(pair) < soonMs &&
       changes(pair.failed) === changes(pair.retry);
@@ -89,12 +91,15 @@ function isHarmful({ failed, retry }: Retry): boolean {
   return isTwice || isEarly(retry, failed);
 }
 
+/** A client may give up at once when it is told to wait longer than its user would. */
+const longestWaitMs = 300_000;
+const asksForLongWait = (failed: Recorded) => (earliestAfter(failed) ?? 0) > failed.atMs + longestWaitMs;
+
 export const failuresRetried: Check = {
   name: 'failures.retried',
   level: 'recommended',
   asks: 'The client tries again after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection, an answer that ends too soon.',
-  judged:
-    'A request that may be repeated and failed so must come again, unless it was a retry itself: a client may give up in the end. A retry that came too early, or with another `Idempotency-Key`, counts neither way. What the client left before the answer need not come again. Read the report when the client has ended: one that still waits looks like one that has given up.',
+  judged: `A request that may be repeated and failed so must come again, unless it was a retry itself: a client may give up in the end. A retry that came too early, or with another \`Idempotency-Key\`, counts neither way. Neither what the client left before the answer need come again, nor what is to wait longer than ${longestWaitMs / 60_000} minutes. Read the report when the client has ended: one that still waits looks like one that has given up.`,
   unseen: 'No request that may be repeated failed so, or another request may have come in its place.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
@@ -106,7 +111,7 @@ export const failuresRetried: Check = {
       (request) => isTransient(request) && maySafelyRetry(request),
     );
     const attempts = new Set(retries.map(({ retry }) => retry));
-    const given = unretried.filter((request) => !attempts.has(request));
+    const given = unretried.filter((request) => !attempts.has(request) && !asksForLongWait(request));
     const sure = retries.filter(
       (pair) =>
         !isHarmful(pair) && (traffic.knownRetries.has(pair.retry) || isSurelySame(pair.retry, pair.failed)),

@@ -5,7 +5,6 @@ import {
   followedRedirects,
   idempotencyKeyOf,
   isLeft,
-  isSurelySame,
   isTransient,
   redirectFaults,
   uncertainFaults,
@@ -53,7 +52,7 @@ export const sameBodyOnRetry: Check = {
   unseen: 'No request was surely retried, and no redirect followed.',
   faults: [...waitFaults, ...uncertainFaults, ...redirectFaults],
   advice:
-    'Keep method, target, header fields and body for all attempts. Keep the body as bytes or text, since a stream can be read only once. Follow 307 and 308 with the same method and body.',
+    'Make the body once, before the first attempt, as bytes or text: a stream can be read only once. Send it with each attempt, and after 307 and 308, by the same method and with the same header fields.',
   guide: 'Errors',
   judge(traffic) {
     const { requests, isOfOneWorker } = traffic;
@@ -66,7 +65,7 @@ export const sameBodyOnRetry: Check = {
     const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
     const changed = [...followed, ...retries, ...emptied].filter((pair) => changeOf(pair) !== undefined);
     const bad = [...differing, ...changed];
-    const good = [...followed, ...retries.filter((pair) => isSurelySame(pair.failed, pair.retry))];
+    const good = [...followed, ...retries.filter(hasSameBody)];
     return decide({
       bad: requestsOf(bad),
       good: requestsOf(good),
@@ -81,10 +80,14 @@ export const sameBodyOnRetry: Check = {
   },
 };
 
+/** Whether both bodies were read, and were the same. */
+const hasSameBody = ({ failed, retry }: Retry) =>
+  failed.bodyBytes !== undefined && retry.bodyBytes !== undefined && failed.fingerprint === retry.fingerprint;
+
 /** What has changed between two attempts, as far as it shows without their bodies. */
 function changeOf({ failed, retry }: Retry): string | undefined {
   if (failed.method !== retry.method) return `as ${retry.method}`;
-  if (isEmpty(failed) !== isEmpty(retry)) return isEmpty(retry) ? 'without its body' : 'with a body';
+  if (isEmpty(retry) && !isEmpty(failed)) return 'without its body';
   const field = contentFields.find((name) => failed.headers[name] !== retry.headers[name]);
   if (field) return `with another ${field}`;
   const condition = conditions.find((name) => failed.headers[name] && !retry.headers[name]);

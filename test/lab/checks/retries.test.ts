@@ -102,6 +102,25 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
   await finds(name, [{ at: 0, ...post, ...cut }], 'not_observed');
   await finds(name, [{ at: 0, ...post, ...key('k'), ...cut }], 'failed', [1]);
   await finds(name, [{ at: 0, ...post, status: 503 }], 'failed', [1]);
+  // Nobody waits for ten days.
+  const told = (seconds: number) => ({ status: 503, answer: { 'retry-after': String(seconds) } });
+  await finds(
+    name,
+    [
+      { at: 0, ...told(864_000) },
+      { at: 9, ...categories },
+    ],
+    'not_observed',
+  );
+  await finds(
+    name,
+    [
+      { at: 0, ...told(60) },
+      { at: 9, ...categories },
+    ],
+    'failed',
+    [1],
+  );
   // Two workers fail side by side, and one of them goes on.
   const both = [
     { at: 0, ...cut },
@@ -286,6 +305,16 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   await finds(other, [create(0, '{"at":1}', 500), create(900, '{"at":2}', 422)], 'not_observed');
   await finds(other, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'failed', [1, 2]);
   await finds(name, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'not_observed');
+  // It came again all the same.
+  await finds(
+    'failures.retried',
+    [create(0, '{"at":1}', 500), create(900, '{"at":22}', 201)],
+    'passed',
+    [1, 2],
+  );
+  // A body that was not read may have been another, also with the same key.
+  const { bodyBytes: _, ...unread } = create(0, '{"at":1}', 500);
+  await finds(name, [unread, create(900, '{"at":1}', 201)], 'not_observed');
   const used = { ...create(0, '{"at":1}', 422), code: 'idempotency_key_reused' };
   await finds(other, [used], 'failed', [1]);
   const second = { ...create(9, '{"at":2}', 201), ...key('b') };

@@ -85,7 +85,7 @@ export const retries: Record<string, Pair> = {
   },
 
   'retry.same-body': {
-    faults: [{ fault: 'internal-error', operation: 'createCategory' }],
+    faults: [{ fault: 'lost-answer', operation: 'createCategory' }],
     careful: (api) => attempt(api, [secondMs], () => createCategory(api, { 'Idempotency-Key': 'a' })),
     // Its body is a stream, which the first attempt has read to its end.
     careless: async (api) => {
