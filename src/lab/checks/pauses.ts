@@ -25,6 +25,8 @@ export interface Observed {
   broken: Pair[];
   /** Early requests that the service admitted, since it had ended the pause itself. */
   lifted: Pair[];
+  /** Requests that came too early, perhaps from workers that did not know. */
+  unsure: Recorded[];
 }
 
 /** The pause of a scope that is not over. Of several, it is the first. */
@@ -53,12 +55,13 @@ export function pausesOf(
   const current = new Map<string, Current>();
   /** Refused requests that show nothing for the client: they came too early, or others did after them, perhaps of another worker. */
   const doubtful = new Set<Recorded>();
-  const observed: Observed = { kept: [], broken: [], lifted: [] };
+  const observed: Observed = { kept: [], broken: [], lifted: [], unsure: [] };
 
   const judge = (request: Recorded, { scope = '', untilMs, shownBy, by }: Current, told?: Recorded) => {
     const shown = request.atMs < untilMs ? shownBy(request) : 'obedience';
     if (shown === 'disobedience') {
       if (told) observed.broken.push({ by: told, request });
+      else observed.unsure.push(request);
       doubtful.add(request).add(current.get(scope)?.by ?? by);
     }
     if (shown === 'obedience' && !doubtful.has(by)) observed.kept.push({ by, request });

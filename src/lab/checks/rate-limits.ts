@@ -25,8 +25,11 @@ const operationLimits = faults
   .filter(({ errors, scope = 'operation' }) => scope === 'operation' && errors?.includes('rate_limited'))
   .map(({ name }) => name);
 
-const unseenBecause = ({ lifted }: Observed, otherwise: string) =>
-  lifted.length > 0 ? 'The service admitted the next request before the wait was over.' : otherwise;
+function unseenBecause({ lifted, unsure }: Observed, otherwise: string): string {
+  if (unsure.length > 0)
+    return `${counted(unsure.length, 'request')} came too early, perhaps from workers that were not told to wait.`;
+  return lifted.length > 0 ? 'The service admitted the next request before the wait was over.' : otherwise;
+}
 
 export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
@@ -49,7 +52,7 @@ export const retryAfterObeyed: Check = {
         return `${counted(broken.length, 'request')} came too early: request ${request.number} came ${waited} ms after request ${by.number} got ${by.status} with Retry-After: ${by.answer['retry-after']}.`;
       },
       passed: `The client waited as long as told after ${counted(kept.length, 'refusal')}.`,
-      unseen: unseenBecause(observed, 'No request surely followed an answer with Retry-After.'),
+      unseen: unseenBecause(observed, 'No request followed an answer with Retry-After.'),
     });
   },
 };
@@ -119,7 +122,7 @@ export const limitsForeseen: Check = {
   advice: 'Read `X-RateLimit-Remaining` in every answer, and at 0 wait until `X-RateLimit-Reset`.',
   guide: 'Rate limits',
   judge(traffic) {
-    const { kept, broken } = pausesOf(
+    const observed = pausesOf(
       traffic,
       (answered) => {
         const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answered.answer;
@@ -130,11 +133,11 @@ export const limitsForeseen: Check = {
       () => ['key'],
     );
     return decide({
-      bad: bothOf(broken),
-      good: bothOf(kept),
-      failed: `${counted(broken.length, 'request')} got 429 after an answer had said that 0 requests remain.`,
+      bad: bothOf(observed.broken),
+      good: bothOf(observed.kept),
+      failed: `${counted(observed.broken.length, 'request')} got 429 after an answer had said that 0 requests remain.`,
       passed: 'When 0 requests remained, the client waited for the reset.',
-      unseen: 'No request surely followed an answer that said that 0 requests remain.',
+      unseen: unseenBecause(observed, 'No request followed an answer that said that 0 requests remain.'),
     });
   },
 };

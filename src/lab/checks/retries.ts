@@ -15,7 +15,15 @@ import {
   uncertainFaults,
   waitFaults,
 } from './request-facts.ts';
-import { certainRetries, possibleRetries, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
+import {
+  certainRetries,
+  chainsOf,
+  possibleRetries,
+  type Retry,
+  requestsOf,
+  retriesInRow,
+  waitOf,
+} from './retry-pairs.ts';
 
 /** Answers that the same request would get again. After 401 the client may read its credentials again, once. */
 const final = [400, 401, 403, 404, 405, 410, 413, 415, 422, 431];
@@ -31,7 +39,7 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. 409 and 412 are not judged here.`,
+  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. What the client sends without faults, too, counts only from the third in a row, since a test suite may repeat a refused request on purpose. 409 and 412 are not judged here.`,
   unseen: 'No request was refused so, no other request followed, or another worker may have sent the same.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],
   advice:
@@ -41,12 +49,15 @@ export const retryOnlyWhenUseful: Check = {
     const { requests, isUsual } = traffic;
     const changes = changesBefore(requests);
     const isRepeated = (pair: Retry) =>
-      !isUsual(pair.retry) &&
       pair.failed.fingerprint === pair.retry.fingerprint &&
       hasSameFields(pair.failed, pair.retry) &&
       waitOf(pair) < soonMs &&
       changes(pair.failed) === changes(pair.retry);
-    const certain = certainRetries(traffic, isFinal).filter(isRepeated);
+    const unusual = certainRetries(traffic, isFinal).filter(({ retry }) => !isUsual(retry));
+    const inRow = chainsOf(retriesInRow(traffic, isFinal).filter(isRepeated)).filter(isNotOnPurpose);
+    const certain = [
+      ...new Map([...unusual, ...inRow.flat()].map((pair) => [pair.retry, pair])).values(),
+    ].filter(isRepeated);
     const after401 = new Set(certain.flatMap(({ failed, retry }) => (failed.status === 401 ? [retry] : [])));
     const repeated = certain.filter((pair) => {
       const { failed } = pair;
@@ -54,7 +65,9 @@ export const retryOnlyWhenUseful: Check = {
       const isFirstAfter401 = failed.status === 401 && !after401.has(failed);
       return !isPatient && !isFirstAfter401;
     });
-    const possible = possibleRetries(traffic, isFinal).retries.filter(isRepeated);
+    const possible = possibleRetries(traffic, isFinal).retries.filter(
+      (pair) => isRepeated(pair) && !isUsual(pair.retry),
+    );
     const isDoubtful = possible.some(({ failed }) => failed.status !== 401);
     const last = requests.at(-1);
     const refused = requests.filter((request) => isFinal(request) && last && follows(last, request));
@@ -70,6 +83,9 @@ export const retryOnlyWhenUseful: Check = {
     });
   },
 };
+
+/** A test suite may repeat a refused request on purpose, but once. */
+const isNotOnPurpose = (inRow: readonly Retry[]) => inRow.length > 1;
 
 /** Tells how many changes had succeeded when a request began. */
 function changesBefore(requests: readonly Recorded[]): (request: Recorded) => number {

@@ -48,18 +48,32 @@ export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) 
 const repeats = (request: Recorded, failed: Recorded) =>
   isSurelySame(request, failed) || (request.method !== 'POST' && hasSameFields(request, failed));
 
+/** Failures with the next request of the only worker, if that is the same, and no POST that may create another thing. */
+export const retriesInRow = (
+  { requests, isOfOneWorker }: Traffic,
+  isFailure: (request: Recorded) => boolean,
+): Retry[] =>
+  requests.flatMap((failed, index) => {
+    const retry = requests[index + 1];
+    const isSame = retry?.fingerprint === failed.fingerprint && failed.method !== 'POST';
+    return retry && isSame && isOfOneWorker && isFailure(failed) ? [{ failed, retry }] : [];
+  });
+
 /**
  * Pairs in favor of the client: a request with the fingerprint of a failed one, which began after its end, may be its retry. It is the
  * retry of one failure at most, so workers that fail and retry side by side give pairs. If a body was not read, an equal head is enough.
  * `unretried`: the failures without a retry.
  */
 export function possibleRetries(
-  { requests, knownRetries, isCounted }: Traffic,
+  traffic: Traffic,
   isFailure: (request: Recorded) => boolean,
 ): { retries: Retry[]; unretried: Recorded[] } {
+  const { requests, knownRetries, isCounted } = traffic;
   const failures = requests.filter(isFailure);
+  const inRow = new Set(retriesInRow(traffic, isFailure).map(({ failed }) => failed));
   const repeated = new Set(knownRetries.values());
-  const mayComeAgain = (failed: Recorded) => !repeated.has(failed) && !isCounted(failed);
+  const mayComeAgain = (failed: Recorded) =>
+    !repeated.has(failed) && (!isCounted(failed) || inRow.has(failed));
   const ending = failures.filter(mayComeAgain).sort((a, b) => freeAtMs(a) - freeAtMs(b));
   const queues = new Map<string, Recorded[]>();
   const retries: Retry[] = [];

@@ -100,6 +100,12 @@ test('what a test suite sends on purpose without faults is no retry', () => {
   const suite = without(refused, { ...refused, at: 9 });
   finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'passed', [1, 2], suite);
   finds('retry.only-when-useful', requests, 'passed', [1, 3], expected);
+  // A loop of attempts repeats a refusal without faults, too.
+  const gone = [0, 140, 420].map((at) => ({ at, method: 'DELETE', target: '/v1/pets/23', status: 404 }));
+  finds('retry.only-when-useful', gone, 'failed', [1, 2, 3], without(...gone));
+  const [first, ...later] = gone as [Sketch, ...Sketch[]];
+  const down = [{ ...first, status: 503 }, ...later];
+  finds('failures.retried', down, 'passed', [1, 2], without(...gone));
   // Once more is once too often.
   finds('retry.only-when-useful', [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
 });
