@@ -1,5 +1,5 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, decide } from './check.ts';
+import type { Check } from './check.ts';
 import { earliestAfter, follows, isRead, isSuccess, isTransient, uncertainFaults } from './request-facts.ts';
 import { certainRetries, chainsOf, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
@@ -81,7 +81,7 @@ export const backoffGrows: Check = {
   judge(traffic) {
     const chains = Map.groupBy(chainsIn(traffic), growthOf);
     const [bad = [], good = []] = [chains.get(false), chains.get(true)];
-    return decide({
+    return {
       bad: bad.flatMap(({ retries }) => requestsOf(retries)),
       good: good.flatMap(({ retries }) => requestsOf(retries)),
       failed: () => {
@@ -89,8 +89,7 @@ export const backoffGrows: Check = {
         return `The waits between attempts did not grow: ${waits.slice(0, 5).join(', ')}${waits.length > 5 ? ', …' : ''}.`;
       },
       passed: 'The waits between attempts grew.',
-      unseen: 'No request was retried often enough to tell.',
-    });
+    };
   },
 };
 
@@ -114,12 +113,11 @@ export const attemptsBounded: Check = {
       const { retry } = retries.at(-1) as Retry;
       return isFailure(retry) && last !== undefined && last !== retry && follows(last, retry);
     };
-    return decide({
+    return {
       bad: bad.flatMap(requestsOf),
       good: chains.filter(isGivenUp).flatMap(requestsOf),
       failed: `The client made ${Math.max(...bad.map(({ length }) => length + 1))} attempts at one request.`,
       passed: 'The client gave up in the end, and went on.',
-      unseen: 'No request was retried and given up.',
-    });
+    };
   },
 };

@@ -13,7 +13,7 @@ export interface Check {
   asks: string;
   /** What counts for the client and what against it. What a server cannot know counts neither way. */
   judged: string;
-  /** When the result is `not_observed`. */
+  /** When the result is `not_observed`, and why it is, unless the result says more. */
   unseen: string;
   /** The faults that provoke it. */
   faults: readonly string[];
@@ -21,8 +21,21 @@ export interface Check {
   advice: string;
   /** The name of a guide. */
   guide: string;
-  judge(traffic: Traffic): Finding;
+  judge(traffic: Traffic): Found;
 }
+
+/** What a check has found. Bad requests fail it. Without any, good ones pass it. */
+export interface Found {
+  bad?: readonly Recorded[];
+  good: readonly Recorded[];
+  failed?: Text;
+  passed: Text;
+  /** Why nothing was observed, if there is more to say than the check says itself. */
+  unseen?: Text | undefined;
+}
+
+/** A function where the text is about requests that may not be there. */
+type Text = string | (() => string);
 
 export interface Finding {
   result: (typeof results)[number];
@@ -32,19 +45,8 @@ export interface Finding {
   because: string;
 }
 
-/** What a check has found. Bad requests fail it. Without any, good ones pass it. */
-interface Found {
-  bad?: readonly Recorded[];
-  good: readonly Recorded[];
-  failed?: Text;
-  passed: Text;
-  unseen: Text;
-}
-
-/** A function where the text is about requests that may not be there. */
-type Text = string | (() => string);
-
-export function decide({ bad = [], good, failed = '', passed, unseen }: Found): Finding {
+export function findingOf(check: Check, traffic: Traffic): Finding {
+  const { bad = [], good, failed = '', passed, unseen = check.unseen } = check.judge(traffic);
   if (bad.length > 0) return { result: 'failed', evidence: inOrder(bad), because: inFull(failed) };
   if (good.length > 0) return { result: 'passed', evidence: inOrder(good), because: inFull(passed) };
   return { result: 'not_observed', evidence: [], because: inFull(unseen) };

@@ -1,5 +1,5 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, decide } from './check.ts';
+import type { Check } from './check.ts';
 import { endOf, isBroken, isLeft, isStream } from './request-facts.ts';
 
 /** Many clients close a connection that was idle for some seconds. */
@@ -53,7 +53,7 @@ export const connectionsReused: Check = {
     }
     const all = reused.length + opened.length;
     const isSeen = all >= enough && !isProxied;
-    return decide({
+    return {
       bad: isSeen && opened.length > reused.length ? opened : [],
       good: isSeen ? reused : [],
       failed: `${opened.length} of ${all} requests opened a connection although one was open and unused.`,
@@ -63,6 +63,6 @@ export const connectionsReused: Check = {
         : requests.some(isRunOnce)
           ? 'A program like curl was run for each request, and has no connection to keep.'
           : 'Too few requests could have used an open connection.',
-    });
+    };
   },
 };

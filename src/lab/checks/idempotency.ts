@@ -1,5 +1,5 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, decide } from './check.ts';
+import { type Check, counted } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { idempotencyKeyOf, isUncertain, keyInUse, uncertainFaults } from './request-facts.ts';
 import { certainRetries, possibleRetries, type Retry, requestsOf } from './retry-pairs.ts';
@@ -42,12 +42,12 @@ export const sameKeyOnRetry: Check = {
       return thing === undefined || first.get(thing) === retry;
     };
     const bad = certainRetries(traffic, isAbandoned).filter(({ retry }) => isOther(retry));
-    return decide({
-      ...{ bad: requestsOf(bad), good },
+    return {
+      bad: requestsOf(bad),
+      good,
       failed: `${counted(bad.length, 'POST')} came again with another Idempotency-Key, or without one.`,
       passed: 'Each retried POST had the Idempotency-Key of the attempt before.',
-      unseen: 'No POST with an Idempotency-Key was retried.',
-    });
+    };
   },
 };
 
@@ -68,7 +68,7 @@ export const noBlindPostRetry: Check = {
     const repeated = possibleRetries(traffic, isUncertainPost).retries.filter((pair) => !hasSameKey(pair));
     const isDoubtful = repeated.some(({ failed }) => isBlindIfRepeated(failed));
     const twice = new Set(requestsOf(repeated));
-    return decide({
+    return {
       bad: requestsOf(blind),
       good: isDoubtful ? [] : uncertain.filter((request) => !twice.has(request)),
       failed: `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
@@ -76,7 +76,7 @@ export const noBlindPostRetry: Check = {
       unseen: isDoubtful
         ? 'A POST that may have taken effect came again, perhaps from another worker.'
         : 'No POST may have taken effect, or each came again with another Idempotency-Key.',
-    });
+    };
   },
 };
 
@@ -103,12 +103,11 @@ export const keyForOneThing: Check = {
     const good = [...Map.groupBy(keyed, ({ fingerprint }) => fingerprint).values()].filter(
       (same) => new Set(same.map(idempotencyKeyOf)).size === 1,
     );
-    return decide({
+    return {
       bad,
       good: good.length > 1 && differing.length === 0 ? good.flat() : [],
       failed: `${counted(bad.length, 'POST')} had a key that another POST had, too.`,
       passed: 'Each different POST had a key of its own.',
-      unseen: 'Fewer than two different POSTs had a key of their own.',
-    });
+    };
   },
 };

@@ -2,7 +2,7 @@ import { faults } from '../faults/list.ts';
 import { isBan, isLimited } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { clockToleranceMs, timerToleranceMs } from '../recordings/timeline-layout.ts';
-import { type Check, counted, decide } from './check.ts';
+import { type Check, counted, type Found } from './check.ts';
 import { bothOf, type Observed, type Pause, pausesOf } from './pauses.ts';
 import {
   earliestAfter,
@@ -25,11 +25,21 @@ const operationLimits = faults
   .filter(({ errors, scope = 'operation' }) => scope === 'operation' && errors?.includes('rate_limited'))
   .map(({ name }) => name);
 
-function unseenBecause({ lifted, unsure }: Observed, otherwise: string): string {
-  if (unsure.length > 0)
-    return `${counted(unsure.length, 'request')} came too early, perhaps from workers that were not told to wait.`;
-  return lifted.length > 0 ? 'The service admitted the next request before the wait was over.' : otherwise;
-}
+/** What a check says of pauses. */
+const foundIn = (
+  { broken, kept, lifted, unsure }: Observed,
+  texts: Pick<Found, 'failed' | 'passed'>,
+): Found => ({
+  ...texts,
+  bad: bothOf(broken),
+  good: bothOf(kept),
+  unseen:
+    unsure.length > 0
+      ? `${counted(unsure.length, 'request')} came too early, perhaps from workers that were not told to wait.`
+      : lifted.length > 0
+        ? 'The service admitted the next request before the wait was over.'
+        : undefined,
+});
 
 export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
@@ -43,16 +53,13 @@ export const retryAfterObeyed: Check = {
   judge(traffic) {
     const observed = pausesOf(traffic, pauseOf, ({ operation }) => ['key', `operation ${operation}`]);
     const { kept, broken } = observed;
-    return decide({
-      bad: bothOf(broken),
-      good: bothOf(kept),
+    return foundIn(observed, {
       failed: () => {
         const { by, request } = broken[0] as (typeof broken)[number];
         const waited = Math.max(0, Math.round(request.atMs - endOf(by)));
         return `${counted(broken.length, 'request')} came too early: request ${request.number} came ${waited} ms after request ${by.number} got ${by.status} with Retry-After: ${by.answer['retry-after']}.`;
       },
       passed: `The client waited as long as told after ${counted(kept.length, 'refusal')}.`,
-      unseen: unseenBecause(observed, 'No request followed an answer with Retry-After.'),
     });
   },
 };
@@ -94,15 +101,9 @@ export const banStops: Check = {
       },
       () => ['key'],
     );
-    return decide({
-      bad: bothOf(observed.broken),
-      good: bothOf(observed.kept),
+    return foundIn(observed, {
       failed: `${counted(observed.broken.length, 'request')} came while the key was banned.`,
       passed: 'Nothing came until the ban was over.',
-      unseen: unseenBecause(
-        observed,
-        'There was no ban, or nothing shows that the client waited for its end.',
-      ),
     });
   },
 };
@@ -132,12 +133,9 @@ export const limitsForeseen: Check = {
       },
       () => ['key'],
     );
-    return decide({
-      bad: bothOf(observed.broken),
-      good: bothOf(observed.kept),
+    return foundIn(observed, {
       failed: `${counted(observed.broken.length, 'request')} got 429 after an answer had said that 0 requests remain.`,
       passed: 'When 0 requests remained, the client waited for the reset.',
-      unseen: unseenBecause(observed, 'No request followed an answer that said that 0 requests remain.'),
     });
   },
 };

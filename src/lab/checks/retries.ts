@@ -1,5 +1,5 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, decide } from './check.ts';
+import { type Check, counted } from './check.ts';
 import {
   earliestAfter,
   faultsWith,
@@ -71,7 +71,7 @@ export const retryOnlyWhenUseful: Check = {
     const isDoubtful = possible.some(({ failed }) => failed.status !== 401);
     const last = requests.at(-1);
     const refused = requests.filter((request) => isFinal(request) && last && follows(last, request));
-    return decide({
+    return {
       bad: requestsOf(repeated),
       good: isDoubtful ? [] : refused,
       failed: () =>
@@ -80,7 +80,7 @@ export const retryOnlyWhenUseful: Check = {
       unseen: isDoubtful
         ? 'A refused request came again, perhaps from another worker, or to wait for a resource.'
         : 'No request got a final refusal, or no other request followed.',
-    });
+    };
   },
 };
 
@@ -132,7 +132,7 @@ export const failuresRetried: Check = {
       (pair) =>
         !isHarmful(pair) && (traffic.knownRetries.has(pair.retry) || isSurelySame(pair.retry, pair.failed)),
     );
-    return decide({
+    return {
       bad: given,
       good: requestsOf(sure),
       failed: `${counted(given.length, 'request')} failed and did not come again.`,
@@ -141,6 +141,6 @@ export const failuresRetried: Check = {
         retries.length > 0
           ? 'What came after a failure was too early, or may have been another request.'
           : 'No request that may be repeated failed temporarily.',
-    });
+    };
   },
 };
