@@ -7,7 +7,7 @@ import { credentialsNotForwarded } from './credentials.ts';
 import { deprecatedNotCalled, successorUsed } from './deprecation.ts';
 import { keyForOneThing, noBlindPostRetry, sameKeyOnRetry } from './idempotency.ts';
 import { idsExact } from './ids.ts';
-import { pagesToTheEnd } from './pages.ts';
+import { filtersKept, pagesToTheEnd } from './pages.ts';
 import { banStops, limitsForeseen, retryAfterObeyed } from './rate-limits.ts';
 import { failuresRetried, retryOnlyWhenUseful } from './retries.ts';
 import { sameBodyOnRetry } from './same-body.ts';
@@ -32,6 +32,7 @@ export const checks: readonly Check[] = [
   banStops,
   limitsForeseen,
   pagesToTheEnd,
+  filtersKept,
   idsExact,
   ifMatchSent,
   updatesNotLost,

@@ -27,8 +27,8 @@ import {
 
 /** Answers that the same request would get again. After 401 the client may read its credentials again, once. */
 const final = [400, 401, 403, 404, 405, 410, 413, 415, 422, 431];
-const isFinal = ({ status, code }: Recorded) =>
-  status !== undefined && final.includes(status) && code !== 'key_banned';
+const isFinal = (request: Recorded) =>
+  final.includes(request.status as number) && request.code !== 'key_banned' && !isUncertain(request);
 
 /** A later repetition is no retry: the program has a reason of its own. */
 const soonMs = 5_000;
@@ -39,7 +39,7 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. What the client sends without faults, too, counts only from the third in a row, since a test suite may repeat a refused request on purpose. 409 and 412 are not judged here.`,
+  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. An answer that did not come to its end is none. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. What the client sends without faults, too, counts only from the third in a row, since a test suite may repeat a refused request on purpose. 409 and 412 are not judged here.`,
   unseen: 'No request was refused so, no other request followed, or another worker may have sent the same.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],
   advice:

@@ -1,6 +1,7 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Expected } from './expected.ts';
 import { knownRetriesOf } from './known-retries.ts';
+import { pathOf } from './page-links.ts';
 import { freeAtMs, hasOverlaps, isStream, shareConnection } from './request-facts.ts';
 
 /** The requests of a recording, and who sent them as far as it is known. A request from a proxy counts as on a connection of its own. */
@@ -24,6 +25,8 @@ export interface Traffic {
   isCounted(request: Recorded): boolean;
   /** Whether it came no more often than without faults, as far as that is known. */
   isUsual(request: Recorded): boolean;
+  /** Whether the client leaves pages of this list without faults, too. */
+  leavesPages(request: Recorded): boolean;
 }
 
 /** Requests one after the other that came on one connection. */
@@ -58,6 +61,7 @@ export function trafficOf(requests: readonly Recorded[], expected?: Expected): T
     opens: (request) => first.get(connectionOf(request)) === request,
     isLast: (request) => last.get(connectionOf(request)) === request,
     ...knownRetriesOf(requests, expected),
+    leavesPages: ({ target }) => expected?.leftLists.has(pathOf(target)) ?? false,
     isOfSameWorker(later, earlier) {
       if (isOfOneWorker) return true;
       const row = rows.get(earlier) as Row;

@@ -120,6 +120,16 @@ test('a guess at a body that was not read is no retry unless there are more requ
   finds('idempotency.no-blind-post-retry', [guess, ann, bob(9)], 'failed', [1, 3], names);
 });
 
+test('a list that a program leaves without faults, too, need not be read to its end', () => {
+  const to = (cursor: string) => ({
+    answer: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
+  });
+  const short = { at: 0, ...to('a'), fault: 'small-pages' };
+  const name = 'pages.to-the-end';
+  finds(name, [short], 'not_observed', [], without({ at: 0, ...to('b') }));
+  finds(name, [short], 'failed', [1], without({ at: 0, ...to('b') }, { at: 5, target: '/v1/pets?cursor=b' }));
+});
+
 test('levels replace those of checks, and a check that is off is left out', () => {
   const requests = recorded({ at: 0, status: 400 }, { at: 5, status: 400 });
   const name = 'retry.only-when-useful';

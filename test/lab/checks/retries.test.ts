@@ -64,6 +64,18 @@ test('retry.only-when-useful tells a retry from another request and another ques
     'failed',
     [2, 3],
   );
+  // The client may not have it.
+  const broken = { ...missing, fault: 'truncated' };
+  await finds(
+    name,
+    [
+      { at: 0, ...broken },
+      { at: 9, ...missing },
+      { at: 20, ...categories },
+    ],
+    'passed',
+    [2],
+  );
   const type = (text: string) => ({ ...post, headers: { 'content-type': text } });
   await finds(
     name,

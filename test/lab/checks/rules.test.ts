@@ -48,6 +48,20 @@ test('pages.to-the-end judges shortened pages alone, and asks for the page that 
   await finds(name, [{ at: 0, ...withoutSecret }], 'failed', [1]);
 });
 
+test('pages.filters-kept compares with the links of the same place', async () => {
+  const name = 'pages.filters-kept';
+  const list = (at: number, query: string, next?: string) => ({
+    ...{ at, target: `/v1/pets?${query}` },
+    ...(next && { answer: { link: `<http://localhost:8080/v1/pets?${next}>; rel="next"` } }),
+  });
+  const first = list(0, 'status=sold&limit=2', 'status=sold&limit=2&cursor=a');
+  await finds(name, [first], 'not_observed');
+  await finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);
+  await finds(name, [first, list(9, 'limit=2&cursor=a')], 'failed', [1, 2]);
+  await finds(name, [first, list(9, 'limit=2&cursor=b')], 'not_observed');
+  await finds(name, [first, list(4, 'limit=2', 'cursor=a'), list(9, 'cursor=a')], 'passed', [2, 3]);
+});
+
 test('ids.exact finds what a double would have made of an id, and nothing else', async () => {
   const name = 'ids.exact';
   const exact = '10000000000000003';
