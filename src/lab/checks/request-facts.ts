@@ -127,7 +127,7 @@ export function followedRedirects(requests: readonly Recorded[]): { redirect: Re
   return followed;
 }
 
-const isRedirect = ({ status }: Recorded) => status === 307 || status === 308;
+export const isRedirect = ({ status }: Recorded) => status === 307 || status === 308;
 
 export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-key'];
 

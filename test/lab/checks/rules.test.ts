@@ -205,6 +205,14 @@ test('credentials.not-forwarded and retry.same-body judge what follows a redirec
   await finds(same, [redirect, { ...next, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
   const empty = { ...next, bodyBytes: 0, headers: to('localhost:80') };
   await finds(same, [redirect, empty], 'failed', [1, 2]);
+  // It is the same thing, sent wrongly.
+  const keyed = (headers: object) => ({ headers: { ...headers, 'idempotency-key': 'k' } });
+  const pair = [
+    { ...redirect, ...keyed(redirect.headers) },
+    { ...empty, ...keyed(empty.headers) },
+  ];
+  await finds(same, pair, 'failed', [1, 2]);
+  await finds('idempotency.key-for-one-thing', pair, 'not_observed');
 });
 
 test('time-limit.exists takes only silence that the service ended for a client that waits', async () => {
