@@ -24,6 +24,7 @@ export function finds(
     finding.evidence.map(({ number }) => number),
     numbers,
   );
+  return finding;
 }
 
 export const cut = { status: undefined } as unknown as Omit<Sketch, 'at'>;

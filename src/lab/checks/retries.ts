@@ -18,6 +18,7 @@ import {
 import {
   certainRetries,
   chainsOf,
+  distinct,
   possibleRetries,
   type Retry,
   requestsOf,
@@ -55,9 +56,7 @@ export const retryOnlyWhenUseful: Check = {
       changes(pair.failed) === changes(pair.retry);
     const unusual = certainRetries(traffic, isFinal).filter(({ retry }) => !isUsual(retry));
     const inRow = chainsOf(retriesInRow(traffic, isFinal).filter(isRepeated)).filter(isNotOnPurpose);
-    const certain = [
-      ...new Map([...unusual, ...inRow.flat()].map((pair) => [pair.retry, pair])).values(),
-    ].filter(isRepeated);
+    const certain = distinct([...unusual, ...inRow.flat()]).filter(isRepeated);
     const after401 = new Set(certain.flatMap(({ failed, retry }) => (failed.status === 401 ? [retry] : [])));
     const repeated = certain.filter((pair) => {
       const { failed } = pair;

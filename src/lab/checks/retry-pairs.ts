@@ -123,5 +123,10 @@ export function chainsOf(retries: readonly Retry[]): Retry[][] {
   return [...chains.values()];
 }
 
+/** The pairs without those of a retry that is in another one already. */
+export const distinct = (retries: readonly Retry[]): Retry[] => [
+  ...new Map(retries.map((pair) => [pair.retry, pair])).values(),
+];
+
 export const requestsOf = (retries: readonly Retry[]) =>
   retries.flatMap(({ failed, retry }) => [failed, retry]);

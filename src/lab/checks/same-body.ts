@@ -12,7 +12,7 @@ import {
   uncertainFaults,
   waitFaults,
 } from './request-facts.ts';
-import { certainRetries, type Retry, requestsOf } from './retry-pairs.ts';
+import { certainRetries, distinct, type Retry, requestsOf } from './retry-pairs.ts';
 
 /** Whether a client may have retried it. A redirect and 401 ask for the same request again, elsewhere or with other credentials. */
 export const mayBeRetried = (request: Recorded) =>
@@ -67,7 +67,7 @@ export const sameBodyOnRetry: Check = {
     const retries = certainRetries(traffic, mayBeRetried);
     const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
     const changed = [...followed, ...retries, ...emptied].filter((pair) => changeOf(pair) !== undefined);
-    const bad = [...differing, ...changed];
+    const bad = distinct([...differing, ...changed]);
     const good = [...followed, ...retries.filter(hasSameBody)];
     return {
       bad: requestsOf(bad),

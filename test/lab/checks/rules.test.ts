@@ -211,7 +211,8 @@ test('credentials.not-forwarded and retry.same-body judge what follows a redirec
     { ...redirect, ...keyed(redirect.headers) },
     { ...empty, ...keyed(empty.headers) },
   ];
-  await finds(same, pair, 'failed', [1, 2]);
+  const { because } = await finds(same, pair, 'failed', [1, 2]);
+  assert.match(because, /^1 request came again, .* without its body\.$/);
   await finds('idempotency.key-for-one-thing', pair, 'not_observed');
 });
 
