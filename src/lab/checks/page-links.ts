@@ -26,6 +26,8 @@ export function placeOf(target: string): string {
   return `${path} ${cursor.replaceAll(/%3d/gi, '=')}`;
 }
 
+export const hasCursor = (target: string) => !placeOf(target).endsWith(' ');
+
 /** The names of the parameters of a list that choose its items, in the order of the alphabet. */
 export function filtersOf(target: string): string[] {
   const names = partsOf(target)[1]

@@ -2,7 +2,7 @@ import { faults } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
-import { filtersOf, isPage, nextOf, placeOf, unfollowed } from './page-links.ts';
+import { filtersOf, hasCursor, isPage, nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 
 const shortening = faults.filter(({ shortensPages }) => shortensPages).map(({ name }) => name);
@@ -54,7 +54,8 @@ function nextPages(requests: readonly Recorded[]): NextPage[] {
     const best = found.toSorted((a, b) => a.lost.length - b.lost.length)[0];
     if (best) pages.push(best);
     const next = nextOf(page);
-    if (next === undefined) continue;
+    // Under `same-page` a link may lead to the first page, which has no cursor. Any other list begins so.
+    if (next === undefined || !hasCursor(next)) continue;
     const place = placeOf(next);
     const ofPlace = links.get(place) ?? new Map<string, Recorded>();
     links.set(place, ofPlace.set(filtersOf(next).join(' '), page));

@@ -59,6 +59,8 @@ test('pages.filters-kept compares with the links of the same place', async () =>
   await finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);
   await finds(name, [first, list(9, 'limit=2&cursor=a')], 'failed', [1, 2]);
   await finds(name, [first, list(9, 'limit=2&cursor=b')], 'not_observed');
+  // A first page follows no link, also if a link leads to one.
+  await finds(name, [list(0, 'status=sold', 'status=sold'), list(9, 'id=2')], 'not_observed');
   await finds(name, [first, list(4, 'limit=2', 'cursor=a'), list(9, 'cursor=a')], 'passed', [2, 3]);
 });
 
