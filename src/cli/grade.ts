@@ -8,6 +8,7 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
 import type { CardData } from '../grade/card/card-schema.ts';
 import type { GradingStore } from '../grade/grading-store.ts';
+import { selectorOf } from '../grade/run-name.ts';
 import type { Levels } from '../lab/checks/report.ts';
 import { levels } from '../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
@@ -333,12 +334,6 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
     },
     about: (fault) => line('lab', 'faults', fault),
   };
-}
-
-/** A fault as --fault takes it. */
-function selectorOf({ fault, ...parameters }: PlannedFault): string {
-  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
-  return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;
 }
 
 /** How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. */

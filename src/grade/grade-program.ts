@@ -8,7 +8,6 @@ import { Reference } from './reference.ts';
 import { plansOf, type RunPlan } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
-import { runName } from './run-name.ts';
 import { toFaultRun, verdictOf, worst } from './verdict.ts';
 
 export interface GradeOptions {
@@ -61,18 +60,14 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     const plans = given.flatMap((one) => plansOf(one, reference.usage, options.isThorough));
     return plans.map((plan) => ({ fault, required, plan }));
   });
-  const runs = planned.map(({ fault, plan }) => ({ fault: fault.name, place: plan.place }));
-  onProgress({ stage: 'faults', runs, baseline });
+  onProgress({ stage: 'faults', runs: planned.map(({ plan }) => plan.name), baseline });
   // The longest waits begin first.
   const inTurn = planned.toSorted((a, b) => b.plan.waitsMs - a.plan.waitsMs);
   const met = await runner.all(
     inTurn.map(async (one) => {
-      const { fault, plan } = one;
-      const { name, isSilent = false } = fault;
-      const run = await runner.under(plan, baseline.tookMs, {
-        ...{ name: runName(name, plan.place), isSilent },
-        onBegun: () => onProgress({ stage: 'begun', fault: name, place: plan.place }),
-      });
+      const run = await runner.under(one.plan, baseline.tookMs, () =>
+        onProgress({ stage: 'begun', run: one.plan.name }),
+      );
       const after = { ...one, run };
       const ended = compared(after, reference);
       if (!deviates(ended)) onProgress({ stage: 'ended', ...ended });

@@ -1,5 +1,6 @@
 import type { CheckResult } from '../lab/checks/report.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
+import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 
 /** Verdicts on a program under a fault. */
 export const verdicts = [
@@ -62,9 +63,13 @@ export interface Baseline extends Ending {
 
 /** A run of the program under a fault. */
 export interface FaultRun extends Ending {
+  /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
+  name: string;
+  /** The fault with what was chosen of it: `retry-after-odd zero`. */
+  label: string;
   place: Place;
-  /** What the fault strikes: an operation, or any, and how many of its uses it lets pass. */
-  strikes: { operation?: string; after: number }[];
+  /** What the fault strikes, with all its parameters. */
+  strikes: PlannedFault[];
   verdict: Verdict;
   /** How often the fault was performed. */
   performed: number;
@@ -106,7 +111,7 @@ export interface Grade {
 /** A step of the grading. */
 export type Progress =
   | { stage: 'baseline' }
-  /** The runs without faults are over. More runs may follow than are named here. */
-  | { stage: 'faults'; runs: { fault: string; place: Place }[]; baseline: Baseline }
-  | { stage: 'begun'; fault: string; place: Place }
+  /** The runs without faults are over, and these follow. More runs may follow than are named here. */
+  | { stage: 'faults'; runs: string[]; baseline: Baseline }
+  | { stage: 'begun'; run: string }
   | { stage: 'ended'; fault: string; required: boolean; run: FaultRun };

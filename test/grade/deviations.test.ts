@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { operations } from '../../src/api/operations.ts';
 import { pastOf, type StoreEvent } from '../../src/grade/compare/past.ts';
 import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
 import type { Item, StoreState } from '../../src/grade/compare/state.ts';
 import type { Deviation, Verdict } from '../../src/grade/grade.ts';
 import { Reference } from '../../src/grade/reference.ts';
+import { plansOf, type RunPlan } from '../../src/grade/run/plan.ts';
 import type { Run } from '../../src/grade/run/run.ts';
 import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
 import { faultNamed } from '../../src/lab/faults/list.ts';
@@ -30,7 +32,9 @@ interface Sketch {
   fault?: string;
   left?: true;
   durationMs?: number;
+  silenceMs?: number;
   headers?: Record<string, string>;
+  answerHeaders?: Record<string, string>;
   /** What the request committed. */
   events?: { type: string; data: Item; previous?: Item }[];
 }
@@ -73,11 +77,18 @@ function stateAfter(events: StoreEvent[]): StoreState {
 }
 
 /** How a run deviates from two runs without faults, and the verdict on it. */
-function judge(calm: [Run, ...Run[]], run: Run, fault = 'lost-answer', ignoresOutput = false) {
+function judge(
+  calm: [Run, ...Run[]],
+  run: Run,
+  { fault = 'lost-answer', times = 1, ignoresOutput = false } = {},
+) {
   const reference = new Reference(calm, initial(), { ignoresOutput });
-  const plan = { place: 'first' as const, faults: [{ fault }], waitsMs: 0, lingersMs: 0 };
+  const [plan] = plansOf({ fault, times, after: 0 }, usage) as [RunPlan];
   return toFaultRun(faultNamed(fault) as Fault, plan, run, reference);
 }
+const usage = {
+  ...{ operations: operations.map(({ id }) => ({ operation: id, uses: 1 })), requestCount: 9, longestMs: 1 },
+};
 
 const told = ({ deviations }: { deviations: Deviation[] }) =>
   deviations.map(({ kind, what, requests }) => [kind, what, requests.join(' ')]);
@@ -120,7 +131,7 @@ test('a pet that was made twice and deleted once or twice was made twice', () =>
     assert.equal(run.verdict, 'did-it-twice');
     assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug where there was one', '1 2']);
     const [{ service, change, goodClient }] = run.deviations as [Deviation];
-    assert.equal(service, 'committed request 1, then cut the connection');
+    assert.equal(service, 'Committed request 1, then cut the connection.');
     assert.match(change ?? '', /`Idempotency-Key`/);
     assert.match(goodClient ?? '', /same `Idempotency-Key`/);
   }
@@ -175,11 +186,9 @@ test('the stock that follows from an order is no deviation of its own', () => {
 
 test('orders for a page that was not read are left undone, for one cause', () => {
   const calm: [Run] = [runOf([list, list, order(1, 8), order(2, 7), create(2, 'A'), create(3, 'B')])];
-  const run = judge(
-    calm,
-    runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]),
-    'internal-error',
-  );
+  const run = judge(calm, runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]), {
+    fault: 'internal-error',
+  });
   assert.deepEqual(told(run), [
     [
       'undone',
@@ -188,7 +197,7 @@ test('orders for a page that was not read are left undone, for one cause', () =>
     ],
   ]);
   assert.equal(run.verdict, 'left-undone');
-  assert.equal(run.deviations[0]?.service, 'answered 500 (request 2)');
+  assert.equal(run.deviations[0]?.service, 'Answered 500 (request 2).');
 });
 
 test('a program that ends with another status than 0 failed, unless it did something twice', () => {
@@ -252,7 +261,7 @@ function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [li
     wantedLines ??= run.printed.lines;
     return run;
   }) as [Run, ...Run[]];
-  const run = judge(runs, runOf(sketches, lines), fault);
+  const run = judge(runs, runOf(sketches, lines), { fault });
   wantedLines = undefined;
   return run;
 }
@@ -289,7 +298,8 @@ test('faults that change what answers say, and programs that failed, are judged 
   assert.deepEqual(judgeOutput([['9'], ['9']], ['8'], [list], 'small-pages').deviations, []);
   const failed = judge([runOf([list], ['9'])], runOf([list], ['8'], 1));
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
-  assert.deepEqual(judge([runOf([list], ['9'])], runOf([list], ['8']), 'lost-answer', true).deviations, []);
+  const ignored = judge([runOf([list], ['9'])], runOf([list], ['8']), { ignoresOutput: true });
+  assert.deepEqual(ignored.deviations, []);
 });
 
 test('a program that changes nothing and prints nothing has nothing to compare', () => {
@@ -331,12 +341,38 @@ test('the refusals that each run without faults gets are listed', () => {
 
 test('a silent answer shows when the program gave up by itself, and that it never did', () => {
   const silent: Sketch = { ...list, isCut: true, fault: 'no-answer', durationMs: 5_003 };
-  const gaveUp = (run: Run) => judge([runOf([list])], run, 'no-answer').gaveUpAfterMs;
+  const gaveUp = (run: Run) => judge([runOf([list])], run, { fault: 'no-answer' }).gaveUpAfterMs;
   assert.equal(gaveUp(runOf([{ ...silent, left: true }, list])), 5_003);
   assert.equal(gaveUp(runOf([silent, list])), null);
   assert.equal(gaveUp({ ...runOf([{ ...silent, left: true }]), exitStatus: undefined }), null);
   assert.equal(gaveUp(runOf([list])), undefined);
   assert.equal(judge([runOf([list])], runOf([silent])).gaveUpAfterMs, undefined, 'not under other faults');
+});
+
+test('of a stream, the silence counts after which the program left it', () => {
+  const stream: Sketch = { operation: 'streamEvents', fault: 'stream-silent', durationMs: 50_010 };
+  const gaveUp = (sketch: Sketch) =>
+    judge([runOf([list])], runOf([sketch, list]), { fault: 'stream-silent' }).gaveUpAfterMs;
+  assert.equal(gaveUp({ ...stream, silenceMs: 40_003 }), 40_003);
+  assert.equal(gaveUp(stream), null);
+});
+
+test('under a failure that comes back, or a wait that nobody has, a program may give up if it says so', () => {
+  const calm: [Run] = [runOf([create(2, 'Smaug')])];
+  const refused: Sketch = { ...create(2, 'Smaug'), events: [], status: 500, fault: 'internal-error' };
+  const under = (run: Run, times: number) => judge(calm, run, { fault: 'internal-error', times }).verdict;
+  const gaveUp = runOf([refused, refused, refused], [], 1);
+  assert.deepEqual([under(gaveUp, 25), under(gaveUp, 1)], ['survived', 'failed']);
+  assert.equal(under({ ...gaveUp, exitStatus: undefined }, 25), 'hung');
+  assert.equal(under(runOf([refused, refused]), 25), 'left-undone');
+  assert.equal(under(runOf([refused, create(2, 'Smaug'), create(3, 'Smaug')], [], 1), 25), 'did-it-twice');
+  const told = (seconds: number) => ({
+    ...{ ...refused, status: 503, fault: 'retry-after-odd' },
+    answerHeaders: { 'retry-after': String(seconds) },
+  });
+  const odd = (seconds: number) =>
+    judge(calm, runOf([told(seconds)], [], 1), { fault: 'retry-after-odd' }).verdict;
+  assert.deepEqual([odd(864_000), odd(2)], ['survived', 'failed']);
 });
 
 test('the worst run decides, and what nobody would notice fails a program even under a recommended fault', () => {

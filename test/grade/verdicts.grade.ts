@@ -64,7 +64,7 @@ test('a program that repeats a POST after a lost answer did it twice, at whichev
       ['last', [{ operation: 'createPet', after: 1 }], ['two pets Fafnir where there was one'], ['2', '3']],
     ],
   );
-  assert.equal(run.deviations[0]?.service, 'committed request 1, then cut the connection');
+  assert.equal(run.deviations[0]?.service, 'Committed request 1, then cut the connection.');
   assert.equal(run.exitStatus, 0);
   assert.equal(verdict, 'failed');
   const exactly = { fault: 'reset', operation: 'createPet', after: 1 };
@@ -118,7 +118,7 @@ test('a fault that never fits is not reached, whether it was tried or not', asyn
   const begun: string[] = [];
   const { faults, verdict } = await grade(careless('connections'), {
     faults: ['stale-connection', 'small-pages'],
-    onProgress: (progress) => progress.stage === 'begun' && begun.push(progress.fault),
+    onProgress: (progress) => progress.stage === 'begun' && begun.push(progress.run),
   });
   assert.deepEqual(
     faults.map(({ fault, verdict, runs }) => [fault, verdict, runs.map(({ performed }) => performed)]),
@@ -127,7 +127,7 @@ test('a fault that never fits is not reached, whether it was tried or not', asyn
       ['small-pages', 'not-reached', []],
     ],
   );
-  assert.deepEqual(begun, ['stale-connection', 'stale-connection']);
+  assert.deepEqual(begun, ['stale-connection, first use', 'stale-connection, last use']);
   assert.equal(verdict, 'incomplete');
 });
 

@@ -6,7 +6,8 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
-import { runName, withoutFaults } from '../run-name.ts';
+import { tellingLine } from '../run/telling-line.ts';
+import { withoutFaults } from '../run-name.ts';
 import { isFailing, kindVerdicts, severity } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
@@ -148,19 +149,13 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
 }
 
 function rowsOf(graded: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
-  const { fault, runs } = graded;
+  const { runs } = graded;
   if (runs.length === 0)
-    return [{ ...rowOf(graded, undefined, [], lines), name: fault, happened: 'it fits no operation' }];
-  const names = runs.map(({ place }) => runName(fault, place));
-  return runs.map((run, i) => {
+    return [{ ...rowOf(graded, undefined, [], lines), happened: 'it fits no operation' }];
+  return runs.map((run) => {
     const checks = run.verdict === 'not-reached' ? [] : run.checks;
     const failed = failedChecks(checks).filter(({ name }) => !known.includes(name));
-    // Two runs with one place strike different operations.
-    const isUnique = names.indexOf(names[i] as string) === names.lastIndexOf(names[i] as string);
-    return {
-      ...rowOf(graded, run, failed, lines),
-      name: isUnique ? (names[i] as string) : useOf(fault, run).name,
-    };
+    return rowOf(graded, run, failed, lines);
   });
 }
 
@@ -173,7 +168,7 @@ function rowOf(
   const verdict = run?.verdict ?? worst;
   const rank = rankOf({ required, verdict });
   return {
-    ...{ fault, required, ...(run && { run }), verdict, rank, name: fault },
+    ...{ fault, required, ...(run && { run }), verdict, rank, name: run?.name ?? fault },
     word: inWords({ verdict, exitStatus: run?.exitStatus }),
     happened: run ? happened(run) : '',
     findings: run ? findingsOf(fault, rank, run, failed, lines) : [],
@@ -192,7 +187,7 @@ export function happened(run: FaultRun): string {
   const [first, ...others] = run.deviations.filter(({ isWarning }) => !isWarning);
   const deviation = first && others.length > 0 ? `${first.what} (+${others.length})` : first?.what;
   const what = {
-    survived: undefined,
+    survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
     failed: tellingLine(run.lastLines),
     hung: howEnded(run),
@@ -200,9 +195,8 @@ export function happened(run: FaultRun): string {
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
 
-/** The line that says why a program failed, if there is one; else the last. Some print more after it. */
-const tellingLine = (lines: readonly string[]) =>
-  (lines.findLast((line) => /error|exception|panic|fatal/i.test(line)) ?? lines.at(-1))?.trim();
+/** Whether a program that may give up under its fault did so. */
+const isGivenUp = ({ verdict, exitStatus }: FaultRun) => verdict === 'survived' && exitStatus !== 0;
 
 function findingsOf(
   fault: string,

@@ -5,6 +5,7 @@ import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { FaultGrade, Grade } from '../grade.ts';
+import { capitalized } from '../run-name.ts';
 import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, rankOf } from './card.ts';
 import type { Changes } from './card-schema.ts';
 import { html, Markup } from './markup.ts';
@@ -61,7 +62,6 @@ ${runs(card)}
 }
 
 const verdictOf = ({ verdict }: Grade) => capitalized(verdict);
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The faults in the order of their worst runs. */
 const inOrder = ({ grade, rows }: Card) =>

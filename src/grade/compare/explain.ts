@@ -2,6 +2,7 @@ import { connectionFaults } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Deviation } from '../grade.ts';
+import { capitalized } from '../run-name.ts';
 import type { Difference } from './compare.ts';
 import type { Change, Past } from './past.ts';
 
@@ -23,7 +24,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
       .filter((request) => isTouched(request, fault))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
-    return sentences.length > 0 ? { service: sentences.join('; ') } : {};
+    return sentences.length > 0 ? { service: sentences.join(' ') } : {};
   };
   const because = (requests: readonly RecordedRequest[]) => ({
     requests: requests.slice(0, maxRequests).map(({ id }) => id),
@@ -87,14 +88,13 @@ function requestsOf(changes: readonly Change[], requests: readonly RecordedReque
 
 function serviceSentence(request: RecordedRequest, isCommitted: boolean): string {
   const { id, status, left } = request;
+  const isCutShort = status !== undefined && status < 400 && !isSuccess(request);
   const end = left
     ? 'sent no whole answer until the client left'
     : status === undefined
       ? 'cut the connection'
-      : isSuccess(request)
-        ? `answered ${status}`
-        : `answered ${status}${status < 400 ? ', cut short' : ''}`;
-  return isCommitted ? `committed request ${id}, then ${end}` : `${end} (request ${id})`;
+      : `answered ${status}${isCutShort ? ', cut short' : ''}`;
+  return isCommitted ? `Committed request ${id}, then ${end}.` : `${capitalized(end)} (request ${id}).`;
 }
 
 /** What to change in the client, if that is clear. */

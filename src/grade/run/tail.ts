@@ -2,8 +2,10 @@ import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts';
+import { isFrame } from './telling-line.ts';
 
-const maxLines = 20;
+/** The number of lines that are shown, and that each stream keeps. */
+const [maxLines, maxKeptLines] = [20, 100];
 const maxLineLength = 500;
 /** The part of a piece of output that is read, and the part of a line that is kept, both from the end. In characters. */
 const [maxPiece, maxKept] = [32_768, 4_096];
@@ -35,16 +37,22 @@ export class Tail {
     };
   }
 
-  /** The last lines that are not empty, in their order, safe for a terminal and without secrets. */
+  /**
+   * The last lines that are not empty, in their order, safe for a terminal and without secrets. If there are too many, those of stacks are
+   * left out, which may be longer than all the rest.
+   */
   lines(): string[] {
-    const all = this.#streams.map((lines) => lines.all());
-    const total = all.reduce((sum, { length }) => sum + length, 0);
+    const kept = this.#streams.map((lines) => lines.all());
+    const isTooMuch = countOf(kept) > maxLines;
+    const all = kept.map((lines) => lines.filter(({ text }) => !isTooMuch || !isFrame(text)));
     return all
-      .flatMap((lines) => lines.slice(-Math.max(maxLines / 2, maxLines - total + lines.length)))
+      .flatMap((lines) => lines.slice(-Math.max(maxLines / 2, maxLines - countOf(all) + lines.length)))
       .sort((a, b) => a.order - b.order)
       .map(({ text }) => text);
   }
 }
+
+const countOf = (streams: readonly Line[][]) => streams.reduce((sum, { length }) => sum + length, 0);
 
 /** The last lines of one stream. */
 class LastLines {
@@ -65,10 +73,10 @@ class LastLines {
       const kept = whole.slice(-maxKept);
       this.#open = { order: next(), text: kept, isCut: this.#open.isCut || kept !== whole };
     }
-    this.#lines = this.#lines.slice(-maxLines);
+    this.#lines = this.#lines.slice(-maxKeptLines);
   }
 
-  all = (): Line[] => [...this.#lines, ...shown(this.#open)].slice(-maxLines);
+  all = (): Line[] => [...this.#lines, ...shown(this.#open)].slice(-maxKeptLines);
 }
 
 /** A line as it is shown; none if it is empty. */
