@@ -43,7 +43,7 @@ export interface Deviation {
   goodClient?: string;
   /** What to change in this client, in a sentence. */
   change?: string;
-  /** It does not fail the run: a printed line of a program that changes the store. */
+  /** It does not fail the run: a printed line of a program that changes the store, or what was left undone by one that hung. */
   isWarning?: true;
 }
 
@@ -71,6 +71,8 @@ export interface FaultRun extends Ending {
   /** What the fault strikes, with all its parameters. */
   strikes: PlannedFault[];
   verdict: Verdict;
+  /** Whether a good program may wait for as long as the run may take, so that it proves little if it hung. */
+  mayWaitLong: boolean;
   /** How often the fault was performed. */
   performed: number;
   deviations: Deviation[];
@@ -102,8 +104,9 @@ export interface Grade {
   /** The number of runs, with those without faults. */
   runCount: number;
   /**
-   * `failed`: a run changed the store otherwise than without faults, or printed something else and changes nothing; a required fault was
-   * not survived; a required check failed; or the baseline has a problem. `incomplete`: no fault was reached.
+   * `failed`: a run changed the store otherwise than without faults, or printed something else and changes nothing; one hung although the
+   * service answered; a required fault was not survived; a required check failed; or the baseline has a problem. `incomplete`: no fault
+   * was reached.
    */
   verdict: 'passed' | 'failed' | 'incomplete';
 }

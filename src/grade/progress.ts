@@ -75,7 +75,7 @@ function plainLines(screen: Screen, isVerbose: boolean): ProgressReporter {
 
 const endedRun = ({ required, run }: { required: boolean; run: FaultRun }) => ({
   name: run.name,
-  rank: rankOf({ required, verdict: run.verdict }),
+  rank: rankOf({ ...run, required }),
   ...{ word: inWords(run), happened: withoutSecrets(happened(run)) },
 });
 

@@ -36,7 +36,7 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Ref
   // A program that was ended did not give up by itself.
   const gaveUpAfterMs = exitStatus === undefined ? null : first && patienceOf(first);
   return {
-    ...{ name, label, place, strikes, performed },
+    ...{ name, label, place, strikes, performed, mayWaitLong: fault.isSilent === true || mayGiveUp },
     ...verdictOn(run, reference.deviationsOf(fault, run), mayGiveUp),
     ...(fault.isSilent && first && { gaveUpAfterMs }),
     ...{ exitStatus, lastLines, tookMs, checks: reference.checksOf(run), requests: shownRequests(requests) },
@@ -56,7 +56,7 @@ const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
 
 /**
  * The verdict on a run, and the deviations that count. A program that ends with another status than 0 says itself that work is left:
- * then only what it did twice counts. `mayGiveUp`: to end so is right.
+ * then only what it did twice counts. What is left by one that hung may tell where. `mayGiveUp`: to end with such a status is right.
  */
 function verdictOn(
   { performed, exitStatus }: Pick<FaultRun, 'performed' | 'exitStatus'>,
@@ -64,25 +64,37 @@ function verdictOn(
   mayGiveUp: boolean,
 ): Pick<FaultRun, 'verdict' | 'deviations'> {
   if (performed === 0) return { verdict: 'not-reached', deviations: [] };
-  const deviations = found.filter(({ kind }) => exitStatus === 0 || kind === 'twice');
+  const undone = exitStatus === undefined ? found.filter(({ kind }) => kind === 'undone') : [];
+  const deviations = [
+    ...found.filter(({ kind }) => exitStatus === 0 || kind === 'twice'),
+    ...undone.map((one) => ({ ...one, isWarning: true as const })),
+  ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
   const end = exitStatus === undefined ? 'hung' : exitStatus === 0 || mayGiveUp ? 'survived' : 'failed';
   return { verdict: worst([...kinds, end]), deviations };
 }
 
+/** What decides how much a run counts. */
+export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | 'mayWaitLong'>;
+
 /**
- * Whether a run fails the program: it did something else than without faults, which nobody would notice, or it did not survive a
- * required fault.
+ * Whether a run fails the program: it did something else than without faults, or hung although the service answered, which nobody would
+ * notice, or it did not survive a required fault.
  */
-export const isFailing = ({ required, verdict }: Pick<FaultGrade, 'required' | 'verdict'>) =>
+export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   Object.values<Verdict>(kindVerdicts).includes(verdict) ||
+  (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
+
+/** The runs of a fault with what decides about them. */
+export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
 
 /** The verdict on the program, as `Grade.verdict` describes it. */
 export function verdictOf({ checks, problem }: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
   const runs = grades.flatMap((grade) => grade.runs);
   const results = [checks, ...runs.map((run) => run.checks)];
-  if (problem !== undefined || grades.some(isFailing) || results.some(hasFailed)) return 'failed';
+  if (problem !== undefined || grades.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
+    return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }
 

@@ -178,6 +178,37 @@ test('a command line does a run again with every parameter of its fault', () => 
   assert.equal(again('delay', { strikes: [{ after: 2, delayMs: 900 }] }), 'delay:delayMs=900,after=2');
 });
 
+test('what to change in a program that failed or hung comes from a required check, or fits the fault', () => {
+  const changeOf = (fault: string, verdict: 'failed' | 'hung', ...failing: string[]) => {
+    const checks = runOf(fault).checks.map((check) =>
+      failing.includes(check.name) ? { ...check, result: 'failed' as const } : check,
+    );
+    const graded = gradeOf(fault, runOf(fault, { verdict, exitStatus: 1, checks }));
+    const card = cardOf({ ...graded, baseline: { ...graded.baseline, checks: [] } });
+    return card.rows[0]?.findings[0]?.change ?? '';
+  };
+  const { advice = '' } = runOf('reset').checks.find(({ name }) => name === 'retry.same-body') ?? {};
+  assert.equal(changeOf('lost-answer', 'failed', 'failures.retried', 'retry.same-body'), advice);
+  assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^End in any case: bound /);
+  assert.match(changeOf('no-answer', 'hung'), /^Give each request a time limit /);
+  assert.match(changeOf('stream-cut', 'hung'), /^Keep the `id` of an event only /);
+});
+
+test('a program that hung although the service answered fails, and the card says what it left undone', () => {
+  const undone = { kind: 'undone' as const, what: 'no pet Siskin', requests: [], isWarning: true as const };
+  const hung = { verdict: 'hung' as const, exitStatus: undefined, tookMs: 62_000, deviations: [undone] };
+  const rowOf = (fault: string, mayWaitLong: boolean) =>
+    cardOf(gradeOf(fault, runOf(fault, { ...hung, mayWaitLong }))).rows[0];
+  const row = rowOf('stream-cut', false);
+  assert.deepEqual([row?.required, row?.rank], [false, 'must-fix']);
+  assert.equal(row?.happened, 'did not end within 62 s, with work left: no pet Siskin');
+  assert.deepEqual(
+    row?.findings.filter(({ kind }) => kind !== 'check').map(({ kind }) => kind),
+    ['hung'],
+  );
+  assert.equal(rowOf('no-answer', true)?.rank, 'should-fix');
+});
+
 test('a program that gave up as it may has survived, and the card says after how many failures', () => {
   const given = { exitStatus: 1, performed: 6, lastLines: ['Error: 500'] };
   const [row] = cardOf(gradeOf('internal-error', runOf('internal-error', given))).rows;

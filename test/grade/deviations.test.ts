@@ -208,9 +208,41 @@ test('a program that ends with another status than 0 failed, unless it did somet
   assert.equal(twice.verdict, 'did-it-twice');
   assert.deepEqual(told(twice), [['twice', 'two pets Smaug where there was one', '1 2']]);
   const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
-  assert.deepEqual([hung.verdict, hung.deviations], ['hung', []]);
+  assert.equal(hung.verdict, 'hung');
+  assert.deepEqual(
+    hung.deviations.map(({ kind, what, isWarning }) => [kind, what, isWarning]),
+    [['undone', 'no pet Smaug where there was one; no pet Fafnir where there was one', true]],
+  );
   const unreached = judge(calm, { ...runOf([]), performed: 0 });
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
+});
+
+test('a status that followed from the change of another writer is not left undone', () => {
+  const stock = (before: number, after: number): NonNullable<Sketch['events']>[number] => ({
+    ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
+    previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
+  });
+  const statusOf = (quantity: number) => (quantity === 0 ? 'pending' : 'available');
+  const set = (before: number, after: number): Sketch => ({
+    ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
+    events: [stock(before, after)],
+  });
+  const calm: [Run] = [runOf([set(9, 0), set(0, 5)])];
+  const run = runOf([set(9, 0), { ...set(1, 5), fault: 'conflict' }]);
+  const [first, last] = [set(9, 0), set(1, 5)].map(({ events = [] }, i) => ({
+    ...(events[0] as NonNullable<(typeof events)[0]>),
+    requestId: run.requests[i]?.requestId as string,
+    timestamp: run.requests[i]?.at as string,
+  })) as [StoreEvent, StoreEvent];
+  const other = { ...stock(0, 1), requestId: 'another writer', timestamp: last.timestamp };
+  const past = pastOf(run.past.state, initial(), [first, other, last], 'another writer');
+  assert.deepEqual(told(judge(calm, { ...run, past }, { fault: 'conflict' })), []);
+});
+
+test('what the service did is left to the fault where the answer looks like any other', () => {
+  const calm: [Run] = [runOf([list, create(2, 'Smaug')])];
+  const run = judge(calm, runOf([{ ...list, fault: 'small-pages' }]), { fault: 'small-pages' });
+  assert.equal(run.deviations[0]?.service, undefined);
 });
 
 test('what varies between the runs without faults is not compared, but its number is', () => {
@@ -381,10 +413,11 @@ test('the worst run decides, and what nobody would notice fails a program even u
   assert.equal(worst([...some, 'did-it-twice']), 'did-it-twice');
   assert.equal(worst(['failed', 'survived']), 'failed');
   assert.equal(worst([]), 'not-reached');
-  const failing = (required: boolean) =>
+  const failing = (required: boolean, mayWaitLong = false) =>
     (['did-it-twice', 'printed-something-else', 'hung', 'failed', 'survived', 'not-reached'] as const).filter(
-      (verdict) => isFailing({ required, verdict }),
+      (verdict) => isFailing({ required, verdict, mayWaitLong }),
     );
-  assert.deepEqual(failing(false), ['did-it-twice', 'printed-something-else']);
+  assert.deepEqual(failing(false), ['did-it-twice', 'printed-something-else', 'hung']);
+  assert.deepEqual(failing(false, true), ['did-it-twice', 'printed-something-else']);
   assert.deepEqual(failing(true), ['did-it-twice', 'printed-something-else', 'hung', 'failed']);
 });

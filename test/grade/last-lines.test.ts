@@ -156,4 +156,7 @@ test('a stack that is longer than all that is kept does not hide the error', () 
   const lines = linesOf('begun\n', 'GaveUp: no luck\n', ...stack, '\nNode.js v26.10.0\n');
   assert.equal(tellingLine(lines), 'GaveUp: no luck');
   assert.ok(lines.length <= 20);
+  const dump = Array.from({ length: 300 }, (_, i) => `  error${i}: [Symbol(kFlushError)],\n`);
+  const dumped = linesOf('GaveUp: no luck at all {\n', ...dump, '}\n', '\nNode.js v26.10.0\n');
+  assert.equal(tellingLine(dumped), 'GaveUp: no luck at all');
 });

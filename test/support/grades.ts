@@ -228,7 +228,8 @@ export function runOf(fault: string, given: RunSketch = {}): FaultRun {
   return {
     ...{ name: place === 'whole' ? fault : `${fault}, ${use} use`, label: fault, place },
     strikes: strikes.map((strike) => ({ fault, ...strike })),
-    ...{ verdict: 'survived', performed: 1, deviations: [], exitStatus: 0, lastLines: ['done'], tookMs: 95 },
+    ...{ verdict: 'survived', mayWaitLong: false },
+    ...{ performed: 1, deviations: [], exitStatus: 0, lastLines: ['done'], tookMs: 95 },
     ...{ checks: baselineChecks, requests: plain },
     ...rest,
   };

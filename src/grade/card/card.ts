@@ -2,13 +2,14 @@ import { withoutSecrets } from '../../foundation/redact.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
+import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
+import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
 import { tellingLine } from '../run/telling-line.ts';
 import { withoutFaults } from '../run-name.ts';
-import { isFailing, kindVerdicts, severity } from '../verdict.ts';
+import { isFailing, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
   counted,
@@ -166,7 +167,7 @@ function rowOf(
   lines: CommandLines,
 ): Row {
   const verdict = run?.verdict ?? worst;
-  const rank = rankOf({ required, verdict });
+  const rank = run ? rankOf({ ...run, required }) : 'not-reached';
   return {
     ...{ fault, required, ...(run && { run }), verdict, rank, name: run?.name ?? fault },
     word: inWords({ verdict, exitStatus: run?.exitStatus }),
@@ -177,23 +178,32 @@ function rowOf(
 }
 
 /** The rank of a run under a fault. */
-export function rankOf(one: Pick<FaultGrade, 'required' | 'verdict'>): Rank {
-  if (one.verdict === 'survived' || one.verdict === 'not-reached') return one.verdict;
-  return isFailing(one) ? 'must-fix' : 'should-fix';
+export function rankOf(run: Judged): Rank {
+  if (run.verdict === 'survived' || run.verdict === 'not-reached') return run.verdict;
+  return isFailing(run) ? 'must-fix' : 'should-fix';
+}
+
+/** The rank of the worst run under a fault. */
+export function worstRank(fault: FaultGrade): Rank {
+  const found = judgedRuns(fault).map(rankOf);
+  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
 }
 
 /** What happened in a run, in a few words. */
 export function happened(run: FaultRun): string {
   const [first, ...others] = run.deviations.filter(({ isWarning }) => !isWarning);
+  const undone = run.deviations.find(isUndoneByHung);
   const deviation = first && others.length > 0 ? `${first.what} (+${others.length})` : first?.what;
   const what = {
     survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
     failed: tellingLine(run.lastLines),
-    hung: howEnded(run),
+    hung: `${howEnded(run)}${undone ? `, with work left: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
+
+const isUndoneByHung = ({ kind, isWarning }: Deviation) => kind === 'undone' && isWarning === true;
 
 /** Whether a program that may give up under its fault did so. */
 const isGivenUp = ({ verdict, exitStatus }: FaultRun) => verdict === 'survived' && exitStatus !== 0;
@@ -212,7 +222,8 @@ function findingsOf(
   };
   const about = faultNamed(fault);
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  const ofDeviations = run.deviations.map((deviation): Finding => {
+  const told = run.deviations.filter((deviation) => !isUndoneByHung(deviation));
+  const ofDeviations = told.map((deviation): Finding => {
     const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
     return {
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
@@ -223,21 +234,36 @@ function findingsOf(
   });
   if (run.verdict !== 'failed' && run.verdict !== 'hung') return [...ofDeviations, ...ofChecks];
   const struck = run.requests.filter((request) => isStruckBy(fault, request)).map(({ id }) => id);
+  const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
+  const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
   const ending: Finding = {
     rank: rank === 'must-fix' ? rank : 'should-fix',
     ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
-    ...{ evidence: evidenceOf(run.requests, struck, fault), ...at(struck) },
+    ...{ evidence: evidenceOf(run.requests, struck.slice(0, maxStruck), fault), ...at(struck) },
     ...{ service: about?.does, goodClient: about?.goodClient },
-    change: failed[0]?.advice ?? remedies[run.verdict],
+    change: advising?.advice ?? remedyFor(about, run.verdict),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
 
+/** The number of requests behind the end of a program that are shown. */
+const maxStruck = 12;
+
+const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
+
 /** What to change in a program that failed or hung, if no check knows. */
-const remedies = {
-  failed: 'Handle this case instead of ending, so that the program ends as it does without faults.',
-  hung: 'Give each request a time limit, and end when there is no hope left.',
-};
+function remedyFor(fault: Fault | undefined, verdict: 'failed' | 'hung'): string {
+  if (verdict === 'failed')
+    return 'Handle this case instead of ending, so that the program ends as it does without faults.';
+  if (fault?.isSilent) return 'Give each request a time limit that lasts until the end of its body.';
+  if (fault?.group === 'Streams')
+    return 'Keep the `id` of an event only when all of the event has come, and go on after it.';
+  return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
+}
+
+/** Whether a fault brings a check about. */
+const isBroughtAbout = (check: string, fault: string | undefined) =>
+  fault !== undefined && catalogue.find(({ name }) => name === check)?.faults.includes(fault) === true;
 
 function ofCheck(
   { name, level, because, evidence, advice }: CheckResult,
@@ -246,12 +272,11 @@ function ofCheck(
 ): Finding {
   const { fault } = at;
   const check = catalogue.find((one) => one.name === name);
-  const isBroughtAbout = fault !== undefined && check?.faults.includes(fault);
   return {
     rank: level === 'required' ? 'must-fix' : 'should-fix',
     ...{ kind: 'check', title: name, what: because, ...at },
     evidence: evidenceOf(requests, evidence, fault),
-    service: isBroughtAbout ? faultNamed(fault)?.does : undefined,
+    service: isBroughtAbout(name, fault) ? faultNamed(fault ?? '')?.does : undefined,
     ...{ goodClient: check?.asks, change: advice },
   };
 }
@@ -329,8 +354,9 @@ function sentenceOf({ baseline, faults, verdict }: Grade, rows: Row[], problems:
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, did nothing else than without faults, and failed no required check.';
   const required = faults.filter((fault) => fault.required);
-  const lost = required.filter((fault) => rankOf(fault) === 'must-fix').length;
-  const silent = faults.filter((fault) => !fault.required && rankOf(fault) === 'must-fix').length;
+  const isLost = (fault: FaultGrade) => worstRank(fault) === 'must-fix';
+  const lost = required.filter(isLost).length;
+  const silent = faults.filter((fault) => !fault.required && isLost(fault)).length;
   const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
   return [

@@ -31,7 +31,7 @@ export const comparedWith = (earlier: CardData, card: Card): Card => ({
 });
 
 function toRun({ run, rank, findings, again }: Row) {
-  const { deviations: _, label: __, strikes = [], requests = [], ...facts } = run ?? {};
+  const { deviations: _, label: __, mayWaitLong: ___, strikes = [], requests = [], ...facts } = run ?? {};
   return {
     ...facts,
     strikes: strikes.map(({ fault: _, operation, after = 0, ...parameters }) => ({

@@ -21,7 +21,8 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
   const committed = new Set(requestsOf(changesIn(run.past), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
-      .filter((request) => isTouched(request, fault))
+      // Of an answer that looks like any other, what the fault does says more.
+      .filter((request) => isTouched(request, fault) && !isPlainSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
     return sentences.length > 0 ? { service: sentences.join(' ') } : {};
@@ -69,6 +70,8 @@ const isTouched = ({ fault: touching }: RecordedRequest, { name }: Fault) =>
 
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
   status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));
+
+const isPlainSuccess = (request: RecordedRequest) => isSuccess(request) && Number(request.status) < 300;
 
 const changesIn = ({ lives }: Past): Change[] =>
   [...lives.values()].flatMap(({ created, deleted, writes }) => [

@@ -186,12 +186,15 @@ function withAcceptedValues(row: Row, others: readonly OtherChange[]): Row {
   }
   // The status follows the stock.
   const { status, stock } = fields;
-  if (status && stock?.alsoAccepted?.some((value) => isNone(value) !== isNone(stock.value)))
+  const isNone = (value: string | undefined) => value === present(0);
+  const isSoldOut = [
+    ...(stock?.alsoAccepted ?? []).map((value) => isNone(value) !== isNone(stock?.value)),
+    ...others.map(({ property, before, after }) => property === 'stock' && (before === '0' || after === '0')),
+  ];
+  if (status && isSoldOut.includes(true))
     fields.status = { ...status, alsoAccepted: ['available', 'pending', 'sold'].map(present) };
   return { ...row, fields };
 }
-
-const isNone = (stock: string) => stock === present(0);
 
 /** The values that a field may have had without these changes. */
 function valuesBefore(value: string, changes: readonly OtherChange[]): string[] {

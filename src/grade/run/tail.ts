@@ -2,7 +2,6 @@ import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts';
-import { isFrame } from './telling-line.ts';
 
 /** The number of lines that are shown, and that each stream keeps. */
 const [maxLines, maxKeptLines] = [20, 100];
@@ -37,22 +36,26 @@ export class Tail {
     };
   }
 
-  /**
-   * The last lines that are not empty, in their order, safe for a terminal and without secrets. If there are too many, those of stacks are
-   * left out, which may be longer than all the rest.
-   */
+  /** The last lines that are not empty, in their order, safe for a terminal and without secrets. */
   lines(): string[] {
-    const kept = this.#streams.map((lines) => lines.all());
-    const isTooMuch = countOf(kept) > maxLines;
-    const all = kept.map((lines) => lines.filter(({ text }) => !isTooMuch || !isFrame(text)));
+    const all = this.#streams.map((lines) => lines.all());
+    const total = all.reduce((sum, { length }) => sum + length, 0);
     return all
-      .flatMap((lines) => lines.slice(-Math.max(maxLines / 2, maxLines - countOf(all) + lines.length)))
+      .flatMap((lines) => lastOf(lines, Math.max(maxLines / 2, maxLines - total + lines.length)))
       .sort((a, b) => a.order - b.order)
       .map(({ text }) => text);
   }
 }
 
-const countOf = (streams: readonly Line[][]) => streams.reduce((sum, { length }) => sum + length, 0);
+/**
+ * So many of some lines. Indented ones go first, the oldest before: behind an error they are a stack, or the contents of an object, which
+ * may have hundreds of lines.
+ */
+function lastOf(lines: Line[], most: number): Line[] {
+  let surplus = lines.length - most;
+  const isDropped = ({ text }: Line) => surplus > 0 && text.startsWith(' ') && surplus-- > 0;
+  return (surplus > 0 ? lines.filter((line) => !isDropped(line)) : lines).slice(-most);
+}
 
 /** The last lines of one stream. */
 class LastLines {
@@ -73,10 +76,10 @@ class LastLines {
       const kept = whole.slice(-maxKept);
       this.#open = { order: next(), text: kept, isCut: this.#open.isCut || kept !== whole };
     }
-    this.#lines = this.#lines.slice(-maxKeptLines);
+    this.#lines = lastOf(this.#lines, maxKeptLines);
   }
 
-  all = (): Line[] => [...this.#lines, ...shown(this.#open)].slice(-maxKeptLines);
+  all = (): Line[] => lastOf([...this.#lines, ...shown(this.#open)], maxKeptLines);
 }
 
 /** A line as it is shown; none if it is empty. */

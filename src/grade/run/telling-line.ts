@@ -1,10 +1,9 @@
 /** A line of a stack, as Node.js, Java, Python and Go print it. */
 const frame =
   /^\s+at |^\s+File ".*", line \d+|^\s+\S+\.go:\d+|^goroutine \d+ |^[\w./]+(?:\(\*?\w+\)[\w.]*)?\(.*\)$/;
-export const isFrame = (line: string) => frame.test(line);
 
 /** What runtimes and build tools print after an error. */
-const addition = /^Node\.js v\d|^exit status \d+$|^\(Use `node --trace|^npm (?:ERR!|error)/;
+const addition = /^[\])}]+[,;]?$|^Node\.js v\d|^exit status \d+$|^\(Use `node --trace|^npm (?:ERR!|error)/;
 
 /** The line before an error: the carets of Node.js below the source, or the title of a traceback of Python. */
 const isLeading = (line: string) => /^\s*[~^]+\s*$/.test(line) || line.startsWith('Traceback (most recent');
@@ -14,16 +13,18 @@ const isLeading = (line: string) => /^\s*[~^]+\s*$/.test(line) || line.startsWit
  * error, or else the last one.
  */
 export function tellingLine(lines: readonly string[]): string | undefined {
-  const isOwn = (line: string) => !isFrame(line) && !addition.test(line);
+  const isOwn = (line: string) => !frame.test(line) && !addition.test(line);
   const leading = lines.findLastIndex(isLeading);
   const found =
     lines.findLast((line) => /^(?:panic|fatal error): /.test(line)) ??
     (leading === -1 ? undefined : lines.slice(leading + 1).find((line) => /^\S/.test(line) && isOwn(line))) ??
     lines.findLast((line, i) => isOwn(line) && /^\s+at /.test(lines[i + 1] ?? '')) ??
-    lines.findLast((line) => isOwn(line) && /error|exception|panic|fatal/i.test(line)) ??
-    lines.findLast(isOwn) ??
+    lines.findLast((line) => isOwn(line) && /^(?=\S).*(?:error|exception|panic|fatal)/i.test(line)) ??
+    // Indented lines may be those of an object, which has a property of that name.
+    lines.findLast((line) => isOwn(line) && /(?:Error|Exception): /.test(line)) ??
+    lines.findLast((line) => isOwn(line) && /^\S/.test(line)) ??
     lines.at(-1);
   const cause = lines.findLast((line) => /^\s+\[cause\]: /.test(line))?.trim();
-  const line = found?.trim().replace(/^UnhandledPromiseRejection: .*(?=The promise rejected)/, '');
+  const line = found?.trim().replace(/^UnhandledPromiseRejection: .*(?=The promise rejected)| \{$/g, '');
   return cause === undefined || line === cause ? line : `${line} (${cause})`;
 }
