@@ -8,7 +8,7 @@ import { Reference } from './reference.ts';
 import { plansOf, type RunPlan } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
-import { toFaultRun, verdictOf, worst } from './verdict.ts';
+import { isUndoneByHung, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 export interface GradeOptions {
   /** The program and its arguments. */
@@ -127,4 +127,5 @@ function compared(
   return { fault: fault.name, required, run: toFaultRun(fault, plan, run, reference) };
 }
 
-const deviates = ({ run }: RunResult) => run.deviations.length > 0;
+/** Whether more runs without faults may change the verdict. What a run left undone that hung changes nothing. */
+const deviates = ({ run }: RunResult) => run.deviations.some((one) => !isUndoneByHung(one));

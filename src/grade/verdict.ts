@@ -47,6 +47,9 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Ref
 const patienceOf = ({ left, durationMs, silenceMs }: RecordedRequest) =>
   silenceMs ?? (left ? durationMs : null);
 
+/** Whether a deviation only says what a program that hung left undone. */
+export const isUndoneByHung = ({ kind, isWarning }: Deviation) => kind === 'undone' && isWarning === true;
+
 /** No user waits longer for one request. */
 const patienceMs = 5 * minuteMs;
 

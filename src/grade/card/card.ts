@@ -1,15 +1,16 @@
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
+import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
 import { tellingLine } from '../run/telling-line.ts';
 import { withoutFaults } from '../run-name.ts';
-import { isFailing, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
+import { isFailing, isUndoneByHung, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
   counted,
@@ -203,8 +204,6 @@ export function happened(run: FaultRun): string {
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
 
-const isUndoneByHung = ({ kind, isWarning }: Deviation) => kind === 'undone' && isWarning === true;
-
 /** Whether a program that may give up under its fault did so. */
 const isGivenUp = ({ verdict, exitStatus }: FaultRun) => verdict === 'survived' && exitStatus !== 0;
 
@@ -241,7 +240,7 @@ function findingsOf(
     ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
     ...{ evidence: evidenceOf(run.requests, struck.slice(0, maxStruck), fault), ...at(struck) },
     ...{ service: about?.does, goodClient: about?.goodClient },
-    change: advising?.advice ?? remedyFor(about, run.verdict),
+    change: advising?.advice ?? remedyFor(about, run),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
@@ -252,12 +251,13 @@ const maxStruck = 12;
 const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
 
 /** What to change in a program that failed or hung, if no check knows. */
-function remedyFor(fault: Fault | undefined, verdict: 'failed' | 'hung'): string {
+function remedyFor(fault: Fault | undefined, { verdict, strikes }: FaultRun): string {
   if (verdict === 'failed')
     return 'Handle this case instead of ending, so that the program ends as it does without faults.';
   if (fault?.isSilent) return 'Give each request a time limit that lasts until the end of its body.';
   if (fault?.group === 'Streams')
     return 'Keep the `id` of an event only when all of the event has come, and go on after it.';
+  if (strikes.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
   return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
 }
 
