@@ -217,26 +217,48 @@ test('a program that ends with another status than 0 failed, unless it did somet
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
 });
 
-test('a status that followed from the change of another writer is not left undone', () => {
+test('what another writer changed may be built on, and a change that is not made then is left undone', () => {
   const stock = (before: number, after: number): NonNullable<Sketch['events']>[number] => ({
     ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
     previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
   });
   const statusOf = (quantity: number) => (quantity === 0 ? 'pending' : 'available');
-  const set = (before: number, after: number): Sketch => ({
+  const set = ([before, after]: [number, number]): Sketch => ({
     ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
     events: [stock(before, after)],
   });
-  const calm: [Run] = [runOf([set(9, 0), set(0, 5)])];
-  const run = runOf([set(9, 0), { ...set(1, 5), fault: 'conflict' }]);
-  const [first, last] = [set(9, 0), set(1, 5)].map(({ events = [] }, i) => ({
-    ...(events[0] as NonNullable<(typeof events)[0]>),
-    requestId: run.requests[i]?.requestId as string,
-    timestamp: run.requests[i]?.at as string,
-  })) as [StoreEvent, StoreEvent];
-  const other = { ...stock(0, 1), requestId: 'another writer', timestamp: last.timestamp };
-  const past = pastOf(run.past.state, initial(), [first, other, last], 'another writer');
-  assert.deepEqual(told(judge(calm, { ...run, past }, { fault: 'conflict' })), []);
+  /** How a run deviates that made some changes after others, of which the last came from another writer. */
+  const under = (calm: [number, number][], before: [number, number][], after: [number, number][]) => {
+    const other = { ...set(before.at(-1) as [number, number]), fault: 'conflict' };
+    const run = runOf([...before.slice(0, -1).map(set), other, ...after.map(set)]);
+    const events = [...before, ...after].map((values, i) => {
+      const { requestId, at } = run.requests[i] as RecordedRequest;
+      const isOther = i === before.length - 1;
+      return { ...stock(...values), requestId: isOther ? 'another writer' : requestId, timestamp: at };
+    });
+    const past = pastOf(run.past.state, initial(), events, 'another writer');
+    return told(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
+  };
+  // It doubles what is there.
+  assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
+  // It fills up what was sold out: the other writer has changed the status.
+  const soldOut: [number, number] = [9, 0];
+  assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);
+  assert.deepEqual(
+    under([[9, 18]], [[9, 10]], []).map(([kind, what]) => [kind, what]),
+    [['undone', 'pet Rex: stock changed never instead of once']],
+  );
+  assert.deepEqual(
+    under(
+      [[9, 18]],
+      [[9, 10]],
+      [
+        [10, 20],
+        [20, 40],
+      ],
+    ).map(([kind, what]) => [kind, what]),
+    [['twice', 'pet Rex: stock changed twice instead of once']],
+  );
 });
 
 test('what the service did is left to the fault where the answer looks like any other', () => {

@@ -196,7 +196,7 @@ interface ComparedWrites {
   more: readonly Write[];
 }
 
-/** Compares the writes to a row, by field, whatever their order. Writes to a field that the other writer wrote are left out. */
+/** Compares the writes to a row, by field, whatever their order. Writes to a field that another writer's change caused are left out. */
 function comparedWrites(
   { base, run }: Pair,
   pasts: Pick<Lives, 'base' | 'run'>,
@@ -210,7 +210,7 @@ function comparedWrites(
   const names = [...new Set([...ofBase.keys(), ...ofRun.keys()])];
   return new Map(
     names
-      .filter((name) => !run.fields[name]?.alsoAccepted)
+      .filter((name) => run.fields[name]?.others !== 'caused')
       .map((name) => {
         const [was, is] = [ofBase.get(name) ?? [], ofRun.get(name) ?? []];
         return [name, { base: was, run: is, less: without(was, is), more: without(is, was) }];
@@ -232,7 +232,8 @@ function without(writes: readonly Write[], others: readonly Write[]): Write[] {
 function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> = new Set()): Found[] {
   const compared = [...comparedWrites(pair, { base, run })].filter(([name, { base, run, less, more }]) => {
     if (uneven.has(name)) return false;
-    return pair.varying.has(name) ? base.length !== run.length : less.length + more.length > 0;
+    const isAnyValue = pair.varying.has(name) || pair.run.fields[name]?.others;
+    return isAnyValue ? base.length !== run.length : less.length + more.length > 0;
   });
   const differing = pair.differing.includes('deleted') ? ['deleted'] : pair.differing;
   const isBlameless = (name: string) =>
