@@ -194,6 +194,22 @@ test('what to change in a program that failed or hung comes from a required chec
   assert.match(changeOf('stream-cut', 'hung'), /^Keep the `id` of an event only /);
 });
 
+test('a DELETE that was repeated and refused stands behind the failure, with the one before', () => {
+  const removal = { method: 'DELETE', target: '/v1/pets/1', operation: 'deletePet' };
+  const sent = requests(
+    { atMs: 0, ...removal, isCut: true, fault: 'lost-answer' },
+    { atMs: 90, ...removal, status: 404, retryOf: '1' },
+  );
+  const given = { verdict: 'failed' as const, exitStatus: 1, requests: sent, checks: [] };
+  const [finding] = cardOf(gradeOf('lost-answer', runOf('lost-answer', given))).rows[0]?.findings ?? [];
+  assert.deepEqual(
+    finding?.evidence.map(({ id }) => id),
+    ['1', '2'],
+  );
+  assert.match(finding?.change ?? '', /^Take 404 of a repeated DELETE for done/);
+  assert.doesNotMatch(finding?.service ?? '', /proxies are configured/);
+});
+
 test('a program that hung although the service answered fails, and the card says what it left undone', () => {
   const undone = { kind: 'undone' as const, what: 'no pet Siskin', requests: [], isWarning: true as const };
   const hung = { verdict: 'hung' as const, exitStatus: undefined, tookMs: 62_000, deviations: [undone] };

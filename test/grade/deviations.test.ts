@@ -267,6 +267,18 @@ test('what the service did is left to the fault where the answer looks like any 
   assert.equal(run.deviations[0]?.service, undefined);
 });
 
+test('what is never changed without faults was not done twice, and advice to retry needs a failure', () => {
+  const calm: [Run] = [runOf([list, create(2, 'Smaug')])];
+  const other = judge(calm, runOf([list, create(2, 'Smaug'), rename(1, 'Rex', 'Rexy')]), {
+    fault: 'small-pages',
+  });
+  assert.equal(other.verdict, 'did-something-else');
+  const undone = (more: Partial<Sketch>) =>
+    judge(calm, runOf([{ ...list, ...more }]), { fault: 'unavailable' }).deviations[0]?.change;
+  assert.match(undone({ status: 503, fault: 'unavailable' }) ?? '', /^Retry until/);
+  assert.equal(undone({ fault: 'unavailable' }), undefined);
+});
+
 test('what varies between the runs without faults is not compared, but its number is', () => {
   const calm: [Run, Run] = [
     runOf([create(2, 'a1'), rename(1, 'Rex', 'r1')]),
@@ -331,6 +343,18 @@ test('each line that every run without faults printed must be printed, and what 
   assert.equal(bad.verdict, 'printed-something-else');
   assert.deepEqual(told(bad), [['printed', 'printed "2 pets" instead of "20 pets"', '1']]);
   assert.equal(bad.deviations[0]?.isWarning, undefined);
+});
+
+test('lines that one cause kept from being printed are one deviation', () => {
+  const calm = ['1 Rex', '2 Nemo', '3 Smaug', '4 Fafnir', '4 pets'];
+  const run = judgeOutput([calm, calm], ['1 Rex'], [{ ...list, ...lost }]);
+  assert.deepEqual(told(run), [
+    [
+      'printed',
+      'did not print "2 Nemo"; did not print "3 Smaug"; did not print "4 Fafnir"; and 1 more difference',
+      '1',
+    ],
+  ]);
 });
 
 test('times that are equal without faults by chance are not compared, but what stands beside them is', () => {

@@ -3,13 +3,14 @@ import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
+import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';
 import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
 import { tellingLine } from '../run/telling-line.ts';
-import { withoutFaults } from '../run-name.ts';
+import { capitalized, withoutFaults } from '../run-name.ts';
 import { isFailing, isUndoneByHung, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
@@ -220,6 +221,10 @@ function findingsOf(
     return { where: name, fault, again: lines.again(selector) };
   };
   const about = faultNamed(fault);
+  const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
+  const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
+  const { advice } = advising ?? {};
+  const isRequired = advising?.level === 'required';
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
   const told = run.deviations.filter((deviation) => !isUndoneByHung(deviation));
   const ofDeviations = told.map((deviation): Finding => {
@@ -228,22 +233,34 @@ function findingsOf(
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
       rank: isWarning || rank !== 'must-fix' ? 'should-fix' : 'must-fix',
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
-      ...{ service: service ?? about?.does, goodClient: goodClient ?? about?.goodClient, change },
+      ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
+      // A check knows more than the kind of a deviation does, except what is said of something that was done twice.
+      change: kind === 'twice' ? change : ((isRequired ? advice : undefined) ?? change ?? advice),
     };
   });
   if (run.verdict !== 'failed' && run.verdict !== 'hung') return [...ofDeviations, ...ofChecks];
   const struck = run.requests.filter((request) => isStruckBy(fault, request)).map(({ id }) => id);
-  const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
-  const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
+  const refused = run.requests.findLast(
+    (request) => Number(request.status) >= 400 && !isStruckBy(fault, request),
+  );
+  const behind = [...struck.slice(0, maxStruck), refused?.id, refused?.retryOf].filter(
+    (id) => id !== undefined,
+  );
   const ending: Finding = {
     rank: rank === 'must-fix' ? rank : 'should-fix',
     ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
-    ...{ evidence: evidenceOf(run.requests, struck.slice(0, maxStruck), fault), ...at(struck) },
-    ...{ service: about?.does, goodClient: about?.goodClient },
-    change: advising?.advice ?? remedyFor(about, run),
+    ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(struck) },
+    ...{ service: doesOf(about), goodClient: about?.goodClient },
+    change: isRemovedBefore(refused)
+      ? 'Take 404 of a repeated DELETE for done: the first one has removed the resource.'
+      : (advice ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
+
+/** Whether a repeated DELETE found nothing more. */
+const isRemovedBefore = (request: RecordedRequest | undefined) =>
+  request?.method === 'DELETE' && request.status === 404 && request.retryOf !== undefined;
 
 /** The number of requests behind the end of a program that are shown. */
 const maxStruck = 12;
@@ -261,6 +278,9 @@ function remedyFor(fault: Fault | undefined, { verdict, strikes }: FaultRun): st
   return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
 }
 
+/** What the service does, without what is of interest to operators alone. */
+const doesOf = (fault: Fault | undefined) => fault?.does.replace(onlyDirect, '').trim();
+
 /** Whether a fault brings a check about. */
 const isBroughtAbout = (check: string, fault: string | undefined) =>
   fault !== undefined && catalogue.find(({ name }) => name === check)?.faults.includes(fault) === true;
@@ -276,7 +296,7 @@ function ofCheck(
     rank: level === 'required' ? 'must-fix' : 'should-fix',
     ...{ kind: 'check', title: name, what: because, ...at },
     evidence: evidenceOf(requests, evidence, fault),
-    service: isBroughtAbout(name, fault) ? faultNamed(fault ?? '')?.does : undefined,
+    service: isBroughtAbout(name, fault) ? doesOf(faultNamed(fault ?? '')) : undefined,
     ...{ goodClient: check?.asks, change: advice },
   };
 }
@@ -359,9 +379,14 @@ function sentenceOf({ baseline, faults, verdict }: Grade, rows: Row[], problems:
   const silent = faults.filter((fault) => !fault.required && isLost(fault)).length;
   const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
-  return [
-    `Not survived: ${lost} of ${counted(required.length, 'required fault')}`,
-    ...(silent > 0 ? [`and ${silent} recommended, under which nobody would notice`] : []),
-    `(${counted(failing, 'run')}). Required checks failed: ${checks}.`,
-  ].join(' ');
+  const parts = [
+    ...(lost > 0 ? [`not survived: ${lost} of ${counted(required.length, 'required fault')}`] : []),
+    ...(silent > 0
+      ? [
+          `did something else or hung under ${counted(silent, 'recommended fault')}, which nobody would notice`,
+        ]
+      : []),
+  ].join('; ');
+  const ofRuns = parts === '' ? '' : `${capitalized(parts)} (${counted(failing, 'run')}). `;
+  return `${ofRuns}Required checks failed: ${checks}.`;
 }

@@ -255,7 +255,12 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
       kind:
         isDeletion && lives.base?.deleted
           ? 'undone'
-          : worstOf(compared.map(([, { base, run }]) => countKind(base.length, run.length))),
+          : // What is never changed without faults was not done twice.
+            worstOf(
+              compared.map(([, { base, run }]) =>
+                base.length === 0 ? 'other' : countKind(base.length, run.length),
+              ),
+            ),
       what: `${pair.base.kind} ${short(pair.base.title)}: ${sentences.join(', ')}`,
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))

@@ -45,7 +45,8 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
   };
   return {
     ofStore: (differences: readonly Difference[]) => oneForEachCause(differences.map(ofStore)),
-    ofPrint: (what: string): Deviation => ({ kind: 'printed', what, ...because(touched) }),
+    ofPrint: (sentences: readonly string[]) =>
+      oneForEachCause(sentences.map((what) => ({ kind: 'printed', what, ...because(touched) }))),
   };
 }
 
@@ -60,7 +61,10 @@ function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
   return [...byCause.values()].map((same) => {
     const shown = same.slice(0, maxJoined).map(({ what }) => what);
     const rest = same.length - shown.length;
-    const what = [...shown, ...(rest > 0 ? [`and ${rest} more differences`] : [])].join('; ');
+    const what = [
+      ...shown,
+      ...(rest > 0 ? [`and ${rest} more difference${rest === 1 ? '' : 's'}`] : []),
+    ].join('; ');
     return { ...(same[0] as Deviation), what };
   });
 }
@@ -107,7 +111,8 @@ function changeFor(
   { shortensPages }: Fault,
 ): string | undefined {
   if (shortensPages) return 'Follow the link with `rel="next"` until a page has none.';
-  if (kind === 'undone') return 'Retry until the request succeeds, or end with an exit status other than 0.';
+  if (kind === 'undone' && !behind.every(isSuccess))
+    return 'Retry until the request succeeds, or end with an exit status other than 0.';
   if (kind !== 'twice') return undefined;
   const posts = behind.filter(({ method }) => method === 'POST');
   if (posts.length === 0)
