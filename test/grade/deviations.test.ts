@@ -241,6 +241,8 @@ test('what another writer changed may be built on, and a change that is not made
   };
   // It doubles what is there.
   assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
+  // The other writer has made the same change.
+  assert.deepEqual(under([[1, 2]], [[1, 2]], []), []);
   // It fills up what was sold out: the other writer has changed the status.
   const soldOut: [number, number] = [9, 0];
   assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);

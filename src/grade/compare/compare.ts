@@ -232,7 +232,10 @@ function without(writes: readonly Write[], others: readonly Write[]): Write[] {
 function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> = new Set()): Found[] {
   const compared = [...comparedWrites(pair, { base, run })].filter(([name, { base, run, less, more }]) => {
     if (uneven.has(name)) return false;
-    const isAnyValue = pair.varying.has(name) || pair.run.fields[name]?.others;
+    const [was, is] = [pair.base.fields[name], pair.run.fields[name]];
+    // The other writer may have made the change first.
+    if (is?.others && run.length < base.length && is.value === was?.value) return false;
+    const isAnyValue = pair.varying.has(name) || is?.others;
     return isAnyValue ? base.length !== run.length : less.length + more.length > 0;
   });
   const differing = pair.differing.includes('deleted') ? ['deleted'] : pair.differing;
