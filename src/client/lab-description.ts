@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (6f19faf313ab). Do not edit.
+// Made from the description of the lab by "npm run generate" (52015d621ab8). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -151,11 +151,8 @@ export interface components {
        * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
        */
       status?: number;
-      /**
-       * Format: int32
-       * @description Of `moved`: 1: `Location` is a URL, 0: a path. A client that calls the service by a name of its own gets a path.
-       */
-      absolute?: number;
+      /** @description Of `moved`: What `Location` is. A client that calls the service by a name of its own gets a path. */
+      location?: string;
       /**
        * Format: int32
        * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
@@ -318,10 +315,10 @@ export interface components {
        */
       status?: number;
       /**
-       * Format: int32
-       * @description Of `moved`: 1: `Location` is a URL, 0: a path. A client that calls the service by a name of its own gets a path.
+       * @description Of `moved`: What `Location` is. A client that calls the service by a name of its own gets a path.
+       * @enum {string}
        */
-      absolute?: number;
+      location?: 'path' | 'url';
       /**
        * Format: int32
        * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
