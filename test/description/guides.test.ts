@@ -165,7 +165,7 @@ describe('examples', { concurrency: true, skip }, () => {
   test('the examples of the guides run, and print what the guides show', async (t) => {
     const dataDir = join(await temporaryStorage(t), 'data');
     const { origin } = await startService(t, dataDir);
-    const env = { PETSTORE_API_KEY: ampleKey(dataDir) };
+    const env = { PETSTORE_API_KEY: await ampleKey(dataDir) };
     for (const { name, description } of guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`)) {
       // test/lab/rehearsals/guide.examples.ts runs these.
       if (name === 'Rehearse failures') continue;

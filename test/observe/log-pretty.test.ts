@@ -25,7 +25,7 @@ test('a request is one short line for people, and what it says cannot be mistake
   const folder = await temporaryStorage(t);
   const env = { LOG_FORMAT: 'pretty', TRUST_PROXY: 'on' };
   const service = await startService(t, folder, env);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const send = (path: string, headers: Record<string, string>) => fetch(service.origin + path, { headers });
   await send('/v1/pets?limit=2', { 'x-api-key': key });
   await send(`/v1/pets?${'x'.repeat(2_000)}`, { 'x-api-key': key });

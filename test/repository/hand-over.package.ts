@@ -70,7 +70,7 @@ for (const [who, by, skip] of [
     test('after kill -9 of what was started, the service answers what is under way and ends', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
-      const socket = await beginPost(t, service, ampleKey(folder));
+      const socket = await beginPost(t, service, await ampleKey(folder));
       const ended = kill(service);
       await Promise.race([ended, until(() => service.output().includes('stopping on SIGTERM'))]);
       socket.write('{}');
@@ -82,7 +82,7 @@ for (const [who, by, skip] of [
     test('after kill -9 of what was started, no request keeps the service, however long it takes', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
-      await beginPost(t, service, ampleKey(folder));
+      await beginPost(t, service, await ampleKey(folder));
       const startMs = performance.now();
       await kill(service);
       assert.ok(performance.now() - startMs < endsWithinMs);
