@@ -38,6 +38,12 @@ const runFolder = join(tmpdir(), `petstore-tests-${process.pid}`);
 /** Where Node.js notes which tests passed, so that CI can repeat the others. */
 const passedFile = join(runFolder, 'passed.json');
 
+/** Tests begin when all files are loaded. Hooks of the end would else run before files that await something at their start. */
+const beginWhenLoaded = `
+import { before } from 'node:test';
+const { promise, resolve: loaded } = Promise.withResolvers();
+before(() => promise);
+`.trimStart();
 /** Modules that import test files, by their path. */
 const groups = new Map<string, string>();
 /** These folders take the longest, so they begin first. */
@@ -51,7 +57,10 @@ function byFolder(suite: string, files: readonly string[]): string[] {
   const byName = Map.groupBy(files, (file) => dirname(file).slice('test/'.length).replaceAll('/', '-'));
   return [...byName].map(([name, files]) => {
     const path = join(runFolder, `${suite}-${longest.includes(name) ? 0 : 1}-${name}.mjs`);
-    groups.set(path, files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join(''));
+    groups.set(
+      path,
+      `${beginWhenLoaded}${files.map((file) => `await import('${join(root, file)}');\n`).join('')}loaded();\n`,
+    );
     return path;
   });
 }

@@ -132,7 +132,11 @@ export async function startService(
   child.stderr.on('data', (chunk) => (output += chunk));
   atOnce(child);
   const ended = once(child, 'close');
-  t.after(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  t.after(() => {
+    child.kill('SIGKILL');
+    return exited;
+  });
   const origin = `http://127.0.0.1:${port}`;
   // The demonstration ends its start with a welcome, which may come through later than an answer.
   const isTold = () => env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);
