@@ -12,23 +12,12 @@ import { errorCodes } from '../../src/foundation/errors.ts';
 import type { Deprecation } from '../../src/http/operation.ts';
 import { maxStreams, type Plan, plans } from '../../src/limits/plans.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
+import { guideNames } from '../support/guide-names.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
 const missing = ['curl', 'python3'].filter((program) => spawnSync(program, ['--version']).error);
 const skip = missing.length > 0 && !process.env.CI && `${missing.join(' and ')} not installed`;
-
-const names = [
-  'Getting started',
-  'Authentication',
-  'Rate limits',
-  'Errors',
-  'Events',
-  'Rehearse failures',
-  'Generate a client',
-  'Versioning',
-];
-
 function guide(name: string, baseUrl = 'http://localhost:8080/v1'): string {
   const found = guides(baseUrl).find((guide) => guide.name === name);
   assert.ok(found, name);
@@ -45,7 +34,7 @@ test('the guides come in their order, fit below the headings of tags, and speak 
   const all = guides('https://pets.example/store/v1');
   assert.deepEqual(
     all.map(({ name }) => name),
-    names,
+    guideNames,
   );
   for (const { name, description } of all) {
     const prose = description.replaceAll(/```[\s\S]*?```/g, '');

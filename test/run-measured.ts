@@ -1,0 +1,178 @@
+/**
+ * Runs suites of tests: `npm test`, `npm test -- browser postgres`, `npm test -- clients orval`. What follows the suites goes to
+ * their program. Without a suite it goes to the test runner: `npm test -- test/resources/pets.test.ts --test-name-pattern=sold`.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+type PassedTest = { name: string; passed_on_attempt: number };
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** The folders that are tested once more on PostgreSQL: all that has SQL of its own. */
+const withSql = [
+  ...['db', 'events', 'history', 'keys', 'resources', 'webhooks', 'workspaces'],
+  ...['lab/account', 'lab/recordings', 'lab/rehearsals'],
+].map((folder) => `test/${folder}/*.test.ts`);
+/** Tests of these folders that only concern SQLite, or read the same answers by other programs. */
+const notOnPostgres = ['db/disk', 'events/stream-readers', 'workspaces/restore'].map(
+  (file) => `test/${file}.test.ts`,
+);
+const alsoOnPostgres = [
+  ...['api/fuzz', 'api/lists', 'api/error-codes', 'http/conditional', 'http/idempotency', 'lab/faults/store'],
+  ...['limits/after-crash', 'limits/bans', 'limits/limits'],
+].map((file) => `test/${file}.test.ts`);
+
+/** Whether a test opens the storage that a run names. */
+const opensStorage = (file: string) =>
+  /support\/(petstore|storage|lab-store)\.ts/.test(readFileSync(join(root, file), 'utf8'));
+const onPostgres = [
+  ...globSync(withSql, { cwd: root, exclude: notOnPostgres }).filter(opensStorage).sort(),
+  ...alsoOnPostgres,
+];
+
+const runFolder = join(tmpdir(), `petstore-tests-${process.pid}`);
+/** Where Node.js notes which tests passed, so that CI can repeat the others. */
+const passedFile = join(runFolder, 'passed.json');
+
+/** Tests begin when all files are loaded. Hooks of the end would else run before files that await something at their start. */
+const beginWhenLoaded = `
+import { before } from 'node:test';
+const { promise, resolve: loaded } = Promise.withResolvers();
+before(() => promise);
+`.trimStart();
+/** Modules that import test files, by their path. */
+const groups = new Map<string, string>();
+/** These folders take the longest, so they begin first. */
+const longest = ['db', 'service'];
+
+/**
+ * Lets the files of a folder share a process: to load the code takes longer than most files. Each file runs by itself, too.
+ * Node.js starts the groups by the order of their names.
+ */
+function byFolder(suite: string, files: readonly string[]): string[] {
+  const byName = Map.groupBy(files, (file) => dirname(file).slice('test/'.length).replaceAll('/', '-'));
+  return [...byName].map(([name, files]) => {
+    const path = join(runFolder, `${suite}-${longest.includes(name) ? 0 : 1}-${name}.mjs`);
+    groups.set(
+      path,
+      `${beginWhenLoaded}${files.map((file) => `await import('${join(root, file)}');\n`).join('')}loaded();\n`,
+    );
+    return path;
+  });
+}
+
+const tests = (...files: string[]) => [
+  ...[
+    process.execPath,
+    '--test',
+    '--import',
+    './test/support/compile-cache.js',
+    '--import',
+    '/tmp/tc/measure.js',
+    '--test-timeout=600000',
+  ],
+  ...(process.env.CI ? [`--test-rerun-failures=${passedFile}`] : []),
+  ...['--test-concurrency=4', ...files],
+];
+const install = (folder: string) => ['npm', 'ci', '--ignore-scripts', '--prefix', folder];
+const node = (...words: string[]) => [process.execPath, ...words];
+
+/** What each suite runs, one command after the other. */
+const suites: Record<string, { about: string; commands: string[][] }> = {
+  main: {
+    about: 'all that needs Node.js alone, or small programs of Linux',
+    commands: [tests(...byFolder('main', globSync('test/**/*.test.ts', { cwd: root }).sort()))],
+  },
+  programs: {
+    about: 'README, guides, examples, graded programs and petstore/client, with curl and Python',
+    commands: [tests('test/**/*.{examples,grade,client}.ts')],
+  },
+  browser: {
+    about: 'the pages in Chromium and Firefox',
+    commands: [tests('test/**/*.browser.ts')],
+  },
+  postgres: {
+    about: 'several instances, and all that has SQL, on a PostgreSQL that is started and removed',
+    commands: [
+      node(
+        'test/support/with-postgres.ts',
+        ...tests(
+          'test/**/*.postgres.ts',
+          'test/limits/instances.valkey.ts',
+          ...byFolder('postgres', onPostgres),
+        ),
+      ),
+    ],
+  },
+  pgbouncer: {
+    about: 'the service behind PgBouncer, which scripts/pgbouncer.sh builds',
+    commands: [tests('test/**/*.pgbouncer.ts')],
+  },
+  valkey: {
+    about: 'limits shared by a Redis server, a cluster and Sentinels',
+    commands: [tests('test/**/*.valkey.ts')],
+  },
+  package: {
+    about: 'the npm package, installed and run on each Node.js that it is for',
+    commands: [install('test/nodes'), node('test/support/with-package.ts', ...tests('test/**/*.package.ts'))],
+  },
+  description: {
+    about: 'Redocly and Spectral on the descriptions',
+    commands: [install('lint'), ['npm', 'run', '--prefix', 'lint', 'lint']],
+  },
+  tools: {
+    about: 'Postman, Prism and Schemathesis on openapi.json; needs pip',
+    commands: [install('tools'), ['npm', 'run', '--prefix', 'tools', 'python'], tests('tools/*.test.ts')],
+  },
+  clients: {
+    about: 'every client of the guide "Generate a client", or those named; needs Python, Go, Rust and Java',
+    commands: [install('test/clients'), node('test/clients/check.ts')],
+  },
+  corpus: {
+    about: 'verdicts of `petstore grade` on right and wrong programs; needs curl, Python and Go',
+    commands: [install('test/grade/corpus'), node('test/grade/verdicts.corpus.ts')],
+  },
+  image: {
+    about: 'the image, built by Podman and run by runc; needs root',
+    commands: [node('test/image/check.ts')],
+  },
+};
+
+const args = process.argv.slice(2);
+if (args.includes('--help')) {
+  for (const [name, { about }] of Object.entries(suites)) console.log(`${name.padEnd(13)}${about}`);
+  process.exit();
+}
+const count = args.findIndex((arg) => !(arg in suites));
+const names = count < 0 ? args : args.slice(0, count);
+const rest = args.slice(names.length);
+const isFiles = names.length === 0 && rest.some((arg) => !arg.startsWith('-'));
+if (isFiles) run(tests(...rest));
+else for (const name of names.length > 0 ? names : ['main']) runSuite(name);
+
+function runSuite(name: string): void {
+  const { commands } = suites[name] as { commands: string[][] };
+  for (const [index, command] of commands.entries())
+    run(index === commands.length - 1 ? [...command, ...rest] : command);
+}
+
+/** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
+function run([program = '', ...words]: string[]): void {
+  mkdirSync(runFolder);
+  for (const [path, text] of groups) if (words.includes(path)) writeFileSync(path, text);
+  const attempt = () => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
+  let status = attempt();
+  if (status !== 0 && existsSync(passedFile)) {
+    console.log('\nThe tests that failed run once more.\n');
+    status = attempt();
+    const tests = JSON.parse(readFileSync(passedFile, 'utf8'))[1] ?? {};
+    for (const [place, { name, passed_on_attempt }] of Object.entries<PassedTest>(tests))
+      if (passed_on_attempt === 1) console.log(`Unsteady, passed the second time: ${name} (${place})`);
+  }
+  rmSync(runFolder, { recursive: true });
+  if (status !== 0) process.exit(status ?? 1);
+}
