@@ -13,7 +13,7 @@ for (const [what, padding] of [
   test(`the service answers a request before the bodies of ${what} that were there before it`, async (t) => {
     const folder = await temporaryStorage(t);
     const service = await startService(t, folder);
-    const key = ampleKey(folder);
+    const key = await ampleKey(folder);
     const port = Number(new URL(service.origin).port);
     const body = `[${Array(990).fill('1e1')},"${'x'.repeat(padding)}"]`;
     const fields = `Host: x\r\nX-API-Key: ${key}\r\n`;

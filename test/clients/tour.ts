@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { temporaryFolder } from '../support/folder.ts';
 import { ampleKey, petstore, startService } from '../support/service.ts';
-import { temporaryStorage } from '../support/storage.ts';
 import type { Client } from './clients.ts';
 import { fileAt, makeClient, run } from './make.ts';
 
@@ -12,7 +12,7 @@ const tour = readFileSync(fileAt('tours/tour.txt'), 'utf8');
 
 /** Makes a client from a service of its own, and takes the tour with it. */
 export async function takeTour(t: TestContext, client: Client, programs: string[]): Promise<void> {
-  const root = await temporaryStorage(t);
+  const root = temporaryFolder(t);
   const dataDir = join(root, 'data');
   const { origin } = await startService(t, dataDir);
   const baseUrl = `${origin}/v1`;
@@ -21,7 +21,7 @@ export async function takeTour(t: TestContext, client: Client, programs: string[
   const output = await run(client.program, folder, {
     ...env,
     PETSTORE_BASE_URL: baseUrl,
-    PETSTORE_API_KEY: ampleKey(dataDir),
+    PETSTORE_API_KEY: await ampleKey(dataDir),
     PETSTORE_FREE_KEY: JSON.parse(petstore(freeKey, { PETSTORE_DATA_DIR: dataDir }).stdout).key,
   });
   assert.equal(output, tour);

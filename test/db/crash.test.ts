@@ -8,7 +8,7 @@ import { temporaryStorage } from '../support/storage.ts';
 test('an answered write survives kill -9 at once after the answer', async (t) => {
   const folder = await temporaryStorage(t);
   const first = await startService(t, folder);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const body = { name: 'Phoenix', categoryId: 3 };
   const created = await fetchChecked(first.origin, 'POST', '/pets', { key, body });
   await first.stop('SIGKILL');

@@ -32,7 +32,7 @@ test('no room to write: 503 and reading goes on; with room again service resumes
 }, async (t) => {
   const folder = temporaryFolder(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const create = () =>
     fetchChecked(service.origin, 'POST', '/categories', {
       key,
@@ -86,7 +86,7 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   const folder = temporaryFolder(t);
   const files = ['petstore.db', 'petstore.db-wal', 'petstore.db-shm'].map((file) => join(folder, file));
   const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const create = () =>
     fetchChecked(service.origin, 'POST', '/categories', { key, body: { name: 'Dragons' } });
   const first = await create();
@@ -204,7 +204,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     const fill = 'cat /dev/zero > "$0/fill" 2>/dev/null';
     for (const [size, before] of [
       ['4k', fill],
-      ...['32k', '128k', '256k'].map((size) => [size, 'true']),
+      ...['32k', '256k'].map((size) => [size, 'true']),
       ['1m', `mkdir -m 700 "$0/data" && "$1" "$2" workspaces create demo > "$0/output"; ${fill}`],
     ] as const) {
       const folder = temporaryFolder(t);

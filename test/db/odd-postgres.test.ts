@@ -51,7 +51,7 @@ test('a start ends with its line, whatever the server leaves open', async (t) =>
       DATABASE_URL: `${await listen(t, saying(words))}${query}`,
       NODE_NO_WARNINGS: '1',
     });
-    const child = execFile(process.execPath, [bin, 'workspaces', 'list'], { env, timeout: 10_000 });
+    const child = execFile(process.execPath, [bin, 'workspaces', 'list'], { env, timeout: 120_000 });
     let told = '';
     child.stderr?.on('data', (text) => (told += text));
     const [code] = await once(child, 'close');

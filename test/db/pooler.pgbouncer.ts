@@ -157,7 +157,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     const env = { DATABASE_URL: url.href, LOG_LEVEL: 'warn' };
     const start = () => startService(t, temporaryFolder(t), env);
     const [frozen, other] = [await start(), await start()];
-    const key = ampleKey(temporaryFolder(t), env);
+    const key = await ampleKey(temporaryFolder(t), env);
     const create = async (origin: string) => {
       const response = await fetch(`${origin}/v1/pets`, {
         method: 'POST',

@@ -12,23 +12,13 @@ import { errorCodes } from '../../src/foundation/errors.ts';
 import type { Deprecation } from '../../src/http/operation.ts';
 import { maxStreams, type Plan, plans } from '../../src/limits/plans.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
+import { guideNames } from '../support/guide-names.ts';
 import { pythonWithRequests, whyNo } from '../support/programs.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
 const skip =
   whyNo('curl') || (!pythonWithRequests && !process.env.CI && 'no Python with requests is installed');
-
-const names = [
-  'Getting started',
-  'Authentication',
-  'Rate limits',
-  'Errors',
-  'Events',
-  'Rehearse failures',
-  'Generate a client',
-  'Versioning',
-];
 
 function guide(name: string, baseUrl = 'http://localhost:8080/v1'): string {
   const found = guides(baseUrl).find((guide) => guide.name === name);
@@ -46,7 +36,7 @@ test('the guides come in their order, fit below the headings of tags, and speak 
   const all = guides('https://pets.example/store/v1');
   assert.deepEqual(
     all.map(({ name }) => name),
-    names,
+    guideNames,
   );
   for (const { name, description } of all) {
     const prose = description.replaceAll(/```[\s\S]*?```/g, '');
@@ -166,7 +156,7 @@ describe('examples', { concurrency: true, skip }, () => {
   test('the examples of the guides run, and print what the guides show', async (t) => {
     const dataDir = join(await temporaryStorage(t), 'data');
     const { origin } = await startService(t, dataDir);
-    const env = { PETSTORE_API_KEY: ampleKey(dataDir) };
+    const env = { PETSTORE_API_KEY: await ampleKey(dataDir) };
     for (const { name, description } of guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`)) {
       // test/lab/rehearsals/guide.examples.ts runs these.
       if (name === 'Rehearse failures') continue;

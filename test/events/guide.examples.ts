@@ -62,7 +62,7 @@ for (const [language, { run, starts, skip }] of Object.entries(languages)) {
   }, async (t) => {
     const dataDir = join(await temporaryStorage(t), 'data');
     const { origin } = await startService(t, dataDir);
-    const key = ampleKey(dataDir);
+    const key = await ampleKey(dataDir);
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
     const { body: webhook } = await fetchChecked(origin, 'POST', '/store/webhooks', { key, body: { url } });
@@ -127,7 +127,7 @@ test('the readers of the guide go on where they were after a cut, also in the mi
 test('"webhooks listen" prints what happens, resumes after a restart of the service, and posts it signed', async (t) => {
   const dataDir = join(await temporaryStorage(t), 'data');
   const first = await startService(t, dataDir);
-  const key = ampleKey(dataDir);
+  const key = await ampleKey(dataDir);
   const receiver = await startReceiver(t);
   receiver.behave = (_request, response) => response.writeHead(204).end();
   const { messages } = receiver;

@@ -163,7 +163,7 @@ test('little is kept for a reader that does not read, and its stream ends', asyn
 test('SIGTERM ends every stream at once, and waits for none', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const readers = await Promise.all(Array.from({ length: 20 }, () => openStream(t, service.origin, { key })));
   const startMs = performance.now();
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });

@@ -8,8 +8,9 @@ import { type Petstore, startPetstore } from '../support/petstore.ts';
 /** How long a slow client has here, and how often its time is looked at, in milliseconds. */
 const limitMs = 300;
 const checkEveryMs = 50;
-/** Less than any limit that a test does not set; the rest is for busy machines. */
-const endsWithinMs = 8_000;
+/** Nothing ends by a limit that a test does not set. Node.js takes no more for header fields. */
+const never = 300_000;
+const noLimits = { headersMs: never, requestMs: never, idleMs: never, unreadMs: never, checkEveryMs };
 /** Requests that may be without a read answer on one connection. */
 const maxUnread = 32;
 
@@ -34,9 +35,8 @@ const connectionsOf = ({ app }: Petstore) =>
     app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
 
-/** What a client reads until it is cut off, and after how long. Others must be served meanwhile. */
-async function untilCutOff(store: Petstore, socket: Socket): Promise<{ text: string; ms: number }> {
-  const startMs = performance.now();
+/** What a client reads until it is cut off. Others must be served meanwhile. */
+async function untilCutOff(store: Petstore, socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
   const closed = once(socket, 'close');
@@ -44,21 +44,20 @@ async function untilCutOff(store: Petstore, socket: Socket): Promise<{ text: str
   await assertServed(store);
   await closed;
   await assertServed(store);
-  return { text, ms: performance.now() - startMs };
+  return text;
 }
 
 const post = (store: Petstore, length: string) =>
   `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
 
 test('header fields that come drop by drop are cut off with 408 when their time is over', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { headersMs: limitMs, checkEveryMs } });
+  const store = await startPetstore(t, { timeLimits: { ...noLimits, headersMs: limitMs } });
   await store.listen();
   const socket = open(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
   const drip = setInterval(() => socket.writable && socket.write('X-Drop: 1\r\n'), 20);
   t.after(() => clearInterval(drip));
-  const { text, ms } = await untilCutOff(store, socket);
+  const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 408 /);
-  assert.ok(ms < endsWithinMs, `${ms} ms`);
 });
 
 for (const [what, length, drop] of [
@@ -66,15 +65,14 @@ for (const [what, length, drop] of [
   ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
 ] as const) {
   test(`a body ${what} that never ends is cut off with 408 when the time of a request is over`, async (t) => {
-    const timeLimits = { headersMs: limitMs, requestMs: limitMs, checkEveryMs };
+    const timeLimits = { ...noLimits, headersMs: limitMs, requestMs: limitMs };
     const store = await startPetstore(t, { timeLimits });
     await store.listen();
     const socket = open(store, post(store, length));
     const drip = setInterval(() => socket.writable && socket.write(drop), 20);
     t.after(() => clearInterval(drip));
-    const { text, ms } = await untilCutOff(store, socket);
+    const text = await untilCutOff(store, socket);
     assert.match(text, /^HTTP\/1\.1 408 /);
-    assert.ok(ms < endsWithinMs, `${ms} ms`);
   });
 }
 
@@ -83,17 +81,16 @@ test('a client that closes its half after a request gets the whole answer', asyn
   await store.listen();
   const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
   socket.end();
-  const { text } = await untilCutOff(store, socket);
+  const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
 
-test('a client that closes its half within a request is closed at once', async (t) => {
-  const store = await startPetstore(t);
+test('a client that closes its half within a request is answered 400 and closed at once', async (t) => {
+  const store = await startPetstore(t, { timeLimits: noLimits });
   await store.listen();
   const socket = open(store, post(store, 'Content-Length: 60000'));
   socket.end('{');
-  const { ms } = await untilCutOff(store, socket);
-  assert.ok(ms < endsWithinMs, `${ms} ms`);
+  assert.match(await untilCutOff(store, socket), /^HTTP\/1\.1 400 /);
 });
 
 test('pipelined requests are answered in their order; too many unread end the connection', async (t) => {
@@ -104,7 +101,7 @@ test('pipelined requests are answered in their order; too many unread end the co
     const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
     const socket = open(store, paths.map(request).join(''));
     socket.end();
-    const { text } = await untilCutOff(store, socket);
+    const text = await untilCutOff(store, socket);
     return {
       found: [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status)),
       closing: [...text.matchAll(/^connection: close/gim)].length,
@@ -116,10 +113,10 @@ test('pipelined requests are answered in their order; too many unread end the co
 });
 
 test('an idle connection ends when the time that Keep-Alive promises is over', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { idleMs: 100 } });
+  const store = await startPetstore(t, { timeLimits: { ...noLimits, idleMs: 100 } });
   await store.listen();
   const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
-  const { text } = await untilCutOff(store, socket);
+  const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
 
@@ -155,7 +152,7 @@ test('2,000 idle connections do not keep others from being served', async (t) =>
 });
 
 test('200 clients that never read are cut off; others are served, and few answers wait', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { unreadMs: limitMs } });
+  const store = await startPetstore(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
   await store.listen();
   const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
   // More than a system takes in for a client.
@@ -163,9 +160,7 @@ test('200 clients that never read are cut off; others are served, and few answer
   const sockets = Array.from({ length: 200 }, (_, i) => open(store, i % 2 ? lists : documents));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await assertServed(store);
-  const startMs = performance.now();
   while ((await connectionsOf(store)) > 0) {
-    assert.ok(performance.now() - startMs < endsWithinMs, `${await connectionsOf(store)} are left`);
     await assertServed(store);
     await sleep(checkEveryMs);
   }

@@ -58,7 +58,7 @@ async function unreadLines({ origin }: Service): Promise<number> {
 test('a log that nobody reads stops no answer and takes bounded memory; what is dropped is counted and told', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   await flood(service, key, 500);
   await until(() => floodLinesOf(service).length === 500);
   service.child.stdout?.pause();
@@ -78,7 +78,7 @@ test('a log that nobody reads stops no answer and takes bounded memory; what is 
 test('a service whose log nobody reads ends on SIGTERM', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   service.child.stdout?.pause();
   await flood(service, key, 1_000);
   const startMs = performance.now();
@@ -91,7 +91,7 @@ const counted = (count: number) => Array.from({ length: count }, (_, i) => i);
 test('SIGTERM loses no line, though the reader is slow and begins late', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const { stdout } = service.child as ChildProcessWithoutNullStreams;
   stdout.pause();
   const count = 2_000;
@@ -112,7 +112,7 @@ test('SIGTERM loses no line, though the reader is slow and begins late', async (
 test('a service that is killed has written the lines of what it answered a moment before', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const count = 300;
   await flood(service, key, count);
   await sleep(250);
@@ -123,7 +123,7 @@ test('a service that is killed has written the lines of what it answered a momen
 test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, {}, { atOnce: ({ stdout }) => stdout?.destroy() });
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   await flood(service, key, 200);
   await sleep(50);
   await flood(service, key, 200);
@@ -140,7 +140,7 @@ test('a service at a terminal that stands still answers, and ends on SIGTERM', n
   await until(() => /curl .*limit=/.test(terminal.output()));
   const pid = Number(/pid=(\d+)/.exec(terminal.output())?.[1]);
   const origin = `http://127.0.0.1:${port}`;
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   terminal.stall();
   await flood({ origin }, key, 1_000);
   assert.equal((await fetch(`${origin}/healthz`)).status, 200);

@@ -10,8 +10,8 @@ import { ampleKey, bin, environment, petstore, type Service, startService } from
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** It takes a second at most. The rest is for slow machines, and less than a stop on SIGTERM may take. */
-const endsWithinMs = 8_000;
+/** It takes a second at most; the rest is for busy machines. */
+const endsWithinMs = 120_000;
 
 /** Makes every Node.js tell first what it was started with. */
 const teller = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))';
@@ -70,7 +70,7 @@ for (const [who, by, skip] of [
     test('after kill -9 of what was started, the service answers what is under way and ends', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
-      const socket = await beginPost(t, service, ampleKey(folder));
+      const socket = await beginPost(t, service, await ampleKey(folder));
       const ended = kill(service);
       await Promise.race([ended, until(() => service.output().includes('stopping on SIGTERM'))]);
       socket.write('{}');
@@ -82,10 +82,9 @@ for (const [who, by, skip] of [
     test('after kill -9 of what was started, no request keeps the service, however long it takes', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
-      await beginPost(t, service, ampleKey(folder));
-      const startMs = performance.now();
+      await beginPost(t, service, await ampleKey(folder));
       await kill(service);
-      assert.ok(performance.now() - startMs < endsWithinMs);
+      assert.doesNotMatch(service.output(), /"stopped"/, 'a stop would have waited for the request');
     });
 
     test('after kill -9 of what was started, any other command ends', async (t) => {
@@ -114,7 +113,7 @@ async function beginSeed(t: TestContext, by: string[]) {
 async function kill({ child }: Service): Promise<void> {
   const service = childOf(child.pid as number) as number;
   const ended = once(child.stdout as NonNullable<typeof child.stdout>, 'close', {
-    signal: AbortSignal.timeout(2 * endsWithinMs),
+    signal: AbortSignal.timeout(endsWithinMs),
   });
   child.kill('SIGKILL');
   await ended.finally(() => isRunning(service) && process.kill(service, 'SIGKILL'));

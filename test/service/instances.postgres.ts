@@ -262,7 +262,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     const env = { DATABASE_URL: await emptyDatabase(cluster), LOG_LEVEL: 'warn' };
     const folder = temporaryFolder(t);
     const services = [await startService(t, folder, env), await startService(t, folder, env)] as const;
-    const key = ampleKey(folder, env);
+    const key = await ampleKey(folder, env);
     await fetchChecked(services[0].origin, 'PATCH', '/inventory/13', { key, body: { quantity: 1_000_000 } });
     const answered: JsonAnswer[] = [];
     let isKilled = false;

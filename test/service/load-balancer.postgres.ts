@@ -100,7 +100,7 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
     const first = await start(way.port);
     const instances = [first, ...(await Promise.all([start(), start()]))];
     const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));
-    const key = ampleKey(folder, { DATABASE_URL: url });
+    const key = await ampleKey(folder, { DATABASE_URL: url });
     const changes = {
       '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
       [`timeout check ${patientCheck}`]: 'timeout check 600ms',

@@ -41,9 +41,12 @@ export interface Answer {
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
-const componentsOf = new Map<object, JsonObject>(
-  [description, labDescription].map((document) => [document, closed(document).components as JsonObject]),
-);
+for (const document of [description, labDescription])
+  ajv.addSchema({ components: closed(document).components }, urlOf(document));
+
+function urlOf(document: Described): string {
+  return document.servers[0].url;
+}
 
 /** A copy in which objects may have declared properties only, since answers must not carry more. */
 function closed(document: JsonObject): JsonObject {
@@ -111,9 +114,22 @@ function assertUnshared(what: string, { headers }: Answer): void {
   assert.deepEqual(permissions, [], what);
 }
 
-/** A path without parameters goes before those into which it would fit. */
-const templatesOf = (document: Described) =>
-  Object.keys(document.paths).sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')));
+/** The paths of each document with their patterns. One without parameters goes before those into which it would fit. */
+const pathsOf = new Map(
+  [description, labDescription].map((document) => {
+    const start = new URL(urlOf(document)).pathname;
+    const templates = Object.keys(document.paths).sort(
+      (a, b) => Number(a.includes('{')) - Number(b.includes('{')),
+    );
+    return [
+      document,
+      templates.map((template) => ({
+        pattern: new RegExp(`^${start}${template.replace(/{\w+}/g, '[^/]+')}$`),
+        item: document.paths[template],
+      })),
+    ];
+  }),
+);
 
 /** The Response Object for this answer; undefined where the description has no such operation. */
 function findResponse(
@@ -122,11 +138,8 @@ function findResponse(
   path: string,
   status: number,
 ): JsonObject | undefined {
-  const start = new URL(document.servers[0].url).pathname;
-  const template = templatesOf(document).find((template) =>
-    new RegExp(`^${start}${template.replace(/{\w+}/g, '[^/]+')}$`).test(path),
-  );
-  const operation = template && document.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()];
+  const item = pathsOf.get(document)?.find(({ pattern }) => pattern.test(path))?.item;
+  const operation = item?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (!operation) return undefined;
   const response = operation.responses[status];
   assert.ok(response, `${operation.operationId} does not describe status ${status}`);
@@ -185,7 +198,7 @@ function assertEvent(
 ) {
   const event = JSON.parse(data);
   assert.deepEqual([String(event.id), event.type], [block.id, block.type], what);
-  const validate = validator({ $ref: '#/components/schemas/Event' });
+  const validate = validator(eventSchema);
   assert.ok(validate(event), `${what}: ${ajv.errorsText(validate.errors)}`);
 }
 
@@ -256,22 +269,24 @@ export function assertLimitHeaders(what: string, { status, headers }: Answer): v
 
 export function assertError(what: string, answer: Answer): void {
   const body: { code: ErrorCode; status: number } = JSON.parse(answer.text);
-  const validate = validator({ $ref: '#/components/schemas/Error' });
+  const validate = validator(errorSchema);
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
   assert.equal(body.status, answer.status, what);
   assert.equal(errorCodes[body.code]?.[0], answer.status, `${what}: unknown code`);
   assert.match(answer.headers['content-type'] ?? '', /^application\/json/, what);
 }
 
-const validators = new Map<string, ValidateFunction>();
+const eventSchema = { $ref: '#/components/schemas/Event' };
+const errorSchema = { $ref: '#/components/schemas/Error' };
+const validators = new WeakMap<JsonObject, ValidateFunction>();
 
 /** A validator for a schema of the description, compiled once. */
 export function validator(schema: JsonObject, document: Described = description): ValidateFunction {
-  const key = `${document.servers[0].url} ${JSON.stringify(schema)}`;
-  let validate = validators.get(key);
+  let validate = validators.get(schema);
   if (!validate) {
-    validate = ajv.compile({ ...schema, components: componentsOf.get(document) });
-    validators.set(key, validate);
+    const text = JSON.stringify(schema).replaceAll('"$ref":"#', `"$ref":"${urlOf(document)}#`);
+    validate = ajv.compile(JSON.parse(text));
+    validators.set(schema, validate);
   }
   return validate;
 }

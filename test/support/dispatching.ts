@@ -3,6 +3,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/history/changes.ts';
+import { record } from '../../src/history/record.ts';
+import { categoryCreated } from '../../src/resources/categories/events.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
 import { batchSender, type SendBatch } from '../../src/webhooks/send-batch.ts';
 import { type AttemptOutcome, sendRequest, type WebhookRequest } from '../../src/webhooks/send-request.ts';
@@ -112,6 +114,12 @@ export async function addWebhook(store: Petstore, url: string, fields: object = 
   assert.equal(status, 201, text);
   return body.secret;
 }
+
+/** Adds events of categories to the history of the first workspace. */
+export const addEvents = (store: Petstore, count: number) =>
+  store.change(async (sql) => {
+    for (let i = 0; i < count; i++) record(sql, 1, categoryCreated, { id: i + 1, name: 'Dragons' });
+  });
 
 export const addCategory = (store: Petstore, name = 'Dragons') =>
   store.call('POST', '/categories', { body: { name } });

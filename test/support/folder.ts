@@ -8,8 +8,8 @@ export interface Lifetime {
 }
 
 /** An empty folder that is removed when the test ends. */
-export function temporaryFolder(t: Lifetime): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
+export function temporaryFolder(t: Lifetime, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'petstore-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

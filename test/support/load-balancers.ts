@@ -23,6 +23,8 @@ export interface LoadBalancer {
    * connection, for an answer, for a reader, for a stream.
    */
   quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence', Changes>;
+  /** Lets instances that share a busy machine with their test answer late. */
+  unhurried: Changes;
   /** Lets a body pause for longer than a test takes. */
   patient: Changes;
   /** Lets an address have two requests under way. */
@@ -97,6 +99,11 @@ export const nginx: LoadBalancer = {
     unread: { 'send_timeout 10s': 'send_timeout 1s' },
     silence: { 'proxy_read_timeout 30s': `proxy_read_timeout ${quickSilenceMs}ms` },
   },
+  unhurried: {
+    'proxy_connect_timeout 1s': 'proxy_connect_timeout 1h',
+    'proxy_read_timeout 7s;': 'proxy_read_timeout 1h;',
+    'proxy_next_upstream_timeout 8s': 'proxy_next_upstream_timeout 1h',
+  },
   patient: { 'client_body_timeout 25s': 'client_body_timeout 1h' },
   twoRequests: { 'limit_conn addresses 100;': 'limit_conn addresses 2;' },
   start: startProgram('nginx', nginxConf, {
@@ -117,6 +124,7 @@ export const haproxy: LoadBalancer = {
     unread: { 'timeout client 25s': 'timeout client 1s' },
     silence: { 'timeout server 30s': `timeout server ${quickSilenceMs}ms` },
   },
+  unhurried: { 'timeout connect 1s': 'timeout connect 1h', 'timeout server 30s\n': 'timeout server 1h\n' },
   patient: { 'timeout client 25s': 'timeout client 1h' },
   twoRequests: { 'sc0_conn_cur gt 100': 'sc0_conn_cur gt 2' },
   start: startProgram('haproxy', haproxyCfg, {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { startReceiver } from './dispatching.ts';
 import { type Event, Follower, readLists } from './history.ts';
 import { type CallOptions, fetchChecked } from './petstore.ts';
-import { bin, environment, petstore, type Service, startService } from './service.ts';
+import { ampleKey, bin, environment, petstore, type Service, startService } from './service.ts';
 import { until } from './until.ts';
 
 const page = readFileSync(new URL('../../docs/operations/backup.md', import.meta.url), 'utf8');
@@ -63,9 +63,8 @@ export class Operator {
   }
 
   /** Creates a key that no test uses up. */
-  addKey(): string {
-    const args = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000', '--json'];
-    return JSON.parse(this.command('keys', 'create', ...args).stdout).key;
+  addKey(): Promise<string> {
+    return ampleKey(this.dataDir, this.#env);
   }
 }
 
@@ -85,7 +84,7 @@ const generation = 10 ** 12;
 export async function checkRestore(t: TestContext, operator: Operator, steps: Steps): Promise<Service> {
   const receiver = await startReceiver(t);
   const first = await operator.start();
-  const key = operator.addKey();
+  const key = await operator.addKey();
   let { origin } = first;
   const call = (method: string, path: string, options: CallOptions = {}) =>
     fetchChecked(origin, method, path, { ...options, key });

@@ -56,7 +56,7 @@ const bodies = [
 export async function assertSurvivesBrokenConnections(t: TestContext, count: number, seed: number) {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'error' });
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const broken = await breakConnections(Number(new URL(service.origin).port), key, count, seed);
   assert.equal(service.child.exitCode, null, service.output());
   assert.equal((await fetchChecked(service.origin, 'GET', '/pets', { key })).status, 200);

@@ -3,6 +3,8 @@ import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { after, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { openStorage } from '../../src/db/open.ts';
+import { createKey } from '../../src/keys/store.ts';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
 
@@ -99,9 +101,15 @@ interface StartOptions {
 }
 
 /** Creates a key to the demonstration that no test uses up. */
-export function ampleKey(dataDir: string, env: Environment = {}): string {
-  const args = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '10000000', '--json'];
-  return JSON.parse(petstore(['keys', 'create', ...args], { PETSTORE_DATA_DIR: dataDir, ...env }).stdout).key;
+export async function ampleKey(dataDir: string, env: Environment = {}): Promise<string> {
+  const { DATABASE_URL: databaseUrl = databaseUrlOf(dataDir) } = env;
+  const db = await openStorage({ dataDir, databaseUrl });
+  const quota = { perMinute: 1_000_000, perDay: 10_000_000 };
+  const { key } = await db.write((sql) =>
+    createKey(sql, { workspaceId: 1, plan: 'enterprise', quota }, Date.now()),
+  );
+  await db.close();
+  return key;
 }
 
 /**
@@ -124,7 +132,11 @@ export async function startService(
   child.stderr.on('data', (chunk) => (output += chunk));
   atOnce(child);
   const ended = once(child, 'close');
-  t.after(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  t.after(() => {
+    child.kill('SIGKILL');
+    return exited;
+  });
   const origin = `http://127.0.0.1:${port}`;
   // The demonstration ends its start with a welcome, which may come through later than an answer.
   const isTold = () => env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);

@@ -1,9 +1,12 @@
+import { statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { after } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { openStorage } from '../../src/db/open.ts';
 import { type Lifetime, temporaryFolder } from './folder.ts';
 import { isPooled } from './postgres-cluster.ts';
+import { until } from './until.ts';
 
 /** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */
 export const testDatabaseUrl = process.env.PETSTORE_TEST_DATABASE_URL;
@@ -13,13 +16,34 @@ export const aboutSqlite = testDatabaseUrl ? 'it is about the files of SQLite' :
 
 const schemas: string[] = [];
 after(async () => {
-  if (testDatabaseUrl)
-    await run(testDatabaseUrl, ...schemas.map((schema) => `drop schema "${schema}" cascade`));
+  for (const schema of schemas) await until(() => drop(schema));
 });
+
+/** PostgreSQL may still be at work for a service that was killed, and then refuses to wait for its locks. */
+const drop = (schema: string) =>
+  run(testDatabaseUrl as string, `drop schema "${schema}" cascade`).then(
+    () => true,
+    ({ code }) => code !== deadlock && Promise.reject(new Error(`${schema} cannot be dropped: ${code}`)),
+  );
+const deadlock = '40P01';
+
+/** A file system in memory. */
+const memory = '/dev/shm';
+const roomBytes = 2 ** 30;
+
+/** In memory if it has room, since all tests together would wait for one disk. */
+function dataPlace(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    return bavail * bsize > roomBytes ? memory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
 
 /** An empty folder for a petstore's data, removed when the test ends; on PostgreSQL also an empty schema. */
 export async function temporaryStorage(t: Lifetime): Promise<string> {
-  const folder = temporaryFolder(t);
+  const folder = temporaryFolder(t, dataPlace());
   const schema = schemaOf(folder);
   if (testDatabaseUrl && schema) {
     await createSchema(testDatabaseUrl, schema);

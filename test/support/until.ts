@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Much, since a test's machine may be busy. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 /** Waits until something holds. */
 export async function until(holds: () => boolean | Promise<boolean>, withinMs = patienceMs): Promise<void> {

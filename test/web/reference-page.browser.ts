@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Locator, Page, Request } from 'playwright-core';
 import { operations } from '../../src/api/operations.ts';
 import { skip, timeout } from '../support/browsers.ts';
+import { guideNames } from '../support/guide-names.ts';
 import { heading, openReference } from '../support/reference.ts';
 
 /** The text of the page about its key. */
@@ -81,16 +82,7 @@ test('the reference shows every operation and guide, sends real requests, and as
   );
 
   await t.test('every guide can be read', async () => {
-    for (const name of [
-      'Getting started',
-      'Authentication',
-      'Rate limits',
-      'Errors',
-      'Events',
-      'Rehearse failures',
-      'Generate a client',
-      'Versioning',
-    ]) {
+    for (const name of guideNames) {
       // Guides are above schemas, and a schema may have the same name.
       await page.locator('aside').getByRole('link', { name, exact: true }).first().click();
       await page.locator('main').getByRole('heading', { name, exact: true }).waitFor();

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
-import { record } from '../../src/history/record.ts';
-import { categoryCreated } from '../../src/resources/categories/events.ts';
 import { acquireLease, leaseMs } from '../../src/webhooks/lease-store.ts';
 import {
   addCategory,
+  addEvents,
   addWebhook,
   answer,
   deliveriesOf,
@@ -65,9 +64,7 @@ async function checkTurns(t: TestContext, passedMs: number) {
     setTimeout(() => response.end(), 20);
   };
   for (let i = 0; i < 12; i++) await addWebhook(store, `${receiver.url}${i}`);
-  await store.change(async (sql) => {
-    for (let i = 0; i < 2_000; i++) record(sql, 1, categoryCreated, { id: i, name: 'Dragons' });
-  });
+  await addEvents(store, 2_000);
   startDispatcher(store);
   await until(() => reached.size === 8);
   await sleep(100);

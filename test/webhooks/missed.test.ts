@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { record } from '../../src/history/record.ts';
 import { forgetOldEvents } from '../../src/history/store.ts';
-import { categoryCreated } from '../../src/resources/categories/events.ts';
 import { oldestNeededEvent } from '../../src/webhooks/lease-store.ts';
 import {
+  addEvents,
   addWebhook,
   answer,
   deliveriesOf,
@@ -17,11 +16,6 @@ import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { until } from '../support/until.ts';
 
 const hourMs = 3_600_000;
-
-const addEvents = (store: Petstore, count: number) =>
-  store.change(async (sql) => {
-    for (let i = 0; i < count; i++) record(sql, 1, categoryCreated, { id: i + 1, name: 'Dragons' });
-  });
 
 /** The sweep of the service, with ten events kept for a week. */
 const forget = (store: Petstore) =>

@@ -17,7 +17,7 @@ test('the service sends by itself, goes on after kill -9 with the same secret, a
   // Its lease ends long after the test.
   const aheadMs = 9_000;
   const first = await startService(t, folder, { LOG_LEVEL: 'warn', ...clockAhead(aheadMs).env });
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const { body: webhook } = await send(first.origin, '/store/webhooks', { url: receiver.url });
   const count = 150;
   const writing = Array.from({ length: count }, (_, n) =>

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
-import { record } from '../../src/history/record.ts';
-import { categoryCreated } from '../../src/resources/categories/events.ts';
 import { maxUnrecorded } from '../../src/webhooks/result-queue.ts';
 import { disableAfterMs } from '../../src/webhooks/retry-policy.ts';
 import { ThreadSender } from '../../src/webhooks/sender.ts';
 import {
+  addEvents,
   addWebhook,
   answer,
   deliveriesOf,
@@ -17,11 +16,6 @@ import {
 } from '../support/dispatching.ts';
 import { type Petstore, startPetstore, testPolicy } from '../support/petstore.ts';
 import { until } from '../support/until.ts';
-
-const addEvents = (store: Petstore, count: number) =>
-  store.change(async (sql) => {
-    for (let i = 0; i < count; i++) record(sql, 1, categoryCreated, { id: i + 1, name: 'Dragons' });
-  });
 
 const idsOf = ({ messages }: { messages: { body: string }[] }) =>
   messages.map(({ body }) => JSON.parse(body).id);

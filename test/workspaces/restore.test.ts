@@ -126,7 +126,7 @@ test('a restore that nothing tells of gives no message the id of another', optio
   const operator = new Operator(t, temporaryFolder(t), {});
   const receiver = await startReceiver(t);
   const first = await operator.start();
-  const key = operator.addKey();
+  const key = await operator.addKey();
   const post = (origin: string, path: string, body: object) =>
     fetchChecked(origin, 'POST', path, { key, body });
   const add = async (origin: string, name: string) => {
@@ -152,7 +152,7 @@ test('no command and no sweep walks through the ids that a restore leaves out', 
   const runs = [['workspaces', 'create', 'demo', '--seed'], [...seed, '10001'], ['restored'], [...seed, '2']];
   for (const { status, stderr } of await commands(runs, { PETSTORE_DATA_DIR: operator.dataDir }))
     assert.equal(status, 0, stderr);
-  const key = operator.addKey();
+  const key = await operator.addKey();
   const service = await operator.start();
   const get = (path: string) => fetchChecked(service.origin, 'GET', path, { key });
   // A page on each side of the gap, by the cursor between them.

@@ -19,7 +19,8 @@ for (const [balancer, tells] of [
   ) {
     const store = await startPetstore(t, { trustProxy });
     const instance = Number(new URL(await store.listen()).port);
-    const port = await balancer.start(t, [instance, instance, instance], changes);
+    const patient = { ...balancer.unhurried, ...changes };
+    const port = await balancer.start(t, [instance, instance, instance], patient);
     const ask = async (method: string, key = store.key) => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' };
       const body = method === 'POST' ? '{"name":"Dragons"}' : null;

@@ -25,7 +25,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
   const random = randomFrom(seed);
   let aheadMs = 0;
   let service = await start();
-  const key = ampleKey(folder);
+  const key = await ampleKey(folder);
   const store = new Store(folder, key);
   const receiver = await Receiver.start(t, service, key, random);
   const seeded = await store.begin(service);

@@ -37,7 +37,7 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
   const url = pair.primary.url.replace(`:${pair.primary.port}/`, `:${haproxy.port}/`);
   const env = { DATABASE_URL: url, LOG_LEVEL: 'fatal' };
   const services = [await startService(t, folder, env), await startService(t, folder, env)];
-  const key = ampleKey(folder, env);
+  const key = await ampleKey(folder, env);
   const origins = services.map(({ origin }) => origin);
   const get = (path: string) => fetchChecked(origins[0] as string, 'GET', path, { key });
   const body = { quantity: 1_000_000 };

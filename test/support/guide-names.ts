@@ -1,0 +1,11 @@
+/** The guides in their order. */
+export const guideNames = [
+  'Getting started',
+  'Authentication',
+  'Rate limits',
+  'Errors',
+  'Events',
+  'Rehearse failures',
+  'Generate a client',
+  'Versioning',
+];
