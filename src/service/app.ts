@@ -132,6 +132,7 @@ const requestFields = [
   'errorCode',
   'rehearsed',
   'operation',
+  'traceparent',
 ] as const;
 
 /** Serves what can be read without a key. */

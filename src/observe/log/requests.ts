@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import type { RequestOutcome } from '../request-outcome.ts';
+import { traceIdOf } from '../../foundation/trace-context.ts';
+import { traceparentOf } from '../../http/trace.ts';
+import { type RequestOutcome, traceparentOfOutcome } from '../request-outcome.ts';
 import type { Log } from './logger.ts';
 
 /** Lines a second about requests that no key was admitted for: from one address, and from all together. */
@@ -32,22 +34,13 @@ export class RequestLog {
   }
 
   /** The line for an answer, or none. */
-  answered({
-    requestId,
-    method,
-    url,
-    operation,
-    caller,
-    address,
-    status,
-    durationMs,
-    reason,
-    faults,
-    error,
-  }: RequestOutcome) {
+  answered(outcome: RequestOutcome) {
+    const { requestId, method, url, operation, caller, address, status, durationMs, reason, faults, error } =
+      outcome;
     if (!caller && !this.#answers.takes(address)) return;
     const fields = {
       reqId: requestId,
+      trace_id: traceIdOf(traceparentOfOutcome(outcome)),
       method,
       url,
       operation: operation?.id,
@@ -65,7 +58,7 @@ export class RequestLog {
   /** A failure of the service, beside the line for its answer. */
   failed(request: FastifyRequest, err: unknown): void {
     if (request.caller || this.#failures.takes(request.ip))
-      this.#log.error({ reqId: request.id, err }, 'failed');
+      this.#log.error({ reqId: request.id, trace_id: traceIdOf(traceparentOf(request)), err }, 'failed');
   }
 
   /** Logs how much was left out since the last report. */
