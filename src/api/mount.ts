@@ -33,7 +33,7 @@ import {
   type StreamStart,
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
-import { traceparentOf } from '../http/trace.ts';
+import { ownTraceparentOf } from '../http/trace.ts';
 import type { Caller } from '../keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
 
@@ -147,7 +147,7 @@ const change = (handle: RequestHandle, services: Services, request: FastifyReque
 const contextOf = ({ clock }: Services, request: FastifyRequest): WriteContext => ({
   atMs: clock(),
   requestId: request.id,
-  traceparent: traceparentOf(request),
+  traceparent: ownTraceparentOf(request),
   workspaceId: (request.caller as Caller).workspaceId,
 });
 

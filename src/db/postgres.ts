@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientConfig, DatabaseError, type PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { memoizeFor } from '../foundation/promises.ts';
+import { inSpan } from '../foundation/tracing.ts';
 import { type Database, newCounts, type Transaction, type WriteContext } from './database.ts';
 import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
-import { Statements } from './postgres-statements.ts';
+import { Statements, textOf } from './postgres-statements.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
 import { BeforeCommit } from './transaction.ts';
@@ -114,7 +115,7 @@ class PostgresDatabase implements Database {
       this.counts.statements++;
       const statement = this.#statements.of(template, values);
       try {
-        return await attempt(() => this.#pools.query(statement));
+        return await inSpan(textOf(statement), () => attempt(() => this.#pools.query(statement)));
       } catch (error) {
         throw this.#final(error);
       }

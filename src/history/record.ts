@@ -3,7 +3,6 @@ import type { Transaction } from '../db/database.ts';
 import type { Row, Sql } from '../db/sql.ts';
 import { ignoringFinalStatements } from '../db/transaction.ts';
 import { withoutKeys } from '../foundation/redact.ts';
-import { traceparentOfId } from '../foundation/trace-context.ts';
 import type { EventDefinition } from './event.ts';
 
 /** An event that waits for its id. `data` and `previous` are JSON. */
@@ -35,7 +34,7 @@ export function record<Data extends TObject>(
     atMs,
     // A caller may have put its key there.
     requestId: requestId && withoutKeys(requestId),
-    traceparent: traceparent === (requestId && traceparentOfId(requestId)) ? undefined : traceparent,
+    traceparent,
     data: JSON.stringify(data),
     previous: previous && JSON.stringify(previous),
   });

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { inSpan } from '../foundation/tracing.ts';
 import { WrongValkeyUrl, withoutLogins } from '../settings/valkey-url.ts';
 import { type Account, type Decision, isBanned, newAccount, type Terms } from './decision.ts';
 import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
@@ -11,6 +12,12 @@ const usualConnectMs = 1_000;
 const probeEveryMs = 500;
 /** How many different reasons are logged while Valkey is unavailable. */
 const maxReasons = 10;
+
+/** What the span of a decision says. OpenTelemetry has one name for Redis and Valkey. */
+const decisionText = () => ({
+  name: 'EVALSHA',
+  attributes: { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' },
+});
 
 export interface ShareOptions {
   urls: readonly string[];
@@ -82,7 +89,9 @@ export class SharedLimiter implements Limiter {
     const onSend = () => {
       this.sharing.roundTrips++;
     };
-    return inTime(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.()));
+    return inSpan(decisionText, () =>
+      inTime(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.())),
+    );
   }
 
   peek(subject: Subject, terms: Terms): Decision {

@@ -4,10 +4,11 @@ import type { Database, Transaction } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import type { Slots } from '../foundation/fair-slots.ts';
 import { toTime } from '../foundation/time.ts';
-import { newTraceparent, traceparentOfId } from '../foundation/trace-context.ts';
+import { traceparentOfId } from '../foundation/trace-context.ts';
 import type { Changes } from '../history/changes.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
 import type { InstallationKey } from '../settings/secret-key.ts';
+import { traceAttempts } from './attempt-spans.ts';
 import {
   LeaseLostError,
   leaseMs,
@@ -398,11 +399,13 @@ export class DeliveryWorker {
       };
       if (!key.isFor(settings.salt)) return onAttempt({ startedAtMs: clock(), outcome: secretLost });
       const secrets = secretsOf(settings, key, clock());
-      const batch = {
-        ...{ url: settings.url, secrets, version: this.#version, asOf },
-        messages: messages.map((message) => ({ traceparent: newTraceparent(), ...message })),
-      };
-      await sendBatch(batch, this.#abortController.signal, onAttempt);
+      const { url } = settings;
+      const traced = traceAttempts(messages, { webhookId: this.webhook.id, url, failures });
+      const batch = { url, secrets, messages: traced.messages, version: this.#version, asOf };
+      await sendBatch(batch, this.#abortController.signal, (attempt) => {
+        traced.end(attempt.outcome);
+        onAttempt(attempt);
+      });
     });
   }
 

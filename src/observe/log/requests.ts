@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { traceIdOf } from '../../foundation/trace-context.ts';
-import { traceparentOf } from '../../http/trace.ts';
-import { type RequestOutcome, traceparentOfOutcome } from '../request-outcome.ts';
+import { traceIdOf } from '../../http/trace.ts';
+import { type RequestOutcome, traceIdOfOutcome } from '../request-outcome.ts';
 import type { Log } from './logger.ts';
 
 /** Lines a second about requests that no key was admitted for: from one address, and from all together. */
@@ -40,7 +39,6 @@ export class RequestLog {
     if (!caller && !this.#answers.takes(address)) return;
     const fields = {
       reqId: requestId,
-      trace_id: traceIdOf(traceparentOfOutcome(outcome)),
       method,
       url,
       operation: operation?.id,
@@ -51,14 +49,15 @@ export class RequestLog {
       reason,
       faults: faults?.length ? faults.join(' ') : undefined,
     };
-    if (error) this.#log.info({ ...fields, err: error }, 'answered');
-    else this.#log.infoFast(fields, 'answered');
+    const traceId = traceIdOfOutcome(outcome);
+    if (error) this.#log.info({ ...fields, trace_id: traceId, err: error }, 'answered');
+    else this.#log.infoFast(fields, 'answered', traceId);
   }
 
   /** A failure of the service, beside the line for its answer. */
   failed(request: FastifyRequest, err: unknown): void {
     if (request.caller || this.#failures.takes(request.ip))
-      this.#log.error({ reqId: request.id, trace_id: traceIdOf(traceparentOf(request)), err }, 'failed');
+      this.#log.error({ reqId: request.id, trace_id: traceIdOf(request), err }, 'failed');
   }
 
   /** Logs how much was left out since the last report. */

@@ -58,8 +58,7 @@ test('without a valid traceparent each request has a trace of its own', async (t
 test('the trace id of a request with a random id is that id', async (t) => {
   const { traceIdFor } = await startTraced(t);
   const id = randomUUID();
-  for (const own of [id, id.toUpperCase()])
-    assert.equal(await traceIdFor({ 'x-request-id': own }), id.replaceAll('-', ''));
+  assert.equal(await traceIdFor({ 'x-request-id': id }), id.replaceAll('-', ''));
 });
 
 test('a request whose body is broken has its trace in the log', async (t) => {
