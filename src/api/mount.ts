@@ -33,6 +33,7 @@ import {
   type StreamStart,
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
+import { ownTraceparentOf } from '../http/trace.ts';
 import type { Caller } from '../keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
 
@@ -143,10 +144,11 @@ const read = (handle: RequestHandle, { db }: Services) => handle(db.read);
 const change = (handle: RequestHandle, services: Services, request: FastifyRequest) =>
   services.db.write(handle, contextOf(services, request));
 
-const contextOf = ({ clock }: Services, { id, caller }: FastifyRequest): WriteContext => ({
+const contextOf = ({ clock }: Services, request: FastifyRequest): WriteContext => ({
   atMs: clock(),
-  requestId: id,
-  workspaceId: (caller as Caller).workspaceId,
+  requestId: request.id,
+  traceparent: ownTraceparentOf(request),
+  workspaceId: (request.caller as Caller).workspaceId,
 });
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */

@@ -7,6 +7,8 @@ export interface WriteContext {
   atMs: number;
   /** The request that causes the write, if one does. */
   requestId?: string;
+  /** Its trace context, unless it follows from its id. */
+  traceparent?: string | undefined;
   /** The only workspace that the write changes. Undefined: one that it creates. */
   workspaceId: number | undefined;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient, QueryArrayConfig } from 'pg';
+import type { SpanText } from '../foundation/tracing.ts';
 import { type Fragment, flatten, PreparedByTemplate, type SqlValue } from './sql.ts';
 
 /** Statements with more values contain lists, so their text varies with the length. They are not prepared. */
@@ -47,3 +48,21 @@ export class Statements {
     return name;
   }
 }
+
+/** What the span of a statement says: its text has `$1` in place of each value. */
+export const textOf =
+  ({ text }: Statement) =>
+  (): SpanText => {
+    const operation = /\w+/.exec(text)?.[0].toUpperCase() ?? '';
+    const table = /\b(?:from|into|update)\s+(\w+)/i.exec(text)?.[1];
+    const name = table ? `${operation} ${table}` : operation;
+    return {
+      name,
+      attributes: {
+        'db.system.name': 'postgresql',
+        'db.operation.name': operation,
+        'db.query.summary': name,
+        'db.query.text': text.trim().replaceAll(/\s+/g, ' '),
+      },
+    };
+  };

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
+import { inSpan } from '../foundation/tracing.ts';
 import type { StorageCounts } from './database.ts';
 import { attempt, isAborted, isOfStatement, isRace } from './postgres-errors.ts';
-import type { Statement, Statements } from './postgres-statements.ts';
+import { type Statement, type Statements, textOf } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
 import { AbortedError, type GroupTransaction } from './write-group.ts';
 
@@ -122,7 +123,7 @@ export class PostgresTransaction implements GroupTransaction {
       if (query_timeout <= 0) throw new StorageUnavailableError('The transaction was not done in time.');
       counts.statements++;
       const query: Statement = { ...statement, query_timeout };
-      const result = await attempt(() => client.query<Row>(query));
+      const result = await inSpan(textOf(statement), () => attempt(() => client.query<Row>(query)));
       statements.keep(client, statement);
       return result;
     } catch (error) {

@@ -3,6 +3,7 @@ import { type ClientConfig, DatabaseError, type PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { durationBounds, Histogram } from '../foundation/histogram.ts';
 import { memoizeFor } from '../foundation/promises.ts';
+import { inSpan } from '../foundation/tracing.ts';
 import {
   type Database,
   newCounts,
@@ -14,7 +15,7 @@ import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './pos
 import { migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
-import { Statements } from './postgres-statements.ts';
+import { Statements, textOf } from './postgres-statements.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
 import { BeforeCommit } from './transaction.ts';
@@ -126,7 +127,7 @@ class PostgresDatabase implements Database {
       const statement = this.#statements.of(template, values);
       const startMs = performance.now();
       try {
-        return await attempt(() => this.#pools.query(statement));
+        return await inSpan(textOf(statement), () => attempt(() => this.#pools.query(statement)));
       } catch (error) {
         throw this.#final(error);
       } finally {

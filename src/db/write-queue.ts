@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { durationBounds, Histogram } from '../foundation/histogram.ts';
+import { inQueue } from '../foundation/tracing.ts';
 import type { StorageMeasurements, Transaction, WriteContext } from './database.ts';
 import type { PendingWrite } from './write-group.ts';
 
@@ -44,6 +45,10 @@ export class WriteQueue {
 
   /** Rejects with StorageUnavailableError if too many writes wait, or if the write cannot begin in time. */
   add<T>(callback: (sql: Transaction) => Promise<T>, context: WriteContext | undefined): Promise<T> {
+    return inQueue(callback, (traced) => this.#add(traced, context));
+  }
+
+  #add<T>(callback: (sql: Transaction) => Promise<T>, context: WriteContext | undefined): Promise<T> {
     const { deadlineMs, maxWaiting, queueOf } = this.#options;
     return new Promise((resolve, reject) => {
       const endMs = performance.now() + deadlineMs;

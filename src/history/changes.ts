@@ -1,3 +1,5 @@
+import { outsideSpan } from '../foundation/tracing.ts';
+
 /** Called with a workspace, and with whether its webhooks may have changed. */
 type ChangeListener = (workspaceId: number, ofWebhooks: boolean) => void;
 
@@ -13,6 +15,8 @@ export class Changes {
 
   /** Listeners are called at once and must not throw. */
   notify(workspaceId: number, ofWebhooks = false): void {
-    for (const listener of this.#listeners) listener(workspaceId, ofWebhooks);
+    outsideSpan(() => {
+      for (const listener of this.#listeners) listener(workspaceId, ofWebhooks);
+    });
   }
 }

@@ -11,6 +11,7 @@ interface PendingEvent {
   type: string;
   atMs: number;
   requestId: string | undefined;
+  traceparent: string | undefined;
   data: string;
   previous: string | undefined;
 }
@@ -26,13 +27,14 @@ export function record<Data extends TObject>(
   data: Static<Data>,
   previous?: object,
 ): void {
-  const { atMs, requestId } = sql.context;
+  const { atMs, requestId, traceparent } = sql.context;
   sql.beforeCommit(insertEvents, {
     workspaceId,
     type,
     atMs,
     // A caller may have put its key there.
     requestId: requestId && withoutKeys(requestId),
+    traceparent,
     data: JSON.stringify(data),
     previous: previous && JSON.stringify(previous),
   });
@@ -89,10 +91,10 @@ function insertWorkspaceEvents(sql: Sql, workspaceId: number, events: PendingEve
       select id, 'events', ${count} from workspaces where id = ${workspaceId}
       on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id`,
     ...events.map(
-      ({ type, atMs, requestId, data, previous }, i) => sql`
-        insert into events (workspace_id, id, type, created_at_ms, request_id, data, previous)
-        select workspace_id, last_id - ${count - 1 - i}, ${type}, ${atMs}, ${requestId ?? null}, ${data},
-          ${previous ?? null}
+      ({ type, atMs, requestId, traceparent, data, previous }, i) => sql`
+        insert into events (workspace_id, id, type, created_at_ms, request_id, traceparent, data, previous)
+        select workspace_id, last_id - ${count - 1 - i}, ${type}, ${atMs}, ${requestId ?? null},
+          ${traceparent ?? null}, ${data}, ${previous ?? null}
         from sequences where workspace_id = ${workspaceId} and kind = 'events'`,
     ),
   ];

@@ -8,18 +8,28 @@ export interface StoredEvent {
   id: number;
   type: string;
   createdAtMs: number;
+  requestId: string | undefined;
+  /** The trace context of that request, unless it follows from the id. */
+  traceparent: string | undefined;
   /** The Event object of the API, as JSON on one line. */
   json: string;
 }
 
 const eventColumns = columns(
-  ['id', 'type', 'created_at_ms', 'request_id', 'data', 'previous'],
-  ({ id, type, createdAtMs, requestId, data, previous }): StoredEvent => {
+  ['id', 'type', 'created_at_ms', 'request_id', 'traceparent', 'data', 'previous'],
+  ({ id, type, createdAtMs, requestId, traceparent, data, previous }): StoredEvent => {
     const timestamp = new Date(Number(createdAtMs)).toISOString();
     const request = requestId === null ? '' : `,"requestId":${JSON.stringify(requestId)}`;
     const before = previous === null ? '' : `,"previous":${previous}`;
     const json = `{"id":${id},"type":"${type}","timestamp":"${timestamp}"${request},"data":${data}${before}}`;
-    return { id: Number(id), type: String(type), createdAtMs: Number(createdAtMs), json };
+    return {
+      id: Number(id),
+      type: String(type),
+      createdAtMs: Number(createdAtMs),
+      requestId: requestId === null ? undefined : String(requestId),
+      traceparent: traceparent === null ? undefined : String(traceparent),
+      json,
+    };
   },
 );
 

@@ -26,7 +26,7 @@ const preflightMaxAgeSeconds = 86_400;
 export const preflightHeaders = (methods: readonly string[]): Fields => ({
   'Access-Control-Allow-Methods': methods.join(', '),
   'Access-Control-Allow-Headers':
-    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-API-Key, X-Request-Id',
+    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, X-API-Key, X-Request-Id',
   'Access-Control-Max-Age': String(preflightMaxAgeSeconds),
   Vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
 });

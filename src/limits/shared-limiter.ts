@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { durationBounds, Histogram } from '../foundation/histogram.ts';
+import { inSpan } from '../foundation/tracing.ts';
 import { WrongValkeyUrl, withoutLogins } from '../settings/valkey-url.ts';
 import { type Account, type Decision, isBanned, newAccount, type Terms } from './decision.ts';
 import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
@@ -12,6 +13,12 @@ const usualConnectMs = 1_000;
 const probeEveryMs = 500;
 /** How many different reasons are logged while Valkey is unavailable. */
 const maxReasons = 10;
+
+/** What the span of a decision says. OpenTelemetry has one name for Redis and Valkey. */
+const decisionText = () => ({
+  name: 'EVALSHA',
+  attributes: { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' },
+});
 
 export interface ShareOptions {
   urls: readonly string[];
@@ -89,7 +96,9 @@ export class SharedLimiter implements Limiter {
     const onSend = () => {
       this.sharing.roundTrips++;
     };
-    return inTime(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.()));
+    return inSpan(decisionText, () =>
+      inTime(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.())),
+    );
   }
 
   peek(subject: Subject, terms: Terms): Decision {

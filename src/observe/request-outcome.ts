@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { traceIdIn, traceparentFrom } from '../foundation/trace-context.ts';
 import type { Operation } from '../http/operation.ts';
+import { traceIdOf } from '../http/trace.ts';
 import type { Caller } from '../keys/store.ts';
 
 /** What is known about a request after its answer. What could not be read is undefined. */
@@ -31,6 +33,10 @@ export interface RequestOutcome {
   /** The error that stopped the answer from being sent. */
   error?: Error | null | undefined;
 }
+
+/** The trace id of a request. The header fields of one whose body is broken may have been read. */
+export const traceIdOfOutcome = ({ exchange, unread, requestId }: RequestOutcome): string =>
+  exchange ? traceIdOf(exchange.request) : traceIdIn(traceparentFrom(unread?.headers.traceparent, requestId));
 
 /** Is called for every answer. Must not throw. */
 type Observer = (facts: RequestOutcome) => void;

@@ -9,6 +9,7 @@ import { serveApi } from '../api/api.ts';
 import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
 import { serveDescription } from '../description/serve-description.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
+import { currentTracer } from '../foundation/tracing.ts';
 import { headersOf } from '../http/answer.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
 import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
@@ -26,6 +27,7 @@ import { keyCacheMs } from '../keys/identify.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import { keptBoundsOf } from '../limits/plans.ts';
+import { traceRequests } from '../observe/request-spans.ts';
 import { serveTexts, textPaths } from '../web/reference/plain-texts.ts';
 import { referenceFiles, referencePaths, serveReference } from '../web/reference/serve-reference.ts';
 import { labPageFiles, labPagePaths, serveLabPage } from '../web/serve-lab-page.ts';
@@ -55,6 +57,8 @@ export function buildApp(given: Parts): FastifyInstance {
   const errors = errorAnswers(parts, components, paths);
 
   const app = createServer(parts, components, errors);
+  const tracer = currentTracer();
+  if (tracer) traceRequests(app, tracer, healthPaths);
   app.decorate('apiStarts', Object.keys(apis));
   app.decorate('startOver', () => {
     identify.forget();
@@ -132,6 +136,7 @@ const requestFields = [
   'errorCode',
   'rehearsed',
   'operation',
+  'traceparent',
 ] as const;
 
 /** Serves what can be read without a key. */

@@ -2,6 +2,7 @@ import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
 import type { Database } from '../db/database.ts';
 import { OpenStreams } from '../events/open-streams.ts';
+import { currentTracer } from '../foundation/tracing.ts';
 import { Changes } from '../history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../http/connections.ts';
 import type { Handled, Installation } from '../http/operation.ts';
@@ -18,6 +19,7 @@ import type { Log } from '../observe/log/logger.ts';
 import { RequestLog } from '../observe/log/requests.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { OutcomeReporter } from '../observe/request-outcome.ts';
+import { endSpan } from '../observe/request-spans.ts';
 import type { Config } from '../settings/config.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { readinessOf } from './health.ts';
@@ -101,6 +103,7 @@ export function createComponents(parts: AllParts) {
     (outcome) => deprecatedCalls.note(outcome),
     (outcome) => requestLog.answered(outcome),
     (outcome) => lab?.observe(outcome),
+    ...(currentTracer() ? [endSpan] : []),
   ]);
   const lab = config.lab ? createLab(parts, outcomes) : undefined;
   const streams = new OpenStreams({

@@ -5,6 +5,7 @@ import { prepareDemo } from '../demo/prepare.ts';
 import { createLogger, type Log } from '../observe/log/logger.ts';
 import { LogOutput } from '../observe/log/output.ts';
 import { prettyFor } from '../observe/log/pretty.ts';
+import { startTraces, type Traces } from '../observe/traces.ts';
 import { onFreePort, type Service, startService } from '../service/service.ts';
 import { type Config, type Environment, readConfig, unknownVariable } from '../settings/config.ts';
 import { aboutDataDir } from '../settings/data-dir.ts';
@@ -48,6 +49,7 @@ export async function serve(
       log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
     for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
     if (isMoved) log.warn(`the database comes from another folder, as after a restore: ${newGeneration}`);
+    const traces = await startTraces(env, log);
     const unreadLines = () => output.dropped;
     const announcement = store || !usesDataDir(config) ? undefined : new Announcement(config.dataDir);
     const prove = announcement && ((challenge: unknown) => announcement.prove(challenge));
@@ -59,7 +61,7 @@ export async function serve(
       config.port === 0 ? await onFreePort(config.host, serveOn) : await serveOn(config.port);
     const control = store && new Control(store, service);
     if (announcement) announce(announcement, service, log);
-    const stop = stopOnSignal(control ?? service, log, announcement);
+    const stop = stopOnSignal(control ?? service, log, traces, announcement);
     const shown = { ...served, dataDir: store ? undefined : served.dataDir };
     const answers = isForPrograms ? new LogOutput(process.stdout.fd) : undefined;
     process.on('exit', () => answers?.flush());
@@ -112,6 +114,7 @@ function openEphemeral({ databaseUrl, valkeyUrls, demo }: Config, options: Works
 function stopOnSignal(
   service: Pick<Service, 'stop'>,
   log: Log,
+  traces?: Traces,
   announcement?: Announcement,
 ): (reason: string) => Promise<void> {
   let isStopping = false;
@@ -121,7 +124,9 @@ function stopOnSignal(
     log.info(`stopping on ${reason}`);
     announcement?.withdraw();
     await service.stop();
+    const isSent = (await traces?.stop()) ?? true;
     log.info('stopped');
+    if (!isSent) process.exit();
     // A write to a paused terminal cannot be cancelled, and would keep the process running.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), lastWriteMs).unref();
   };

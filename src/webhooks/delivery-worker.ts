@@ -4,9 +4,11 @@ import type { Database, Transaction } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import type { Slots } from '../foundation/fair-slots.ts';
 import { toTime } from '../foundation/time.ts';
+import { traceparentOfId } from '../foundation/trace-context.ts';
 import type { Changes } from '../history/changes.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
 import type { InstallationKey } from '../settings/secret-key.ts';
+import { traceAttempts } from './attempt-spans.ts';
 import {
   LeaseLostError,
   leaseMs,
@@ -30,7 +32,7 @@ import {
 } from './result-store.ts';
 import { type AttemptResult, eventExpired, resultFor, resultOf, secretLost } from './retry-policy.ts';
 import type { DisabledReason, EventsMissed, Ping } from './schema.ts';
-import type { Batch, FinishedAttempt, SendBatch } from './send-batch.ts';
+import type { FinishedAttempt, SendBatch } from './send-batch.ts';
 
 /** A lease is kept for so long with nothing to send, since acquiring and releasing it costs two writes. */
 const defaultIdleMs = 2_000;
@@ -56,6 +58,20 @@ export const newCounts = (): DeliveryCounts => ({
   ...{ delivered: 0, failed: 0, givenUp: 0, missed: 0 },
   disabled: { gone: 0, failing: 0 },
 });
+
+/** What a message says, and the trace context of the change that it reports, if a request made it. */
+interface Content {
+  body: string;
+  traceparent?: string;
+}
+
+function contentOf({
+  json,
+  requestId,
+  traceparent = requestId && traceparentOfId(requestId),
+}: StoredEvent): Content {
+  return { body: json, ...(traceparent && { traceparent }) };
+}
 
 /** What all workers of an instance share. */
 export interface WorkerContext {
@@ -257,9 +273,9 @@ export class DeliveryWorker {
   async #sendFirstAttempts(events: readonly StoredEvent[], types: WebhookSettings['types']): Promise<number> {
     const { key } = this.#context;
     // After a restore from a backup an id may be used again. The time keeps the message ids apart.
-    const messages = events.map(({ id, createdAtMs, json }) => ({
-      id: key.messageId('event', this.webhook.workspaceId, id, createdAtMs),
-      body: json,
+    const messages = events.map((event) => ({
+      id: key.messageId('event', this.webhook.workspaceId, event.id, event.createdAtMs),
+      ...contentOf(event),
     }));
     let mustFlush = false;
     let count = 0;
@@ -327,10 +343,10 @@ export class DeliveryWorker {
 
   async #sendDelivery(due: DueDelivery): Promise<boolean> {
     const { clock, owner } = this.#context;
-    const body = await this.#bodyOf(due);
-    let result = body === undefined ? eventExpired(clock()) : undefined;
-    if (body !== undefined) {
-      await this.#send([{ id: due.messageId, body }], due.failures, 'any', (own) => {
+    const content = await this.#contentOf(due);
+    let result = content ? undefined : eventExpired(clock());
+    if (content) {
+      await this.#send([{ id: due.messageId, ...content }], due.failures, 'any', (own) => {
         result = own;
       });
     }
@@ -339,17 +355,21 @@ export class DeliveryWorker {
     return this.#record([final], (sql) => recordRetry(sql, this.webhook, owner, due, final));
   }
 
-  async #bodyOf({ eventId, missedFrom, createdAtMs }: DueDelivery): Promise<string | undefined> {
+  /** What a message says. Undefined if its event is no longer kept. */
+  async #contentOf({ eventId, missedFrom, createdAtMs }: DueDelivery): Promise<Content | undefined> {
     const { workspaceId, id } = this.webhook;
     const timestamp = toTime(createdAtMs);
     if (eventId === undefined) {
       const ping: Ping = { type: 'ping', timestamp, data: { webhookId: id } };
-      return JSON.stringify(ping);
+      return { body: JSON.stringify(ping) };
     }
-    if (missedFrom === undefined) return (await findEvent(this.#context.db.read, workspaceId, eventId))?.json;
+    if (missedFrom === undefined) {
+      const event = await findEvent(this.#context.db.read, workspaceId, eventId);
+      return event && contentOf(event);
+    }
     const data = { webhookId: id, firstEventId: missedFrom, lastEventId: eventId };
     const missed: EventsMissed = { type: missedType, timestamp, data };
-    return JSON.stringify(missed);
+    return { body: JSON.stringify(missed) };
   }
 
   /**
@@ -357,7 +377,7 @@ export class DeliveryWorker {
    * has other types now, nothing is sent.
    */
   #send(
-    messages: Batch['messages'],
+    messages: readonly (Content & { id: string })[],
     failures: number,
     types: WebhookSettings['types'] | 'any',
     onResult: (result: AttemptResult, settings: WebhookSettings) => void,
@@ -379,8 +399,13 @@ export class DeliveryWorker {
       };
       if (!key.isFor(settings.salt)) return onAttempt({ startedAtMs: clock(), outcome: secretLost });
       const secrets = secretsOf(settings, key, clock());
-      const batch = { url: settings.url, secrets, messages, version: this.#version, asOf };
-      await sendBatch(batch, this.#abortController.signal, onAttempt);
+      const { url } = settings;
+      const traced = traceAttempts(messages, { webhookId: this.webhook.id, url, failures });
+      const batch = { url, secrets, messages: traced.messages, version: this.#version, asOf };
+      await sendBatch(batch, this.#abortController.signal, (attempt) => {
+        traced.end(attempt.outcome);
+        onAttempt(attempt);
+      });
     });
   }
 

@@ -10,7 +10,7 @@ export interface Batch {
   url: string;
   /** The secrets that sign, the newest first. */
   secrets: readonly string[];
-  messages: readonly Pick<Message, 'id' | 'body'>[];
+  messages: readonly (Pick<Message, 'id' | 'body'> & { traceparent: string })[];
   /** Shared memory with one number, which grows when the settings may have changed. */
   version: Int32Array;
   /** The number when the settings were read. No request begins under another number. */
@@ -41,12 +41,13 @@ export type SendOne = (request: WebhookRequest, signal: AbortSignal) => Promise<
 export function batchSender(send: SendOne, clock: () => number): SendBatch {
   return async ({ url, secrets, messages, version: current, asOf }, signal, onAttempt) => {
     const endMs = performance.now() + batchMs;
-    for (const [i, { id, body }] of messages.entries()) {
+    for (const [i, { id, body, traceparent }] of messages.entries()) {
       if (Atomics.load(current, 0) !== asOf || (i > 0 && performance.now() >= endMs)) return;
       const startedAtMs = clock();
       const headers = {
         'content-type': 'application/json',
         'user-agent': `Petstore/${version}`,
+        traceparent,
         ...signedHeaders({ id, body, atMs: startedAtMs }, secrets),
       };
       const outcome = await send({ url, headers, body }, signal);

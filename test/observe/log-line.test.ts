@@ -20,12 +20,15 @@ function stopClock(t: TestContext) {
 test('the line of a request has what is known, in this order, and nothing else', (t) => {
   stopClock(t);
   const { lines, log } = startLog();
-  log.answered(facts);
-  log.answered({ ...facts, requestId: 's', reason: 'ECONNRESET', url: undefined, durationMs: undefined });
+  const id = '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d';
+  log.answered({ ...facts, requestId: id });
+  log.answered({ ...facts, requestId: id, reason: 'ECONNRESET', url: undefined, durationMs: undefined });
   const start = '{"level":"info","time":"2026-06-01T12:00:00.000Z"';
+  const ids = `"reqId":"${id}"`;
+  const end = '"msg":"answered","trace_id":"9f8b7c6d5e4f4a3b8c2d1e0f9a8b7c6d"}\n';
   assert.deepEqual(lines, [
-    `${start},"reqId":"r","method":"GET","url":"/","status":200,"durationMs":1.235,"address":"::1","msg":"answered"}\n`,
-    `${start},"reqId":"s","method":"GET","status":200,"address":"::1","reason":"ECONNRESET","msg":"answered"}\n`,
+    `${start},${ids},"method":"GET","url":"/","status":200,"durationMs":1.235,"address":"::1",${end}`,
+    `${start},${ids},"method":"GET","status":200,"address":"::1","reason":"ECONNRESET",${end}`,
   ]);
 });
 

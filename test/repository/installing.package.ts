@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../../src/foundation/distribution/package.ts';
 import * as ofTree from '../../src/foundation/distribution/tree.ts';
 import { documentBounds } from '../../src/http/document-sender.ts';
+import { tracePackages } from '../../src/observe/traces.ts';
 import { textPaths } from '../../src/web/reference/plain-texts.ts';
 import { referencePaths, referencePrograms } from '../../src/web/reference/serve-reference.ts';
 import { labPagePaths, labPrograms } from '../../src/web/serve-lab-page.ts';
@@ -76,7 +77,9 @@ test('the package asks for what its code imports, and for nothing else', () => {
     ])
     .map(([, name = '']) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] as string)
     .filter((name) => !name.startsWith('node:'));
-  assert.deepEqual([...new Set(imported)].sort(), Object.keys(dependencies).sort());
+  // Who turns traces on installs their packages. The service names them.
+  const needed = [...Object.keys(dependencies), ...Object.keys(tracePackages)];
+  assert.deepEqual([...new Set(imported)].sort(), needed.sort());
 });
 
 test('installing it brings no Node.js, and runs no script', () => {

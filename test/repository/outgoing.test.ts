@@ -14,6 +14,7 @@ const root = new URL('../..', import.meta.url);
 /** Modules that open no connection. Every other one shows up, but for the program's own. */
 const silentModules = [
   ...[
+    'node:async_hooks',
     'node:buffer',
     'node:crypto',
     'node:events',
@@ -70,7 +71,7 @@ function waysOut(program: string): string[] {
   return [...new Set([...modules, ...(program.match(globals) ?? [])])];
 }
 
-test('the service has no way out but to its storage, to the server that shares its limits, and to webhooks', () => {
+test('the service has no way out but to its storage, to the server that shares its limits, to webhooks, and to a collector of traces', () => {
   const found = globSync(['bin/*.js', 'scripts/package/*.js', 'src/**/*.ts'], { cwd: root })
     .filter((path) => !forBrowsers.test(path))
     .sort()
@@ -87,6 +88,13 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/db/postgres.ts': ['pg'],
     // For the class of responses, and the names of statuses.
     'src/http/server-response.ts': ['getBuiltinModule'],
+    // To the collector, once an operator has turned traces on.
+    'src/observe/traces.ts': [
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-trace-base',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+    ],
     // In the names of header fields.
     'src/lab/recordings/serialize-request.ts': ['fetch'],
     // Loads SQLite without its warning.

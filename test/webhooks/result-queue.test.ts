@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { newTraceparent } from '../../src/foundation/trace-context.ts';
 import { maxUnrecorded } from '../../src/webhooks/result-queue.ts';
 import { disableAfterMs } from '../../src/webhooks/retry-policy.ts';
 import { ThreadSender } from '../../src/webhooks/sender.ts';
@@ -172,7 +173,8 @@ test('when the thread that sends ends, its attempts fail, and the next one start
   t.after(() => sender.close());
   const { signal } = new AbortController();
   const version = new Int32Array(new SharedArrayBuffer(4));
-  const batch = { url: receiver.url, secrets: ['whsec_AA=='], messages: [{ id: 'evt_1', body: '{}' }] };
+  const message = { id: 'evt_1', body: '{}', traceparent: newTraceparent() };
+  const batch = { url: receiver.url, secrets: ['whsec_AA=='], messages: [message] };
   const statuses: unknown[] = [];
   const sendOnce = () =>
     sender.sendBatch({ ...batch, version, asOf: 0 }, signal, ({ outcome }) => statuses.push(outcome.status));

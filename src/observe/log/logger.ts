@@ -10,10 +10,10 @@ const maxErrorFieldLength = 4_000;
 /** The log of the service. */
 export interface Log extends FastifyBaseLogger {
   /**
-   * Writes the same line as `info`, with `fields` in their order and `msg` last, at less than half the cost: pino checks each
-   * character of each field. Takes plain values only, and leaves out undefined ones.
+   * Writes the same line as `info`, with `fields` in their order, then `msg` and the trace id, at less than half the cost: pino checks
+   * each character of each field. Takes plain values only, and leaves out undefined ones.
    */
-  infoFast(fields: Readonly<Record<string, string | number | undefined>>, msg: string): void;
+  infoFast(fields: Readonly<Record<string, string | number | undefined>>, msg: string, traceId: string): void;
 }
 
 /**
@@ -42,10 +42,11 @@ export function createLogger(
     },
     stream,
   );
-  const infoFast: Log['infoFast'] = (fields, msg) => {
+  const infoFast: Log['infoFast'] = (fields, msg, traceId) => {
     if (!log.isLevelEnabled('info')) return;
     const line = { level: 'info', time: timeText(), ...cutFields(fields, maxFieldLength), msg };
-    stream.write(finish(`${JSON.stringify(line)}\n`));
+    // A text that was cut from another would make JSON.stringify slow, and this one needs no escapes.
+    stream.write(finish(`${JSON.stringify(line).slice(0, -1)},"trace_id":"${traceId}"}\n`));
   };
   return Object.assign(log, { infoFast });
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { RequestOutcome } from '../request-outcome.ts';
+import { traceIdOf } from '../../http/trace.ts';
+import { type RequestOutcome, traceIdOfOutcome } from '../request-outcome.ts';
 import type { Log } from './logger.ts';
 
 /** Lines a second about requests that no key was admitted for: from one address, and from all together. */
@@ -32,19 +33,9 @@ export class RequestLog {
   }
 
   /** The line for an answer, or none. */
-  answered({
-    requestId,
-    method,
-    url,
-    operation,
-    caller,
-    address,
-    status,
-    durationMs,
-    reason,
-    faults,
-    error,
-  }: RequestOutcome) {
+  answered(outcome: RequestOutcome) {
+    const { requestId, method, url, operation, caller, address, status, durationMs, reason, faults, error } =
+      outcome;
     if (!caller && !this.#answers.takes(address)) return;
     const fields = {
       reqId: requestId,
@@ -58,14 +49,15 @@ export class RequestLog {
       reason,
       faults: faults?.length ? faults.join(' ') : undefined,
     };
-    if (error) this.#log.info({ ...fields, err: error }, 'answered');
-    else this.#log.infoFast(fields, 'answered');
+    const traceId = traceIdOfOutcome(outcome);
+    if (error) this.#log.info({ ...fields, trace_id: traceId, err: error }, 'answered');
+    else this.#log.infoFast(fields, 'answered', traceId);
   }
 
   /** A failure of the service, beside the line for its answer. */
   failed(request: FastifyRequest, err: unknown): void {
     if (request.caller || this.#failures.takes(request.ip))
-      this.#log.error({ reqId: request.id, err }, 'failed');
+      this.#log.error({ reqId: request.id, trace_id: traceIdOf(request), err }, 'failed');
   }
 
   /** Logs how much was left out since the last report. */

@@ -1,0 +1,67 @@
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import type { TestContext } from 'node:test';
+import { listen } from './receiver.ts';
+
+/** A span as a collector got it, by https://opentelemetry.io/docs/specs/otlp/. */
+export interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId: string | undefined;
+  name: string;
+  /** 1: internal, 2: of a request that came, 3: of one that was sent. */
+  kind: number;
+  /** Milliseconds since 1970. */
+  startMs: number;
+  endMs: number;
+  hasFailed: boolean;
+  attributes: Record<string, string | number>;
+  resource: Record<string, string | number>;
+}
+
+type Values = { key: string; value: { stringValue?: string; intValue?: number; arrayValue?: object } }[];
+
+const read = (values: Values) =>
+  Object.fromEntries(
+    values.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? JSON.stringify(value)]),
+  );
+
+/** A collector on loopback, which answers 200 unless `behave` does something else. */
+export async function startCollector(t: TestContext) {
+  const collector = {
+    url: '',
+    spans: [] as Span[],
+    /** All bodies. */
+    text: '',
+    requests: [] as { url: string | undefined; headers: IncomingHttpHeaders }[],
+    behave: ((_request, response) =>
+      response.setHeader('content-type', 'application/json').end('{}')) as RequestListener,
+    ofTrace: (traceId: string) => collector.spans.filter((span) => span.traceId === traceId),
+  };
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+    collector.requests.push({ url: request.url, headers: request.headers });
+    collector.text += body;
+    for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans)
+      for (const { spans } of scopeSpans)
+        for (const span of spans)
+          collector.spans.push({
+            ...{ traceId: span.traceId, spanId: span.spanId, name: span.name, kind: span.kind },
+            parentSpanId: span.parentSpanId || undefined,
+            startMs: Number(span.startTimeUnixNano) / 1e6,
+            endMs: Number(span.endTimeUnixNano) / 1e6,
+            hasFailed: span.status.code === 2,
+            attributes: read(span.attributes),
+            resource: read(resource.attributes),
+          });
+    collector.behave(request, response);
+  });
+  const { port } = await listen(t, server);
+  collector.url = `http://127.0.0.1:${port}`;
+  return collector;
+}
+
+/** Variables by which a service sends its spans to a collector, soon. */
+export const tracesTo = ({ url }: { url: string }) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_BSP_SCHEDULE_DELAY: '50',
+});
