@@ -81,7 +81,7 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
     commands: [install('test/nodes'), node('test/support/with-package.ts', ...tests('test/**/*.package.ts'))],
   },
   description: {
-    about: 'Redocly and Spectral on the descriptions',
+    about: "Redocly, Spectral and AsyncAPI's parser on the documents",
     commands: [install('lint'), ['npm', 'run', '--prefix', 'lint', 'lint']],
   },
   tools: {

@@ -7,7 +7,14 @@ import fastify, {
 } from 'fastify';
 import { serveApi } from '../api/api.ts';
 import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
-import { serveDescription } from '../description/serve-description.ts';
+import { describeEvents } from '../description/asyncapi.ts';
+import {
+  asyncapiPath,
+  descriptionPaths,
+  inBothForms,
+  serveAsJsonAndYaml,
+  serveDescriptions,
+} from '../description/serve-description.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
 import { headersOf } from '../http/answer.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
@@ -139,13 +146,14 @@ function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }:
   const { config, db, stopwatch, readyMs, prove, operations } = parts;
   const { baseUrl } = config;
   serveHealth(app, { db, metrics, stopwatch, readyMs, prove });
-  const description = () => describeStore(operations, baseUrl, config.lab);
-  serveDescription(app, prefix, description);
+  serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
+  serveAsJsonAndYaml(app, asyncapiPath(prefix), () => describeEvents(operations, baseUrl));
   if (lab) {
-    serveDescription(app, labPrefix, () => describeLab(baseUrl));
+    serveDescriptions(app, labPrefix, (version) => describeLab(baseUrl, version));
     serveLabPage(app);
   }
   serveReference(app, baseUrl);
+  const description = () => describeStore(operations, baseUrl, config.lab);
   serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), description });
 }
 
@@ -156,10 +164,9 @@ const documentPaths = (hasLab: boolean) => [
   ...textPaths(hasLab),
   ...healthPaths,
   ...descriptionPaths(prefix),
+  ...inBothForms(asyncapiPath(prefix)),
   ...(hasLab ? [...labPagePaths, ...labPageFiles.map(hashedPath), ...descriptionPaths(labPrefix)] : []),
 ];
-
-const descriptionPaths = (start: string) => [`${start}/openapi.json`, `${start}/openapi.yaml`];
 
 /** Serves the operations of the store, and those of the lab. */
 function serveApis(
