@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { operations } from '../../src/api/operations.ts';
 import { describeLab, describeStore, labUrlOf } from '../../src/description/apis.ts';
+import type { OpenapiVersion } from '../../src/description/document.ts';
 import type { JsonObject } from '../../src/description/schemas.ts';
 import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
@@ -12,11 +14,20 @@ import { labOperations } from '../../src/lab/operations.ts';
 
 export const baseUrl = 'http://localhost:8080/v1';
 
-/** The description as it is served. Answers are held against it with Ajv, which the service does not use. */
-export const description = JSON.parse(JSON.stringify(describeStore(operations, baseUrl)));
+/** The description as it is served in a version. Answers are held against it with Ajv, which the service does not use. */
+export const storeIn = (version: OpenapiVersion) =>
+  JSON.parse(JSON.stringify(describeStore(operations, baseUrl, true, version)));
+export const description = storeIn('3.0');
 
-/** The description of the lab as it is served. */
-export const labDescription = JSON.parse(JSON.stringify(describeLab(baseUrl)));
+/** The description of the lab as it is served in a version. */
+export const labIn = (version: OpenapiVersion) => JSON.parse(JSON.stringify(describeLab(baseUrl, version)));
+export const labDescription = labIn('3.0');
+
+/** The same descriptions in OpenAPI 3.1. */
+export const inJsonSchema = new Map<Described, Described>([
+  [description, storeIn('3.1')],
+  [labDescription, labIn('3.1')],
+]);
 
 /** An API of the service: operations, which its own description describes. */
 export interface Api {
@@ -39,19 +50,23 @@ export interface Answer {
   text: string;
 }
 
-const ajv = new Ajv({ strict: false, allErrors: true });
-addFormats.default(ajv);
-const componentsOf = new Map<object, JsonObject>(
-  [description, labDescription].map((document) => [document, closed(document).components as JsonObject]),
-);
+const options = { strict: false, allErrors: true, validateSchema: false };
+const [ajv, ajv2020] = [new Ajv(options), new Ajv2020(options)];
+for (const one of [ajv, ajv2020]) addFormats.default(one);
+const ajvOf = ({ openapi }: Described) => (openapi.startsWith('3.0') ? ajv : ajv2020);
 
-/** A copy in which objects may have declared properties only, since answers must not carry more. */
-function closed(document: JsonObject): JsonObject {
-  const copy = structuredClone(document) as { components: { schemas: Record<string, JsonObject> } };
-  for (const schema of Object.values(copy.components.schemas)) {
-    if (schema.type === 'object') schema.additionalProperties = false;
+/** A schema as Ajv knows it: its references name the API. Each component is compiled once, when the first answer needs it. */
+const named = (document: Described, schema: object) =>
+  JSON.parse(
+    JSON.stringify(schema).replaceAll('"#/components/schemas/', `"${document.servers[0].url}/schemas/`),
+  );
+
+for (const document of [...inJsonSchema].flat()) {
+  for (const [name, schema] of Object.entries<JsonObject>(document.components.schemas)) {
+    // Answers must not carry more than declared properties.
+    const closed = { ...schema, ...(schema.type === 'object' && { additionalProperties: false }) };
+    ajvOf(document).addSchema(named(document, closed), `${document.servers[0].url}/schemas/${name}`);
   }
-  return copy as unknown as JsonObject;
 }
 
 /** Whether a fault that touched an answer gives it on purpose what the description does not allow. */
@@ -83,7 +98,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   const isForApi = /^\/(v1|lab)(\/|$)/.test(path);
   const document = path.startsWith('/lab') ? labDescription : description;
   if (!isForApi) assertUnshared(`${method} ${url}`, answer);
-  if (!isForApi || /^\/(v1|lab)\/openapi\.(json|yaml)$|^\/lab$/.test(path)) return;
+  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi)\.(json|yaml)$|^\/lab$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
@@ -98,11 +113,18 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
     return;
   }
   const isDecodable = decoded(encoded) !== undefined;
-  const response = isDecodable ? findResponse(document, method, path, answer.status) : undefined;
+  const find = (document: Described) =>
+    isDecodable ? findResponse(document, method, path, answer.status) : undefined;
+  const response = find(document);
   if (answer.status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
   if (answer.status === 401) assertChallenge(what, answer);
-  if (response) assertResponse(what, document, response, method, answer);
-  else assertUndescribed(what, method, answer);
+  if (!response) {
+    assertUndescribed(what, method, answer);
+    return;
+  }
+  assertResponse(what, document, response, method, answer);
+  const other = inJsonSchema.get(document);
+  assertResponse(`${what} in OpenAPI 3.1`, other, find(other) as JsonObject, method, answer);
 }
 
 /** No web page of another origin may read what stands outside the API. */
@@ -150,7 +172,7 @@ function assertResponse(
   assert.ok(content[mediaType], `${what}: ${mediaType} is not described`);
   if (isUndescribed('values', answer) || isUndescribed('body', answer)) return;
   if (mediaType === 'text/event-stream') {
-    assertStream(what, answer.text);
+    assertStream(what, document, answer.text);
     return;
   }
   if (mediaType !== 'application/json') return;
@@ -165,7 +187,7 @@ function assertResponse(
 }
 
 /** What came of a stream begins with `retry`; whole events have an id, a type and the event on one line, in the order of ids. */
-function assertStream(what: string, text: string): void {
+function assertStream(what: string, document: Described, text: string): void {
   assert.match(text, /^retry: \d+\n\n/, what);
   let last = 0;
   for (const block of text.split('\n\n').slice(1, -1)) {
@@ -173,19 +195,20 @@ function assertStream(what: string, text: string): void {
     const [, id, type, data] = /^id: (\d+)(?:\nevent: (\S+)\ndata: (.+))?$/.exec(block) ?? [];
     assert.ok(Number(id) > last, `${what}: ${block} after ${last}`);
     last = Number(id);
-    if (data !== undefined) assertEvent(`${what}: ${block}`, { id, type }, data);
+    if (data !== undefined) assertEvent(`${what}: ${block}`, document, { id, type }, data);
   }
 }
 
 /** An event of a stream is one of the described types, and says of itself what its block does. */
 function assertEvent(
   what: string,
+  document: Described,
   block: { id: string | undefined; type: string | undefined },
   data: string,
 ) {
   const event = JSON.parse(data);
   assert.deepEqual([String(event.id), event.type], [block.id, block.type], what);
-  const validate = validator({ $ref: '#/components/schemas/Event' });
+  const validate = validator({ $ref: '#/components/schemas/Event' }, document);
   assert.ok(validate(event), `${what}: ${ajv.errorsText(validate.errors)}`);
 }
 
@@ -267,10 +290,11 @@ const validators = new Map<string, ValidateFunction>();
 
 /** A validator for a schema of the description, compiled once. */
 export function validator(schema: JsonObject, document: Described = description): ValidateFunction {
-  const key = `${document.servers[0].url} ${JSON.stringify(schema)}`;
+  const { openapi, servers } = document;
+  const key = `${openapi} ${servers[0].url} ${JSON.stringify(schema)}`;
   let validate = validators.get(key);
   if (!validate) {
-    validate = ajv.compile({ ...schema, components: componentsOf.get(document) });
+    validate = ajvOf(document).compile(named(document, schema));
     validators.set(key, validate);
   }
   return validate;
