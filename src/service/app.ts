@@ -154,7 +154,7 @@ function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }:
   }
   serveReference(app, baseUrl);
   const description = () => describeStore(operations, baseUrl, config.lab);
-  serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), description });
+  serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), operations, description });
 }
 
 /** The paths of what can be read without a key. */
