@@ -62,7 +62,9 @@ that happens, as a list, as a stream and as webhooks. Try whatever you like.
    top of the page, and press *Test Request* beside any operation.
 3. **Write a client that lasts.** What it needs to know: ${others.join(', ')}.
 
-This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools.
+This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools,
+in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and in [3.2](${baseUrl}/openapi-3.2.json). [AsyncAPI](${baseUrl}/asyncapi.yaml) describes the
+stream of events and the webhooks.
 [llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
 }
 
