@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { operations } from '../src/api/operations.ts';
 import { describeLab, describeStore } from '../src/description/apis.ts';
+import { describeWorkflows } from '../src/description/arazzo.ts';
 import { describeEvents } from '../src/description/asyncapi.ts';
 import { openapiVersions } from '../src/description/document.ts';
 import { asJson } from '../src/description/serve-description.ts';
@@ -16,6 +17,7 @@ const documents: Record<string, object> = {
     ]),
   ),
   asyncapi: describeEvents(operations, baseUrl),
+  arazzo: describeWorkflows(baseUrl),
 };
 const folder = new URL('documents/', import.meta.url);
 mkdirSync(folder, { recursive: true });

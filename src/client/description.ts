@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (9f9d943340ff). Do not edit.
+// Made from openapi.json by "npm run generate" (7f3e07b45b0a). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -19,6 +19,8 @@ export const descriptionPaths = (start: string) =>
 
 export const asyncapiPath = (start: string) => `${start}/asyncapi`;
 
+export const arazzoPath = (start: string) => `${start}/arazzo`;
+
 export const inBothForms = (path: string) => [`${path}.json`, `${path}.yaml`];
 
 /** Serves the descriptions of an API below `start`, without a key. */

@@ -7,8 +7,10 @@ import fastify, {
 } from 'fastify';
 import { serveApi } from '../api/api.ts';
 import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
+import { describeWorkflows } from '../description/arazzo.ts';
 import { describeEvents } from '../description/asyncapi.ts';
 import {
+  arazzoPath,
   asyncapiPath,
   descriptionPaths,
   inBothForms,
@@ -148,6 +150,7 @@ function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }:
   serveHealth(app, { db, metrics, stopwatch, readyMs, prove });
   serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
   serveAsJsonAndYaml(app, asyncapiPath(prefix), () => describeEvents(operations, baseUrl));
+  serveAsJsonAndYaml(app, arazzoPath(prefix), () => describeWorkflows(baseUrl, config.lab));
   if (lab) {
     serveDescriptions(app, labPrefix, (version) => describeLab(baseUrl, version));
     serveLabPage(app);
@@ -165,6 +168,7 @@ const documentPaths = (hasLab: boolean) => [
   ...healthPaths,
   ...descriptionPaths(prefix),
   ...inBothForms(asyncapiPath(prefix)),
+  ...inBothForms(arazzoPath(prefix)),
   ...(hasLab ? [...labPagePaths, ...labPageFiles.map(hashedPath), ...descriptionPaths(labPrefix)] : []),
 ];
 

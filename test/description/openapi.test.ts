@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { describeWorkflows } from '../../src/description/arazzo.ts';
 import { openapiVersions } from '../../src/description/document.ts';
 import type { JsonObject } from '../../src/description/schemas.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
 import { eventsDescription } from '../support/asyncapi.ts';
 import {
   apis,
+  baseUrl,
   description,
   inJsonSchema,
   labIn,
@@ -96,6 +98,11 @@ for (const { start, url, description } of apis) {
 test('the AsyncAPI document is served to everybody as JSON and YAML, with an ETag', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await assertDocument(store, '/v1/asyncapi', eventsDescription);
+});
+
+test('the Arazzo document is served to everybody as JSON and YAML, with an ETag', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await assertDocument(store, '/v1/arazzo', describeWorkflows(baseUrl));
 });
 
 /** Holds what is served at a path in both forms against a document. */

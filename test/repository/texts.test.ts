@@ -110,9 +110,11 @@ test('crawlers may read everything but the API and the lab themselves', async ()
   assert.deepEqual(rules, [
     'Allow /store/v1/openapi',
     'Allow /store/v1/asyncapi',
+    'Allow /store/v1/arazzo',
     'Disallow /store/v1/',
     'Allow /store/lab/openapi',
     'Allow /store/lab/asyncapi',
+    'Allow /store/lab/arazzo',
     'Disallow /store/lab/',
   ]);
 });

@@ -98,7 +98,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   const isForApi = /^\/(v1|lab)(\/|$)/.test(path);
   const document = path.startsWith('/lab') ? labDescription : description;
   if (!isForApi) assertUnshared(`${method} ${url}`, answer);
-  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi)\.(json|yaml)$|^\/lab$/.test(path)) return;
+  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi|arazzo)\.(json|yaml)$|^\/lab$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);

@@ -134,6 +134,7 @@ ${guideList(baseUrl, rootUrl, labUrl !== undefined)}
 - [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml), and in
   [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
 - [AsyncAPI description](${baseUrl}/asyncapi.json): the stream of events, and webhooks; also as [YAML](${baseUrl}/asyncapi.yaml)
+- [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step
 - [Interactive reference](${referenceUrl(baseUrl)}): for browsers
 
 ## Optional
@@ -189,5 +190,6 @@ ${apis.map((url) => robotsOf(new URL(url).pathname)).join('')}`;
 /** A rule holds for every path that begins with its own: the descriptions in all versions and forms. */
 const robotsOf = (api: string) => `Allow: ${api}/openapi
 Allow: ${api}/asyncapi
+Allow: ${api}/arazzo
 Disallow: ${api}/
 `;
