@@ -34,15 +34,20 @@ export function serveDescriptions(
 }
 
 /** Serves an object as JSON and as YAML. Each is built at the first request for it. */
-export function serveAsJsonAndYaml(app: FastifyInstance, path: string, document: () => object): void {
+export function serveAsJsonAndYaml(
+  app: FastifyInstance,
+  path: string,
+  document: () => object | Promise<object>,
+): void {
   serveDocument(app, {
     path: `${path}.json`,
     mediaType: 'application/json; charset=utf-8',
-    forms: () => formsOf(asJson(document())),
+    forms: async () => formsOf(asJson(await document())),
   });
   serveDocument(app, {
     path: `${path}.yaml`,
     mediaType: 'application/yaml; charset=utf-8',
-    forms: () => formsFromThread(new URL('./yaml-thread.ts', import.meta.url), JSON.stringify(document())),
+    forms: async () =>
+      formsFromThread(new URL('./yaml-thread.ts', import.meta.url), JSON.stringify(await document())),
   });
 }

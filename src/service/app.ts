@@ -7,8 +7,6 @@ import fastify, {
 } from 'fastify';
 import { serveApi } from '../api/api.ts';
 import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
-import { describeWorkflows } from '../description/arazzo.ts';
-import { describeEvents } from '../description/asyncapi.ts';
 import {
   arazzoPath,
   asyncapiPath,
@@ -149,8 +147,12 @@ function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }:
   const { baseUrl } = config;
   serveHealth(app, { db, metrics, stopwatch, readyMs, prove });
   serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
-  serveAsJsonAndYaml(app, asyncapiPath(prefix), () => describeEvents(operations, baseUrl));
-  serveAsJsonAndYaml(app, arazzoPath(prefix), () => describeWorkflows(baseUrl, config.lab));
+  serveAsJsonAndYaml(app, asyncapiPath(prefix), async () =>
+    (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
+  );
+  serveAsJsonAndYaml(app, arazzoPath(prefix), async () =>
+    (await import('../description/arazzo.ts')).describeWorkflows(baseUrl, config.lab),
+  );
   if (lab) {
     serveDescriptions(app, labPrefix, (version) => describeLab(baseUrl, version));
     serveLabPage(app);
