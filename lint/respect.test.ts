@@ -37,8 +37,10 @@ test('every Arazzo workflow runs on the demonstration, and meets the failures th
   assert.equal(status, 0, output);
 
   const { files } = JSON.parse(readFileSync(report, 'utf8'));
-  const [{ executedWorkflows }] = Object.values<{ executedWorkflows: Workflow[] }>(files) as never;
-  const ran = (executedWorkflows as Workflow[]).map(({ workflowId, status, executedSteps }) => [
+  const workflows = Object.values<{ executedWorkflows: Workflow[] }>(files).flatMap(
+    ({ executedWorkflows }) => executedWorkflows,
+  );
+  const ran = workflows.map(({ workflowId, status, executedSteps }) => [
     workflowId,
     status,
     executedSteps.map(({ stepId, response }) => `${stepId} ${response?.statusCode ?? ''}`.trim()).join(', '),

@@ -142,10 +142,14 @@ const requestFields = [
 ] as const;
 
 /** Serves what can be read without a key. */
-function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }: Components): void {
-  const { config, db, stopwatch, readyMs, prove, operations } = parts;
+function serveDocuments(
+  app: FastifyInstance,
+  parts: AllParts,
+  { assertReady, metrics, lab }: Components,
+): void {
+  const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
-  serveHealth(app, { db, metrics, stopwatch, readyMs, prove });
+  serveHealth(app, { assertReady, metrics, stopwatch, prove });
   serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
   serveAsJsonAndYaml(app, asyncapiPath(prefix), async () =>
     (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -247,10 +248,13 @@ test('readings of many keys that wait on one connection end with it, without a w
     asking.push(...Array(4).fill(rawRequest({ key }, 'GET', '').replace('/v1', path)));
   }
   const held = holdRows(petstore);
+  const accepted = once(petstore.app.server, 'connection');
   const client = openRaw(t, petstore);
+  const [connection] = await accepted;
   client.send(asking.join(''));
   await until(() => held.asked === 1);
   client.socket.end();
+  await until(() => connection.readableEnded);
   held.release();
   await client.ended();
   const { body } = await petstore.send('GET', '/lab/recordings');
