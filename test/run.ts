@@ -113,8 +113,8 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
     commands: [install('test/nodes'), node('test/support/with-package.ts', ...tests('test/**/*.package.ts'))],
   },
   description: {
-    about: 'Redocly and Spectral on the descriptions',
-    commands: [install('lint'), ['npm', 'run', '--prefix', 'lint', 'lint']],
+    about: "Redocly, Spectral and AsyncAPI's parser on the documents, and the workflows run",
+    commands: [install('lint'), ['npm', 'run', '--prefix', 'lint', 'lint'], tests('lint/*.test.ts')],
   },
   tools: {
     about: 'Postman, Prism and Schemathesis on openapi.json; needs pip',

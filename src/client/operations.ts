@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5182e35ea384). Do not edit.
+// Made from openapi.json by "npm run generate" (7f3e07b45b0a). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

@@ -6,7 +6,7 @@ import { faults } from '../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import { plans } from '../limits/plans.ts';
-import { type ApiInfo, describeApi } from './document.ts';
+import { type ApiInfo, describeApi, type OpenapiVersion } from './document.ts';
 import { type Guide, guides } from './guides.ts';
 import type { JsonObject } from './schemas.ts';
 
@@ -14,9 +14,14 @@ import type { JsonObject } from './schemas.ts';
 export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix);
 
 /** The description of the store. With a lab it has the guide "Rehearse failures". */
-export function describeStore(operations: readonly Operation[], baseUrl: string, hasLab = true): JsonObject {
+export function describeStore(
+  operations: readonly Operation[],
+  baseUrl: string,
+  hasLab = true,
+  version?: OpenapiVersion,
+): JsonObject {
   const texts = guides(baseUrl, hasLab);
-  return describeApi(operations, baseUrl, {
+  const info = {
     title: 'Petstore',
     introduction: introduction(baseUrl, texts),
     guides: texts,
@@ -24,13 +29,19 @@ export function describeStore(operations: readonly Operation[], baseUrl: string,
     quota: plans.free,
     keptKeys: 'twice the requests of a day',
     tags,
-  });
+  };
+  return describeApi(operations, baseUrl, info, version);
 }
 
 const tags = [
-  { name: 'Pets', description: 'Pets and the categories they belong to.' },
+  {
+    name: 'Pets',
+    summary: 'Pets and categories',
+    description: 'Pets and the categories they belong to.',
+  },
   {
     name: 'Store',
+    summary: 'Orders, stock and events',
     description:
       'Orders for pets, the stock they are taken from, and what happens in the workspace: events and webhooks.',
   },
@@ -51,13 +62,15 @@ that happens, as a list, as a stream and as webhooks. Try whatever you like.
    top of the page, and press *Test Request* beside any operation.
 3. **Write a client that lasts.** What it needs to know: ${others.join(', ')}.
 
-This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools.
+This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools,
+in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and in [3.2](${baseUrl}/openapi-3.2.json). [AsyncAPI](${baseUrl}/asyncapi.yaml) describes the
+stream of events and the webhooks.
 [llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
 }
 
 /** The description of the lab of an API at `baseUrl`. */
-export const describeLab = (baseUrl: string): JsonObject =>
-  describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl));
+export const describeLab = (baseUrl: string, version?: OpenapiVersion): JsonObject =>
+  describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl), version);
 
 const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',
@@ -72,8 +85,20 @@ of their own. [Rehearse failures](${referenceUrl(baseUrl)}#tag/rehearse-failures
   quota: labQuota,
   keptKeys: `${grouped(labKeptBounds.keys)} of the lab`,
   tags: [
-    { name: 'Rehearsals', description: 'Faults on demand, for your key alone.' },
-    { name: 'Recordings', description: 'What your client sent and got, and a report card of it.' },
-    { name: 'Account', description: 'How your key stands, and its workspace.' },
+    {
+      name: 'Rehearsals',
+      summary: 'Faults on demand',
+      description: 'Faults on demand, for your key alone.',
+    },
+    {
+      name: 'Recordings',
+      summary: 'Requests and report cards',
+      description: 'What your client sent and got, and a report card of it.',
+    },
+    {
+      name: 'Account',
+      summary: 'Your key and its workspace',
+      description: 'How your key stands, and its workspace.',
+    },
   ],
 });

@@ -28,7 +28,7 @@ const messages: Record<string, { id: string; summary: string; description: strin
 };
 
 /** The header fields of Standard Webhooks 1.0. */
-const headers: Record<string, [description: string, example: string]> = {
+export const webhookHeaders: Record<string, [description: string, example: string]> = {
   'webhook-id': [
     'The id of the message, which stays the same when it is sent again.',
     'evt_3kq0x9v7m2n5b8c1z4l6j0h2g',
@@ -44,7 +44,7 @@ const headers: Record<string, [description: string, example: string]> = {
 export const describeCallbacks = (schemas: Schemas): JsonObject =>
   mapMessages((message) => ({ '{$request.body#/url}': { post: describeMessage(message, schemas) } }));
 
-/** The same messages as `x-webhooks`, which viewers show as the webhooks of OpenAPI 3.1. */
+/** The same messages as the webhooks of OpenAPI 3.1, and as `x-webhooks`, which viewers show alike. */
 export const describeWebhooks = (schemas: Schemas): JsonObject =>
   mapMessages((message) => ({ post: { operationId: message.id, ...describeMessage(message, schemas) } }));
 
@@ -59,7 +59,7 @@ function describeMessage({ summary, description, body }: Message, schemas: Schem
     summary,
     description,
     security: [],
-    parameters: Object.entries(headers).map(([name, [description, example]]) => ({
+    parameters: Object.entries(webhookHeaders).map(([name, [description, example]]) => ({
       name,
       in: 'header',
       required: true,

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { version } from '../foundation/version.ts';
+import { version as ownVersion } from '../foundation/version.ts';
 import { mediaTypesOf, type Operation } from '../http/operation.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { Quota } from '../limits/plans.ts';
@@ -9,7 +9,18 @@ import type { Guide } from './guides.ts';
 import { Parameters } from './parameters.ts';
 import { Responses, responseHeaders } from './responses.ts';
 import { codeSamples } from './samples.ts';
-import { exampleOf, type JsonObject, Schemas } from './schemas.ts';
+import { type Dialect, exampleOf, type JsonObject, jsonSchema, openapi30, Schemas } from './schemas.ts';
+
+/** The versions of OpenAPI in which an API is described. */
+export const openapiVersions = ['3.0', '3.1', '3.2'] as const;
+export type OpenapiVersion = (typeof openapiVersions)[number];
+
+/** The version in full, and how it writes schemas. */
+const forms: Record<OpenapiVersion, [openapi: string, dialect: Dialect]> = {
+  '3.0': ['3.0.3', openapi30],
+  '3.1': ['3.1.1', jsonSchema],
+  '3.2': ['3.2.0', jsonSchema],
+};
 
 /** The parts of a description that do not follow from operations. */
 export interface ApiInfo {
@@ -23,16 +34,23 @@ export interface ApiInfo {
   /** How many Idempotency-Keys an API key may have, in words. */
   keptKeys: string;
   /** Tags with operations. The other tags are guides. */
-  tags: { name: string; description: string }[];
+  tags: { name: string; summary: string; description: string }[];
 }
 
-/** The OpenAPI 3.0.3 document of the operations, for an API at `baseUrl`. */
-export function describeApi(operations: readonly Operation[], baseUrl: string, info: ApiInfo): JsonObject {
-  const { title, introduction, guides, quota, keptKeys, tags } = info;
-  const schemas = new Schemas();
+/** The OpenAPI document of the operations, for an API at `baseUrl`. */
+export function describeApi(
+  operations: readonly Operation[],
+  baseUrl: string,
+  info: ApiInfo,
+  version: OpenapiVersion = '3.0',
+): JsonObject {
+  const { title, introduction, quota, keptKeys } = info;
+  const [openapi, dialect] = forms[version];
+  const schemas = new Schemas(dialect);
   const parameters = new Parameters(schemas, operations, keptKeys);
-  const responses = new Responses(schemas, info.faults);
-  const context = { operations, schemas, parameters, responses, baseUrl };
+  const responses = new Responses(schemas, info.faults, version === '3.2');
+  const hasWebhooks = version !== '3.0';
+  const context = { operations, schemas, parameters, responses, baseUrl, hasWebhooks };
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const method = operation.method.toLowerCase();
@@ -40,43 +58,46 @@ export function describeApi(operations: readonly Operation[], baseUrl: string, i
   }
   const headers = responseHeaders(operations, baseUrl, quota);
   return {
-    openapi: '3.0.3',
+    openapi,
     info: {
       title,
-      version,
+      version: ownVersion,
       description: introduction,
-      contact: { name: 'The developers of Petstore' },
+      contact,
     },
     servers: [{ url: baseUrl }],
     security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
-    tags: [...guides, ...tags],
-    'x-tagGroups': [
-      ...(guides.length > 0 ? [{ name: 'Guides', tags: namesOf(guides) }] : []),
-      { name: 'API', tags: namesOf(tags) },
-    ],
+    ...(version === '3.2' ? tagTree(info) : tagGroups(info)),
     paths,
-    ...(operations.some(({ sendsEvents }) => sendsEvents) && { 'x-webhooks': describeWebhooks(schemas) }),
+    ...(operations.some(({ sendsEvents }) => sendsEvents) && {
+      [hasWebhooks ? 'webhooks' : 'x-webhooks']: describeWebhooks(schemas),
+    }),
     components: {
       schemas: schemas.components,
       parameters: parameters.components,
       headers: usedHeaders(headers, [paths, responses.components]),
       responses: responses.components,
-      securitySchemes: {
-        bearerAuth: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'An API key as `Authorization: Bearer KEY`.',
-        },
-        apiKeyAuth: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'X-API-Key',
-          description: 'An API key as `X-API-Key: KEY`.',
-        },
-      },
+      securitySchemes,
     },
   };
 }
+
+export const contact = { name: 'The developers of Petstore' };
+
+/** How a request carries an API key. */
+export const securitySchemes = {
+  bearerAuth: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key as `Authorization: Bearer KEY`.',
+  },
+  apiKeyAuth: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'An API key as `X-API-Key: KEY`.',
+  },
+};
 
 interface Context {
   operations: readonly Operation[];
@@ -84,6 +105,8 @@ interface Context {
   parameters: Parameters;
   responses: Responses;
   baseUrl: string;
+  /** Whether messages to webhooks stand beside the operations, not as callbacks of one. */
+  hasWebhooks: boolean;
 }
 
 /** The header components that a response refers to. */
@@ -96,9 +119,35 @@ function usedHeaders(headers: JsonObject, responses: object[]): JsonObject {
 
 const namesOf = (tags: readonly { name: string }[]) => tags.map(({ name }) => name);
 
+/** Viewers show tags in groups by an extension. OpenAPI 3.2 has a hierarchy instead. */
+const tagGroups = ({ guides, tags }: ApiInfo): JsonObject => ({
+  tags: [...guides, ...tags.map(({ name, description }) => ({ name, description }))],
+  'x-tagGroups': [
+    ...(guides.length > 0 ? [{ name: 'Guides', tags: namesOf(guides) }] : []),
+    { name: 'API', tags: namesOf(tags) },
+  ],
+});
+
+function tagTree({ guides, tags }: ApiInfo): JsonObject {
+  const nav = { kind: 'nav' };
+  const groups = [
+    ...(guides.length > 0
+      ? [{ name: 'Guides', description: 'What all operations have in common.', ...nav }]
+      : []),
+    { name: 'API', description: 'All operations.', ...nav },
+  ];
+  return {
+    tags: [
+      ...groups,
+      ...guides.map((guide) => ({ ...guide, parent: 'Guides', ...nav })),
+      ...tags.map((tag) => ({ ...tag, parent: 'API', ...nav })),
+    ],
+  };
+}
+
 function describeOperation(operation: Operation, context: Context): JsonObject {
   const { id, tag, summary, stability, deprecated, hideTryItPanel, body, sendsEvents } = operation;
-  const { schemas, parameters, responses, baseUrl } = context;
+  const { schemas, parameters, responses, baseUrl, hasWebhooks } = context;
   return {
     operationId: id,
     tags: [tag],
@@ -114,7 +163,7 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     parameters: parameters.use(operation),
     ...(body && { requestBody: describeBody(operation, body, schemas) }),
     responses: responses.use(operation),
-    ...(sendsEvents && { callbacks: describeCallbacks(schemas) }),
+    ...(sendsEvents && !hasWebhooks && { callbacks: describeCallbacks(schemas) }),
     'x-codeSamples': codeSamples(operation, baseUrl),
   };
 }

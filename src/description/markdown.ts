@@ -46,7 +46,7 @@ export function toMarkdown(description: JsonObject): string {
     lines(shared.map(parameterLine)),
     '## Errors',
     'Their body is an `Error`. Each status, and its codes:',
-    lines(errorLines()),
+    errorList(),
     '## Operations',
     ...operations.flat(),
     '## Schemas',
@@ -110,12 +110,15 @@ const codesByStatus = Map.groupBy<number, ErrorCode>(
   (code) => errorCodes[code][0],
 );
 
-const errorLines = () =>
-  [...codesByStatus]
-    .sort(([one], [other]) => one - other)
-    .map(([status, codes]) => `${status}: ${inCode(codes)}`);
+/** Each status of errors with its codes. */
+export const errorList = () =>
+  lines(
+    [...codesByStatus]
+      .sort(([one], [other]) => one - other)
+      .map(([status, codes]) => `${status}: ${inCode(codes)}`),
+  );
 
-const inCode = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
+export const inCode = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
 
 /** The values that a schema allows, in short. */
 function typeOf(schema: Part): string {

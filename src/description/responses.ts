@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import { bearerChallenge, type ErrorCode, errorCodes } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import { ErrorBody } from '../foundation/schema.ts';
@@ -11,6 +12,7 @@ import type { Quota } from '../limits/plans.ts';
 import { lifecycleHeaders } from '../observe/deprecation.ts';
 import { exampleParams, examplePath } from './samples.ts';
 import { exampleOf, type JsonObject, type Schemas } from './schemas.ts';
+import { StreamedEvent } from './streamed-event.ts';
 
 /** Errors of requests that fail before their operation is known. */
 const statusesBeforeRouting = [408, 431];
@@ -24,22 +26,20 @@ export class Responses {
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
   readonly #faults: readonly Fault[];
+  readonly #hasItems: boolean;
 
-  constructor(schemas: Schemas, faults: readonly Fault[]) {
+  /** `hasItems`: whether streams are described by their items, which needs OpenAPI 3.2. */
+  constructor(schemas: Schemas, faults: readonly Fault[], hasItems: boolean) {
     this.#schemas = schemas;
     this.#faults = faults;
+    this.#hasItems = hasItems;
   }
 
   /** The responses of an operation, by their statuses. */
   use(operation: Operation): JsonObject {
     const { success } = operation;
     const headers = refs(successHeaders(operation));
-    const content = success.schema && {
-      [mediaTypeOf(success)]: {
-        schema: this.#schemas.use(success.schema),
-        example: exampleOf(success.schema),
-      },
-    };
+    const content = success.schema && { [mediaTypeOf(success)]: this.#content(success.kind, success.schema) };
     return {
       [success.status]: { description: success.description, headers, ...(content && { content }) },
       ...(isConditionalRead(operation) && {
@@ -47,6 +47,16 @@ export class Responses {
       }),
       ...this.#errors(operation),
     };
+  }
+
+  #content(kind: Operation['success']['kind'], schema: TSchema): JsonObject {
+    const example = exampleOf(schema);
+    return kind === 'stream' && this.#hasItems
+      ? {
+          itemSchema: this.#schemas.use(StreamedEvent),
+          examples: { stream: { summary: 'The start of a stream', serializedValue: example } },
+        }
+      : { schema: this.#schemas.use(schema), example };
   }
 
   /** Its own errors, and those of the faults that fit it. */

@@ -9,6 +9,7 @@ export interface JsonObject {
 /** The keywords that are converted. All others are copied. */
 interface Keywords {
   title?: string;
+  type?: Json;
   examples?: Json[];
   readOnly?: boolean;
   enum?: Json[];
@@ -17,14 +18,52 @@ interface Keywords {
   /** The property that distinguishes the variants of `anyOf`. */
   discriminator?: string;
   items?: TSchema;
+  /** The schema of the JSON in a text. */
+  contentSchema?: TSchema;
   properties?: Record<string, TSchema>;
   /** The schema of all properties of a record. */
   patternProperties?: Record<string, TSchema>;
 }
 
-/** Converts JSON schemas into Schema Objects of OpenAPI 3.0.3. A schema with a title becomes a component of that name. */
+/** How the schemas of a document are written, where OpenAPI 3.0.3 differs from JSON Schema. */
+export interface Dialect {
+  constant(value: Json): JsonObject;
+  example(value: Json): JsonObject;
+  /** `used` or null. `type` is that of the schema which `used` may only refer to. */
+  orNull(used: JsonObject, type: Json): JsonObject;
+}
+
+/**
+ * OpenAPI 3.0.3. `nullable` works only beside `type` (section 4.7.24). It does not allow null beside a `$ref`, nor beside an `enum`
+ * without null.
+ */
+export const openapi30: Dialect = {
+  constant: (value) => ({ enum: [value] }),
+  example: (value) => ({ example: value }),
+  orNull: (used, type) =>
+    isEnumeration(used)
+      ? { anyOf: [used, { type, nullable: true, enum: [null] }] }
+      : { ...used, nullable: true },
+};
+
+/** JSON Schema, as OpenAPI has it since 3.1. AsyncAPI 3.0 has an older draft, in which this means the same. */
+export const jsonSchema: Dialect = {
+  constant: (value) => ({ const: value }),
+  example: (value) => ({ examples: [value] }),
+  orNull: (used, type) =>
+    isEnumeration(used) ? { anyOf: [used, { type: 'null' }] } : { ...used, type: [type, 'null'] },
+};
+
+const isEnumeration = (used: JsonObject) => '$ref' in used || 'enum' in used;
+
+/** Converts schemas into those of a dialect. A schema with a title becomes a component of that name. */
 export class Schemas {
   readonly components: JsonObject = {};
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
 
   /** A reference if the schema has a title, else the schema itself. */
   use(schema: TSchema): JsonObject {
@@ -35,18 +74,19 @@ export class Schemas {
   }
 
   #convert(schema: TSchema): JsonObject {
-    const { title, examples, anyOf, discriminator, properties, patternProperties, items, ...same } =
-      schema as Keywords;
+    const { title, examples, const: value, anyOf, discriminator, ...others } = schema as Keywords;
+    const { properties, patternProperties, items, contentSchema, ...same } = others;
     if (anyOf && discriminator) return this.#union(anyOf, discriminator, same as JsonObject);
     if (anyOf) return this.#nullable(anyOf[0] as TSchema);
-    const converted = withoutConst({ ...same, ...formOf(schema) } as JsonObject);
+    const converted = { ...same, ...formOf(schema) } as JsonObject;
+    if (value !== undefined) Object.assign(converted, this.#dialect.constant(value));
+    if (contentSchema) converted.contentSchema = this.use(contentSchema);
     if (items) converted.items = this.use(items);
     if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
-    // OpenAPI 3.0.3 has no `patternProperties`.
+    // OpenAPI 3.0.3 has no `patternProperties`, and generators do not read it.
     if (patternProperties)
       converted.additionalProperties = this.use(Object.values(patternProperties)[0] as TSchema);
-    if (hasExample(schema)) converted.example = exampleOf(schema);
-    return converted;
+    return { ...converted, ...this.#exampleOf(schema) };
   }
 
   /** One of several titled schemas, which the discriminator distinguishes. */
@@ -61,28 +101,18 @@ export class Schemas {
       ...same,
       oneOf: references,
       discriminator: { propertyName, mapping },
-      example: exampleOf(schemas[0] as TSchema),
+      ...this.#dialect.example(exampleOf(schemas[0] as TSchema)),
     };
   }
 
-  /**
-   * `nullable` works only beside `type` (OpenAPI 3.0.3, section 4.7.24). It does not allow null beside a `$ref`, nor beside an `enum`
-   * without null.
-   */
   #nullable(schema: TSchema): JsonObject {
-    const used = this.use(schema);
-    if (!used.$ref && !used.enum) return { ...used, nullable: true };
-    const { type } = schema as { type?: Json };
-    return {
-      anyOf: [used, { type: type as Json, nullable: true, enum: [null] }],
-      ...(hasExample(schema) && { example: exampleOf(schema) }),
-    };
+    const nullable = this.#dialect.orNull(this.use(schema), (schema as Keywords).type as Json);
+    return { ...nullable, ...this.#exampleOf(schema) };
   }
-}
 
-/** OpenAPI 3.0.3 has no `const`. */
-function withoutConst({ const: value, ...schema }: JsonObject): JsonObject {
-  return value === undefined ? schema : { ...schema, enum: [value] };
+  #exampleOf(schema: TSchema): JsonObject {
+    return hasExample(schema) ? this.#dialect.example(exampleOf(schema)) : {};
+  }
 }
 
 /** Whether all parts of a schema have examples. */

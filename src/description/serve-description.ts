@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { formsFromThread, formsOf } from '../http/content-codings.ts';
 import { serveDocument } from '../http/document.ts';
+import { type OpenapiVersion, openapiVersions } from './document.ts';
 
 export const asJson = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
 export async function asYaml(document: object): Promise<string> {
@@ -8,21 +9,45 @@ export async function asYaml(document: object): Promise<string> {
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });
 }
 
-/** Serves a description below `start` as JSON and as YAML, without a key. It is built at the first request. */
-export function serveDescription(app: FastifyInstance, start: string, description: () => object): void {
-  let json: string | undefined;
-  const text = () => {
-    json ??= asJson(description());
-    return json;
-  };
+/** The path of a description without its suffix. The oldest version has the plain name. */
+const pathOf = (start: string, version: OpenapiVersion) =>
+  `${start}/openapi${version === '3.0' ? '' : `-${version}`}`;
+
+/** The paths of all descriptions of an API. */
+export const descriptionPaths = (start: string) =>
+  openapiVersions.flatMap((version) => inBothForms(pathOf(start, version)));
+
+export const asyncapiPath = (start: string) => `${start}/asyncapi`;
+
+export const arazzoPath = (start: string) => `${start}/arazzo`;
+
+export const inBothForms = (path: string) => [`${path}.json`, `${path}.yaml`];
+
+/** Serves the descriptions of an API below `start`, without a key. */
+export function serveDescriptions(
+  app: FastifyInstance,
+  start: string,
+  describe: (version: OpenapiVersion) => object,
+): void {
+  for (const version of openapiVersions)
+    serveAsJsonAndYaml(app, pathOf(start, version), () => describe(version));
+}
+
+/** Serves an object as JSON and as YAML. Each is built at the first request for it. */
+export function serveAsJsonAndYaml(
+  app: FastifyInstance,
+  path: string,
+  document: () => object | Promise<object>,
+): void {
   serveDocument(app, {
-    path: `${start}/openapi.json`,
+    path: `${path}.json`,
     mediaType: 'application/json; charset=utf-8',
-    forms: () => formsOf(text()),
+    forms: async () => formsOf(asJson(await document())),
   });
   serveDocument(app, {
-    path: `${start}/openapi.yaml`,
+    path: `${path}.yaml`,
     mediaType: 'application/yaml; charset=utf-8',
-    forms: () => formsFromThread(new URL('./yaml-thread.ts', import.meta.url), JSON.stringify(description())),
+    forms: async () =>
+      formsFromThread(new URL('./yaml-thread.ts', import.meta.url), JSON.stringify(await document())),
   });
 }

@@ -7,7 +7,14 @@ import fastify, {
 } from 'fastify';
 import { serveApi } from '../api/api.ts';
 import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
-import { serveDescription } from '../description/serve-description.ts';
+import {
+  arazzoPath,
+  asyncapiPath,
+  descriptionPaths,
+  inBothForms,
+  serveAsJsonAndYaml,
+  serveDescriptions,
+} from '../description/serve-description.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { headersOf } from '../http/answer.ts';
@@ -148,14 +155,20 @@ function serveDocuments(
   const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
   serveHealth(app, { assertReady, metrics, stopwatch, prove });
-  const description = () => describeStore(operations, baseUrl, config.lab);
-  serveDescription(app, prefix, description);
+  serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
+  serveAsJsonAndYaml(app, asyncapiPath(prefix), async () =>
+    (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
+  );
+  serveAsJsonAndYaml(app, arazzoPath(prefix), async () =>
+    (await import('../description/arazzo.ts')).describeWorkflows(baseUrl, config.lab),
+  );
   if (lab) {
-    serveDescription(app, labPrefix, () => describeLab(baseUrl));
+    serveDescriptions(app, labPrefix, (version) => describeLab(baseUrl, version));
     serveLabPage(app);
   }
   serveReference(app, baseUrl);
-  serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), description });
+  const description = () => describeStore(operations, baseUrl, config.lab);
+  serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), operations, description });
 }
 
 /** The paths of what can be read without a key. */
@@ -165,10 +178,10 @@ const documentPaths = (hasLab: boolean) => [
   ...textPaths(hasLab),
   ...healthPaths,
   ...descriptionPaths(prefix),
+  ...inBothForms(asyncapiPath(prefix)),
+  ...inBothForms(arazzoPath(prefix)),
   ...(hasLab ? [...labPagePaths, ...labPageFiles.map(hashedPath), ...descriptionPaths(labPrefix)] : []),
 ];
-
-const descriptionPaths = (start: string) => [`${start}/openapi.json`, `${start}/openapi.yaml`];
 
 /** Serves the operations of the store, and those of the lab. */
 function serveApis(

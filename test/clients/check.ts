@@ -19,5 +19,7 @@ describe('clients', { concurrency: 2 }, () => {
       assert.ok(!lacks, `${client.name} ${lacks}`);
       await takeTour(t, client, programs);
     });
+    if (client.readsJsonSchema)
+      test(`${client.name} from OpenAPI 3.1`, async (t) => takeTour(t, client, programs, 'openapi-3.1.json'));
   }
 });

@@ -12,6 +12,8 @@ export interface Client {
   program: string;
   /** The package that makes it. */
   generator: string;
+  /** Whether it is also made from OpenAPI 3.1. */
+  readsJsonSchema?: boolean;
   /** Where its users come in between, to add what it does not do by itself. */
   hook: string;
 }
@@ -76,6 +78,7 @@ export const clients: Client[] = [
   },
   {
     name: 'openapi-python-client',
+    readsJsonSchema: true,
     heading: 'openapi-python-client',
     ...python,
     generator: 'openapi-python-client',
@@ -83,6 +86,7 @@ export const clients: Client[] = [
   },
   {
     name: 'orval',
+    readsJsonSchema: true,
     heading: 'orval',
     ...typescript,
     // It writes the address into the client.
@@ -92,6 +96,7 @@ export const clients: Client[] = [
   },
   {
     name: 'hey-api',
+    readsJsonSchema: true,
     heading: 'Hey API',
     ...typescript,
     generator: '@hey-api/openapi-ts',
@@ -99,6 +104,7 @@ export const clients: Client[] = [
   },
   {
     name: 'openapi-typescript',
+    readsJsonSchema: true,
     heading: 'openapi-typescript and openapi-fetch',
     ...typescript,
     generator: 'openapi-fetch',

@@ -22,14 +22,15 @@ export interface MadeClient {
 export const missingFor = ({ needs }: Client) => needs.filter((tool) => spawnSync(tool, ['--help']).error);
 
 /**
- * Makes a client in a new folder within `root` by the command of the guide, from the service at `baseUrl`, and compiles it. `programs` are
- * folders in which commands are looked for first.
+ * Makes a client in a new folder within `root` by the command of the guide, from a document of the service at `baseUrl`, and compiles it.
+ * `programs` are folders in which commands are looked for first.
  */
 export async function makeClient(
   client: Client,
   root: string,
   baseUrl: string,
   programs: string[],
+  document = 'openapi.json',
 ): Promise<MadeClient> {
   const bins = [nodeModules, fileAt('node_modules')].map((modules) => join(modules, '.bin'));
   const path = [dirname(process.execPath), ...bins, ...programs, process.env.PATH];
@@ -38,7 +39,8 @@ export async function makeClient(
   // The programs of a package stand in its folder, and those that all need in the one above.
   if (existsSync(join(folder, 'package-lock.json'))) await run('npm ci', folder, env);
   else symlinkSync(fileAt('node_modules'), join(folder, 'node_modules'));
-  for (const step of [generation(client.heading, baseUrl), ...client.build]) await run(step, folder, env);
+  const command = generation(client.heading, baseUrl).replaceAll('/openapi.json', `/${document}`);
+  for (const step of [command, ...client.build]) await run(step, folder, env);
   return { folder, env };
 }
 

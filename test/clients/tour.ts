@@ -10,14 +10,19 @@ import { fileAt, makeClient, run } from './make.ts';
 /** What each tour prints. */
 const tour = readFileSync(fileAt('tours/tour.txt'), 'utf8');
 
-/** Makes a client from a service of its own, and takes the tour with it. */
-export async function takeTour(t: TestContext, client: Client, programs: string[]): Promise<void> {
+/** Makes a client from a document of a service of its own, and takes the tour with it. */
+export async function takeTour(
+  t: TestContext,
+  client: Client,
+  programs: string[],
+  document?: string,
+): Promise<void> {
   const root = temporaryFolder(t);
   const dataDir = join(root, 'data');
   const { origin } = await startService(t, dataDir);
   const baseUrl = `${origin}/v1`;
   const freeKey = ['keys', 'create', '--plan', 'free', '--json'];
-  const { folder, env } = await makeClient(client, root, baseUrl, programs);
+  const { folder, env } = await makeClient(client, root, baseUrl, programs, document);
   const output = await run(client.program, folder, {
     ...env,
     PETSTORE_BASE_URL: baseUrl,

@@ -3,6 +3,7 @@ import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { guides } from '../../src/description/guides.ts';
 import { checksVersion } from '../../src/lab/checks/list.ts';
 import { faultNames } from '../../src/lab/faults/list.ts';
 import { clients } from '../clients/clients.ts';
@@ -10,6 +11,7 @@ import { fetchedPackages, headings, wordsOfUse } from '../clients/guide.ts';
 import { gradedWith, shownVerdicts } from '../clients/page.ts';
 import { pinnedVersion } from '../clients/pins.ts';
 import { remedies } from '../clients/remedies.ts';
+import { baseUrl } from '../support/description.ts';
 
 test('every command of the guide is tried, by a client that has a tour', () => {
   assert.deepEqual(headings().sort(), clients.map(({ heading }) => heading).sort());
@@ -28,6 +30,16 @@ test('what the guide says of the key and of first calls stands in the tour that 
     assert.ok(words.length >= 8, heading);
     for (const word of words) assert.ok(tour.includes(word), `${heading}: ${word}`);
   }
+});
+
+test('the guide names those clients that are also made from OpenAPI 3.1', () => {
+  const { description = '' } = guides(baseUrl).find(({ name }) => name === 'Generate a client') ?? {};
+  const [, names = ''] = /all of them read\. (.+?) also make/s.exec(description) ?? [];
+  const made = clients.filter(({ readsJsonSchema }) => readsJsonSchema).map(({ heading }) => heading);
+  const named = names
+    .split(/,\s+|\s+and\s+/)
+    .map((name) => clients.find(({ heading }) => heading.startsWith(name))?.heading);
+  assert.deepEqual(named.sort(), made.sort());
 });
 
 test('each package that the guide fetches is tried in the version that is pinned', () => {

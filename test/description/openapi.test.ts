@@ -2,11 +2,23 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { describeWorkflows } from '../../src/description/arazzo.ts';
+import { openapiVersions } from '../../src/description/document.ts';
 import type { JsonObject } from '../../src/description/schemas.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
-import { apis, description, resolve, validator } from '../support/description.ts';
+import { eventsDescription } from '../support/asyncapi.ts';
+import {
+  apis,
+  baseUrl,
+  description,
+  inJsonSchema,
+  labIn,
+  resolve,
+  storeIn,
+  validator,
+} from '../support/description.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { startPetstore } from '../support/petstore.ts';
+import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { command } from '../support/service.ts';
 
 test('openapi.json in the tree is what the code describes; "npm run generate" renews it', async () => {
@@ -39,20 +51,18 @@ test('no two operations of all APIs have the same id', () => {
 });
 
 for (const { start, url, description } of apis) {
-  test(`the description at ${start} is served to everybody as JSON and YAML, with an ETag`, async (t) => {
+  test(`the description at ${start} is served to everybody in each version as JSON and YAML, with an ETag`, async (t) => {
     const store = await startPetstore(t, { seed: false });
-    const json = await store.send('GET', `${start}/openapi.json`, { key: null });
-    assert.deepEqual(json.body, description);
-    const yaml = await store.send('GET', `${start}/openapi.yaml`, { key: null });
-    assert.deepEqual(parse(yaml.text), description);
-    for (const { headers } of [json, yaml]) assert.match(headers.etag as string, /^"/);
-    const known = { 'if-none-match': json.headers.etag as string };
-    const path = `${start}/openapi.json`;
-    assert.equal((await store.send('GET', path, { key: null, headers: known })).status, 304);
+    const describe = start === '/v1' ? storeIn : labIn;
+    for (const version of openapiVersions) {
+      const path = `${start}/openapi${version === '3.0' ? '' : `-${version}`}`;
+      await assertDocument(store, path, describe(version));
+    }
   });
 
   test(`every schema, parameter, header and body at ${start} has an example, and each is valid against its own schema`, () => {
     assertExamples(description);
+    assertExamples(inJsonSchema.get(description));
   });
 
   test(`every component and every tag at ${start} is used`, () => {
@@ -83,6 +93,27 @@ for (const { start, url, description } of apis) {
     assert.match(headers.RateLimit.example, new RegExp(`r=${Number(perMinute) - 1};`));
     assert.ok(Number(perDay) > Number(perMinute), url);
   });
+}
+
+test('the AsyncAPI document is served to everybody as JSON and YAML, with an ETag', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await assertDocument(store, '/v1/asyncapi', eventsDescription);
+});
+
+test('the Arazzo document is served to everybody as JSON and YAML, with an ETag', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await assertDocument(store, '/v1/arazzo', describeWorkflows(baseUrl));
+});
+
+/** Holds what is served at a path in both forms against a document. */
+async function assertDocument(store: Petstore, path: string, document: object): Promise<void> {
+  const json = await store.send('GET', `${path}.json`, { key: null });
+  assert.deepEqual(json.body, document);
+  const yaml = await store.send('GET', `${path}.yaml`, { key: null });
+  assert.deepEqual(parse(yaml.text), document);
+  for (const { headers } of [json, yaml]) assert.match(headers.etag as string, /^"/);
+  const known = { 'if-none-match': json.headers.etag as string };
+  assert.equal((await store.send('GET', `${path}.json`, { key: null, headers: known })).status, 304);
 }
 
 /** Everything that viewers show has a valid example. */
@@ -125,12 +156,14 @@ function assertExamples(document: typeof description): void {
 
 /** The examples of a schema, parameter, header or content, each with its schema. */
 function examplesOf(node: JsonObject): [unknown, JsonObject][] {
-  const isSchema = typeof node.type === 'string' || 'oneOf' in node || 'anyOf' in node;
+  const isSchema =
+    typeof node.type === 'string' || Array.isArray(node.type) || 'oneOf' in node || 'anyOf' in node;
   const schema = (isSchema ? node : node.schema) as JsonObject | undefined;
   if (!schema || typeof schema !== 'object') return [];
-  const named = Object.values((node.examples ?? {}) as Record<string, { value: unknown }>).map(
-    ({ value }) => value,
-  );
+  const { examples = {} } = node;
+  const named = Array.isArray(examples)
+    ? examples
+    : Object.values(examples as Record<string, { value: unknown }>).map(({ value }) => value);
   return [...('example' in node ? [node.example] : []), ...named].map((example) => [example, schema]);
 }
 

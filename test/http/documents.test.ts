@@ -44,6 +44,8 @@ for (const [field, coding] of preferences)
 const paths = [
   '/v1/openapi.json',
   '/v1/openapi.yaml',
+  '/v1/openapi-3.1.json',
+  '/v1/asyncapi.yaml',
   '/lab/openapi.json',
   '/reference/scalar.js',
   '/llms.txt',

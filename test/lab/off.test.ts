@@ -55,7 +55,14 @@ test('without a lab the rehearsal of a key does nothing, and what is to be read 
   t.after(() => off.close());
   const { status, headers } = await off.call('GET', '/pets', { key: store.key });
   assert.deepEqual([status, headers['petstore-rehearsal']], [200, undefined]);
-  const told = ['/llms.txt', '/llms-full.txt', '/robots.txt', '/v1/openapi.json', '/v1/openapi.yaml'];
+  const told = [
+    '/llms.txt',
+    '/llms-full.txt',
+    '/robots.txt',
+    '/v1/openapi.json',
+    '/v1/openapi.yaml',
+    '/v1/arazzo.yaml',
+  ];
   for (const [petstore, hasLab] of [
     [store, true],
     [off, false],

@@ -108,11 +108,13 @@ test('crawlers may read everything but the API and the lab themselves', async ()
   const { text } = await read(store, '/robots.txt');
   const rules = [...text.matchAll(/^(Allow|Disallow): (.*)$/gm)].map(([, rule, path]) => `${rule} ${path}`);
   assert.deepEqual(rules, [
-    'Allow /store/v1/openapi.json',
-    'Allow /store/v1/openapi.yaml',
+    'Allow /store/v1/openapi',
+    'Allow /store/v1/asyncapi',
+    'Allow /store/v1/arazzo',
     'Disallow /store/v1/',
-    'Allow /store/lab/openapi.json',
-    'Allow /store/lab/openapi.yaml',
+    'Allow /store/lab/openapi',
+    'Allow /store/lab/asyncapi',
+    'Allow /store/lab/arazzo',
     'Disallow /store/lab/',
   ]);
 });

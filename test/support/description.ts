@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { operations } from '../../src/api/operations.ts';
 import { describeLab, describeStore, labUrlOf } from '../../src/description/apis.ts';
+import type { OpenapiVersion } from '../../src/description/document.ts';
 import type { JsonObject } from '../../src/description/schemas.ts';
 import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
@@ -12,11 +14,20 @@ import { labOperations } from '../../src/lab/operations.ts';
 
 export const baseUrl = 'http://localhost:8080/v1';
 
-/** The description as it is served. Answers are held against it with Ajv, which the service does not use. */
-export const description = JSON.parse(JSON.stringify(describeStore(operations, baseUrl)));
+/** The description as it is served in a version. Answers are held against it with Ajv, which the service does not use. */
+export const storeIn = (version: OpenapiVersion) =>
+  JSON.parse(JSON.stringify(describeStore(operations, baseUrl, true, version)));
+export const description = storeIn('3.0');
 
-/** The description of the lab as it is served. */
-export const labDescription = JSON.parse(JSON.stringify(describeLab(baseUrl)));
+/** The description of the lab as it is served in a version. */
+export const labIn = (version: OpenapiVersion) => JSON.parse(JSON.stringify(describeLab(baseUrl, version)));
+export const labDescription = labIn('3.0');
+
+/** The same descriptions in OpenAPI 3.1. */
+export const inJsonSchema = new Map<Described, Described>([
+  [description, storeIn('3.1')],
+  [labDescription, labIn('3.1')],
+]);
 
 /** An API of the service: operations, which its own description describes. */
 export interface Api {
@@ -39,22 +50,23 @@ export interface Answer {
   text: string;
 }
 
-const ajv = new Ajv({ strict: false, allErrors: true });
-addFormats.default(ajv);
-for (const document of [description, labDescription])
-  ajv.addSchema({ components: closed(document).components }, urlOf(document));
+const options = { strict: false, allErrors: true, validateSchema: false };
+const [ajv, ajv2020] = [new Ajv(options), new Ajv2020(options)];
+for (const one of [ajv, ajv2020]) addFormats.default(one);
+const ajvOf = ({ openapi }: Described) => (openapi.startsWith('3.0') ? ajv : ajv2020);
 
-function urlOf(document: Described): string {
-  return document.servers[0].url;
-}
+/** A schema as Ajv knows it: its references name the API. Each component is compiled once, when the first answer needs it. */
+const named = (document: Described, schema: object) =>
+  JSON.parse(
+    JSON.stringify(schema).replaceAll('"#/components/schemas/', `"${document.servers[0].url}/schemas/`),
+  );
 
-/** A copy in which objects may have declared properties only, since answers must not carry more. */
-function closed(document: JsonObject): JsonObject {
-  const copy = structuredClone(document) as { components: { schemas: Record<string, JsonObject> } };
-  for (const schema of Object.values(copy.components.schemas)) {
-    if (schema.type === 'object') schema.additionalProperties = false;
+for (const document of [...inJsonSchema].flat()) {
+  for (const [name, schema] of Object.entries<JsonObject>(document.components.schemas)) {
+    // Answers must not carry more than declared properties.
+    const closed = { ...schema, ...(schema.type === 'object' && { additionalProperties: false }) };
+    ajvOf(document).addSchema(named(document, closed), `${document.servers[0].url}/schemas/${name}`);
   }
-  return copy as unknown as JsonObject;
 }
 
 /** Whether a fault that touched an answer gives it on purpose what the description does not allow. */
@@ -86,7 +98,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   const isForApi = /^\/(v1|lab)(\/|$)/.test(path);
   const document = path.startsWith('/lab') ? labDescription : description;
   if (!isForApi) assertUnshared(`${method} ${url}`, answer);
-  if (!isForApi || /^\/(v1|lab)\/openapi\.(json|yaml)$|^\/lab$/.test(path)) return;
+  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi|arazzo)\.(json|yaml)$|^\/lab$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
@@ -101,11 +113,18 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
     return;
   }
   const isDecodable = decoded(encoded) !== undefined;
-  const response = isDecodable ? findResponse(document, method, path, answer.status) : undefined;
+  const find = (document: Described) =>
+    isDecodable ? findResponse(document, method, path, answer.status) : undefined;
+  const response = find(document);
   if (answer.status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
   if (answer.status === 401) assertChallenge(what, answer);
-  if (response) assertResponse(what, document, response, method, answer);
-  else assertUndescribed(what, method, answer);
+  if (!response) {
+    assertUndescribed(what, method, answer);
+    return;
+  }
+  assertResponse(what, document, response, method, answer);
+  const other = inJsonSchema.get(document);
+  assertResponse(`${what} in OpenAPI 3.1`, other, find(other) as JsonObject, method, answer);
 }
 
 /** No web page of another origin may read what stands outside the API. */
@@ -114,22 +133,22 @@ function assertUnshared(what: string, { headers }: Answer): void {
   assert.deepEqual(permissions, [], what);
 }
 
-/** The paths of each document with their patterns. One without parameters goes before those into which it would fit. */
-const pathsOf = new Map(
-  [description, labDescription].map((document) => {
-    const start = new URL(urlOf(document)).pathname;
-    const templates = Object.keys(document.paths).sort(
-      (a, b) => Number(a.includes('{')) - Number(b.includes('{')),
-    );
-    return [
-      document,
-      templates.map((template) => ({
-        pattern: new RegExp(`^${start}${template.replace(/{\w+}/g, '[^/]+')}$`),
-        item: document.paths[template],
-      })),
-    ];
-  }),
-);
+const pathsOf = new WeakMap<Described, { pattern: RegExp; item: JsonObject }[]>();
+
+/** The paths of a document with their patterns. One without parameters goes before those into which it would fit. */
+function pathsIn(document: Described): { pattern: RegExp; item: JsonObject }[] {
+  const known = pathsOf.get(document);
+  if (known) return known;
+  const start = new URL(document.servers[0].url).pathname;
+  const paths = Object.keys(document.paths)
+    .sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+    .map((template) => ({
+      pattern: new RegExp(`^${start}${template.replace(/{\w+}/g, '[^/]+')}$`),
+      item: document.paths[template],
+    }));
+  pathsOf.set(document, paths);
+  return paths;
+}
 
 /** The Response Object for this answer; undefined where the description has no such operation. */
 function findResponse(
@@ -138,7 +157,7 @@ function findResponse(
   path: string,
   status: number,
 ): JsonObject | undefined {
-  const item = pathsOf.get(document)?.find(({ pattern }) => pattern.test(path))?.item;
+  const item = pathsIn(document).find(({ pattern }) => pattern.test(path))?.item;
   const operation = item?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (!operation) return undefined;
   const response = operation.responses[status];
@@ -163,7 +182,7 @@ function assertResponse(
   assert.ok(content[mediaType], `${what}: ${mediaType} is not described`);
   if (isUndescribed('values', answer) || isUndescribed('body', answer)) return;
   if (mediaType === 'text/event-stream') {
-    assertStream(what, answer.text);
+    assertStream(what, document, answer.text);
     return;
   }
   if (mediaType !== 'application/json') return;
@@ -178,7 +197,7 @@ function assertResponse(
 }
 
 /** What came of a stream begins with `retry`; whole events have an id, a type and the event on one line, in the order of ids. */
-function assertStream(what: string, text: string): void {
+function assertStream(what: string, document: Described, text: string): void {
   assert.match(text, /^retry: \d+\n\n/, what);
   let last = 0;
   for (const block of text.split('\n\n').slice(1, -1)) {
@@ -186,19 +205,20 @@ function assertStream(what: string, text: string): void {
     const [, id, type, data] = /^id: (\d+)(?:\nevent: (\S+)\ndata: (.+))?$/.exec(block) ?? [];
     assert.ok(Number(id) > last, `${what}: ${block} after ${last}`);
     last = Number(id);
-    if (data !== undefined) assertEvent(`${what}: ${block}`, { id, type }, data);
+    if (data !== undefined) assertEvent(`${what}: ${block}`, document, { id, type }, data);
   }
 }
 
 /** An event of a stream is one of the described types, and says of itself what its block does. */
 function assertEvent(
   what: string,
+  document: Described,
   block: { id: string | undefined; type: string | undefined },
   data: string,
 ) {
   const event = JSON.parse(data);
   assert.deepEqual([String(event.id), event.type], [block.id, block.type], what);
-  const validate = validator(eventSchema);
+  const validate = validator({ $ref: '#/components/schemas/Event' }, document);
   assert.ok(validate(event), `${what}: ${ajv.errorsText(validate.errors)}`);
 }
 
@@ -269,24 +289,23 @@ export function assertLimitHeaders(what: string, { status, headers }: Answer): v
 
 export function assertError(what: string, answer: Answer): void {
   const body: { code: ErrorCode; status: number } = JSON.parse(answer.text);
-  const validate = validator(errorSchema);
+  const validate = validator({ $ref: '#/components/schemas/Error' });
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
   assert.equal(body.status, answer.status, what);
   assert.equal(errorCodes[body.code]?.[0], answer.status, `${what}: unknown code`);
   assert.match(answer.headers['content-type'] ?? '', /^application\/json/, what);
 }
 
-const eventSchema = { $ref: '#/components/schemas/Event' };
-const errorSchema = { $ref: '#/components/schemas/Error' };
-const validators = new WeakMap<JsonObject, ValidateFunction>();
+const validators = new Map<string, ValidateFunction>();
 
 /** A validator for a schema of the description, compiled once. */
 export function validator(schema: JsonObject, document: Described = description): ValidateFunction {
-  let validate = validators.get(schema);
+  const { openapi, servers } = document;
+  const key = `${openapi} ${servers[0].url} ${JSON.stringify(schema)}`;
+  let validate = validators.get(key);
   if (!validate) {
-    const text = JSON.stringify(schema).replaceAll('"$ref":"#', `"$ref":"${urlOf(document)}#`);
-    validate = ajv.compile(JSON.parse(text));
-    validators.set(schema, validate);
+    validate = ajvOf(document).compile(named(document, schema));
+    validators.set(key, validate);
   }
   return validate;
 }

@@ -9,6 +9,7 @@ import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatch
 import { batchSender, type SendBatch } from '../../src/webhooks/send-batch.ts';
 import { type AttemptOutcome, sendRequest, type WebhookRequest } from '../../src/webhooks/send-request.ts';
 import { signedHeaders } from '../../src/webhooks/signature.ts';
+import { assertMessage } from './asyncapi.ts';
 import { type Petstore, testPolicy } from './petstore.ts';
 import { listen } from './receiver.ts';
 
@@ -17,7 +18,10 @@ export interface Message {
   body: string;
 }
 
-/** A receiver of webhooks on loopback. It adds each request to `messages`, then answers 200 or calls `behave`. */
+/**
+ * A receiver of webhooks on loopback. It adds each request to `messages`, then answers 200 or calls `behave`. At the end of the test each
+ * message is checked against the AsyncAPI document.
+ */
 export async function startReceiver(t: TestContext) {
   const messages: Message[] = [];
   const receiver = {
@@ -40,6 +44,10 @@ export async function startReceiver(t: TestContext) {
     const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>).catch(() => []);
     messages.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
     receiver.behave(request, response);
+  });
+  t.after(() => {
+    const whole = messages.filter(({ body }) => body !== '');
+    for (const { headers, body } of whole) assertMessage('webhook', headers, JSON.parse(body));
   });
   const { port } = await listen(t, server);
   receiver.url = `http://127.0.0.1:${port}/`;

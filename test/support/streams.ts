@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
+import { assertMessage } from './asyncapi.ts';
 import { assertAsDescribed } from './description.ts';
 import type { Event } from './history.ts';
 import { until } from './until.ts';
@@ -88,14 +89,16 @@ export class Reader {
   }
 }
 
-/** Opens a stream, and waits for its head. At the end of the test the response is checked against the description. */
+/** Opens a stream, and waits for its head. At the end of the test the response is checked against the descriptions. */
 export async function openStream(t: TestContext, origin: string, options: Options): Promise<Reader> {
   const reader = new Reader(origin, options);
   t.after(() => {
     reader.cut();
     const { status, headers, text } = reader;
-    if (status !== 0 && text !== '')
-      assertAsDescribed('GET', '/v1/store/events/stream', { status, headers, text });
+    if (status === 0 || text === '') return;
+    assertAsDescribed('GET', '/v1/store/events/stream', { status, headers, text });
+    for (const event of reader.events)
+      assertMessage('stream', { id: String(event.id), event: event.type }, event);
   });
   await until(() => reader.text.includes('\n\n') || reader.ended !== 'no');
   return reader;

@@ -2,12 +2,17 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { command } from '#distribution';
 import { type Guide, guidePath, guidePaths, guides } from '../../description/guides.ts';
-import { toMarkdown } from '../../description/markdown.ts';
-import type { JsonObject } from '../../description/schemas.ts';
+import { errorList, inCode, toMarkdown } from '../../description/markdown.ts';
+import { exampleOf, type JsonObject } from '../../description/schemas.ts';
+import { events } from '../../events/schema.ts';
+import { grouped } from '../../foundation/bounds.ts';
 import { referenceUrl } from '../../foundation/reference-url.ts';
 import { version } from '../../foundation/version.ts';
 import { formsFromThread, formsOf } from '../../http/content-codings.ts';
 import { serveDocument } from '../../http/document.ts';
+import type { Operation } from '../../http/operation.ts';
+import { plans } from '../../limits/plans.ts';
+import { successorOf } from '../../observe/deprecation.ts';
 
 /** The paths of all plain texts. */
 export const textPaths = (hasLab: boolean) => [
@@ -26,11 +31,12 @@ interface Parts {
   baseUrl: string;
   /** Undefined without a lab. */
   labUrl: string | undefined;
+  operations: readonly Operation[];
   description: () => JsonObject;
 }
 
 /** Serves llms.txt, the guides, the changelog and robots.txt: for assistants, crawlers, and readers of plain text. */
-export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, description }: Parts): void {
+export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, operations, description }: Parts): void {
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const serve = (path: string, mediaType: string, text: () => string | Promise<string>) =>
     serveDocument(app, { path, mediaType, forms: async () => formsOf(await text()) });
@@ -39,7 +45,7 @@ export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, description 
   for (const [i, path] of guidePaths(hasLab).entries()) {
     serve(path, markdown, () => guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl));
   }
-  serve('/llms.txt', plain, () => overview(baseUrl, rootUrl, labUrl));
+  serve('/llms.txt', plain, () => overview({ baseUrl, rootUrl, labUrl }, operations));
   serve('/llms-full.txt', plain, () => fullText(baseUrl, rootUrl, description(), labUrl));
   serve('/robots.txt', plain, () => robots([baseUrl, ...(labUrl ? [labUrl] : [])]));
   serve('/changelog.md', markdown, changelog);
@@ -82,14 +88,41 @@ const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL:
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. Whoever runs the service has one in
   \`data/demo.key\`, or creates it: \`${command} keys create --plan free\`.
 - Lists are arrays; while \`Link\` has \`rel="next"\`, take the \`cursor\` out of it. Repeat a POST only with the same \`Idempotency-Key\`.
-- A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for \`Retry-After\`.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for a key that asks, so that a client can be tested.` : ''}`;
+- A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for the seconds of \`Retry-After\`.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for a key that asks, so that a client can be tested.` : ''}`;
 
-/** The table of contents in the form of llmstxt.org. */
-const overview = (baseUrl: string, rootUrl: string, labUrl: string | undefined) => `# Petstore API
+interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
+  rootUrl: string;
+}
+
+/** All that a client of the API needs to know to begin, in the form of llmstxt.org. */
+const overview = ({ baseUrl, rootUrl, labUrl }: Urls, operations: readonly Operation[]) => `# Petstore API
 
 > ${summary}
 
 ${essentials(baseUrl, labUrl)}
+
+## Operations
+
+Paths are below the base URL. Bodies are JSON; each is shown by an example.
+
+${operations.map((operation) => operationLine(operation, operations)).join('\n')}
+
+## Limits
+
+- Requests per minute and per day: ${quotas()}.
+- \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of every answer describe the window with
+  the fewest requests left. A client that goes on after many 429 is banned: 403 \`key_banned\`.
+
+## Errors
+
+${errorList()}
+
+## Events
+
+Each change is an event: \`{"id", "type", "timestamp", "requestId", "data"}\`, and \`previous\` after an update. Ids are 1, 2, 3 and so
+on: keep the last one, and ask for what came after it. The list, the stream and webhooks carry the same events, of these types:
+
+${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)}`).join('\n')}
 
 ## Guides
 
@@ -98,7 +131,10 @@ ${guideList(baseUrl, rootUrl, labUrl !== undefined)}
 ## Reference
 
 - [All operations and schemas](${rootUrl}/llms-full.txt): one text, without samples
-- [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml)
+- [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml), and in
+  [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
+- [AsyncAPI description](${baseUrl}/asyncapi.json): the stream of events, and webhooks; also as [YAML](${baseUrl}/asyncapi.yaml)
+- [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step
 - [Interactive reference](${referenceUrl(baseUrl)}): for browsers
 
 ## Optional
@@ -106,12 +142,31 @@ ${guideList(baseUrl, rootUrl, labUrl !== undefined)}
 - [Changelog](${rootUrl}/changelog.md): what changed in Petstore
 `;
 
+/** What an operation does, what may be asked for, and the body of its example. */
+function operationLine(operation: Operation, operations: readonly Operation[]): string {
+  const { method, path, description, query, body, deprecated } = operation;
+  const successor = deprecated && successorOf(operation, operations);
+  return [
+    `- \`${method} ${path}\`: ${firstSentence(description)}`,
+    ...(Object.keys(query).length > 0 ? [`Query: ${inCode(Object.keys(query))}.`] : []),
+    ...(body ? [`Body: \`${JSON.stringify(exampleOf(body, true))}\`.`] : []),
+    ...(successor ? [`Deprecated: use \`${successor.method} ${successor.path}\`.`] : []),
+  ].join(' ');
+}
+
+const quotas = () =>
+  Object.entries(plans)
+    .flatMap(([plan, quota]) =>
+      quota ? [`\`${plan}\` ${grouped(quota.perMinute)} and ${grouped(quota.perDay)}`] : [],
+    )
+    .join(', ');
+
 const guideList = (baseUrl: string, rootUrl: string, hasLab: boolean) =>
   guides(baseUrl, hasLab)
     .map((guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)}`)
     .join('\n');
 
-const firstSentence = (text: string) => /^.*?\.(?=\s)/s.exec(text)?.[0].replaceAll('\n', ' ');
+const firstSentence = (text: string) => /^.*?\.(?=\s|$)/s.exec(text)?.[0].replaceAll('\n', ' ');
 
 const fullText = (
   baseUrl: string,
@@ -132,7 +187,9 @@ ${toMarkdown(description)}
 const robots = (apis: string[]) => `User-agent: *
 ${apis.map((url) => robotsOf(new URL(url).pathname)).join('')}`;
 
-const robotsOf = (api: string) => `Allow: ${api}/openapi.json
-Allow: ${api}/openapi.yaml
+/** A rule holds for every path that begins with its own: the descriptions in all versions and forms. */
+const robotsOf = (api: string) => `Allow: ${api}/openapi
+Allow: ${api}/asyncapi
+Allow: ${api}/arazzo
 Disallow: ${api}/
 `;

@@ -1,0 +1,251 @@
+import { version } from '../foundation/version.ts';
+import { labUrlOf } from './apis.ts';
+import type { Json, JsonObject } from './schemas.ts';
+
+/** The Arazzo 1.0.1 document: what a good client does, as workflows that tools run. Those that rehearse a failure need a lab. */
+export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
+  return {
+    arazzo: '1.0.1',
+    info: {
+      title: 'Petstore workflows',
+      version,
+      summary: 'What a good client does, as workflows that run.',
+      description:
+        'Each workflow takes an API key of a workspace with the demonstration data. A failure is rehearsed for this key alone.',
+    },
+    sourceDescriptions: [
+      { name: 'store', type: 'openapi', url: `${baseUrl}/openapi-3.1.json` },
+      ...(hasLab ? [{ name: 'lab', type: 'openapi', url: `${labUrlOf(baseUrl)}/openapi-3.1.json` }] : []),
+    ],
+    workflows: [
+      workflow(
+        'firstOrder',
+        'Order a pet, and fulfil the order',
+        'Finds a pet in stock, orders one, fulfils the order, and reads what came of it.',
+        [
+          step('find', 'store.listPets', 'Find a pet that is in stock.', {
+            query: { status: 'available', limit: 1 },
+            outputs: { petId: '$response.body#/0/id' },
+          }),
+          step('order', 'store.placeOrder', 'Order one.', {
+            body: { petId: '$steps.find.outputs.petId', quantity: 1 },
+            status: 201,
+            outputs: { orderId: '$response.body#/id' },
+          }),
+          step('fulfil', 'store.updateOrder', 'Fulfil the order.', {
+            path: { orderId: '$steps.order.outputs.orderId' },
+            body: { complete: true },
+            criteria: ['$response.body#/complete == true'],
+          }),
+          step('read', 'store.getOrder', 'Read it again.', {
+            path: { orderId: '$steps.order.outputs.orderId' },
+            criteria: [
+              '$response.body#/petId == $steps.find.outputs.petId',
+              '$response.body#/complete == true',
+            ],
+          }),
+        ],
+      ),
+      ...(hasLab ? rehearsed : []),
+      workflow(
+        'conditionalUpdate',
+        'Change a pet only if nobody else has changed it',
+        '`If-Match` names the state that the client has seen. In any other state the change is refused.',
+        [
+          step('read', 'store.listPets', 'Read the pet and its entity tag.', {
+            query: { id: 1 },
+            outputs: { etag: '$response.header.ETag' },
+          }),
+          step('change', 'store.updatePet', 'Change it, if it is still the same.', {
+            path: { petId: 1 },
+            header: { 'If-Match': '$steps.read.outputs.etag' },
+            body: { name: 'Bella the Second' },
+            criteria: ["$response.body#/name == 'Bella the Second'"],
+            outputs: { etag: '$response.header.ETag' },
+          }),
+          step('refused', 'store.updatePet', 'The tag is old now, so a second change with it is refused.', {
+            path: { petId: 1 },
+            header: { 'If-Match': '$steps.read.outputs.etag' },
+            body: { name: 'Bella the Third' },
+            status: 412,
+            criteria: ["$response.body#/code == 'precondition_failed'"],
+          }),
+          step('restore', 'store.updatePet', 'With the new tag it is not.', {
+            path: { petId: 1 },
+            header: { 'If-Match': '$steps.change.outputs.etag' },
+            body: { name: 'Bella' },
+            criteria: ["$response.body#/name == 'Bella'"],
+          }),
+        ],
+      ),
+      workflow(
+        'allPages',
+        'Walk through all pages of the history',
+        'Each page says by `Last-Event-ID` where the next one begins, and by `Link` whether there is one.',
+        [
+          step(
+            'page',
+            'store.listEvents',
+            'Read the page after a position. Without a link to the next page it is the last one.',
+            {
+              query: { after: '$inputs.after', limit: 5 },
+              outputs: { position: '$response.header.Last-Event-ID' },
+              onSuccess: [
+                { name: 'last', type: 'end', criteria: [{ condition: '$response.header.Link == null' }] },
+              ],
+            },
+          ),
+          {
+            stepId: 'rest',
+            description: 'Read the pages after it in the same way.',
+            workflowId: 'allPages',
+            parameters: [
+              { name: 'key', value: '$inputs.key' },
+              { name: 'after', value: '$steps.page.outputs.position' },
+            ],
+          },
+        ],
+        { after: { type: 'integer', default: 0, description: 'The position after which it begins.' } },
+      ),
+      workflow(
+        'deprecation',
+        'Follow a deprecation to its successor',
+        'The answers of a deprecated operation name the one to use instead.',
+        [
+          step(
+            'old',
+            'store.getPet',
+            'The answer says since when it is deprecated, until when it stays, and what to use.',
+            {
+              path: { petId: 1 },
+              criteria: ['$response.header.Deprecation', '$response.header.Sunset'],
+              patterns: { '$response.header.Link': 'rel="successor-version"' },
+              outputs: { etag: '$response.header.ETag' },
+            },
+          ),
+          step(
+            'successor',
+            'store.listPets',
+            'The successor returns the same pet, with the same entity tag.',
+            {
+              query: { id: 1 },
+              criteria: ['$response.body#/0/id == 1', '$response.header.ETag == $steps.old.outputs.etag'],
+            },
+          ),
+        ],
+      ),
+    ],
+  };
+}
+
+const workflow = (
+  workflowId: string,
+  summary: string,
+  description: string,
+  steps: JsonObject[],
+  inputs: JsonObject = {},
+): JsonObject => ({
+  workflowId,
+  summary,
+  description,
+  inputs: {
+    type: 'object',
+    required: ['key'],
+    properties: { key: { type: 'string', description: 'An API key.' }, ...inputs },
+  },
+  steps,
+});
+
+interface Details {
+  path?: Record<string, Json>;
+  query?: Record<string, Json>;
+  header?: Record<string, Json>;
+  body?: JsonObject;
+  /** The expected status; by default 200. */
+  status?: number;
+  criteria?: string[];
+  /** Regular expressions, by what they are about. */
+  patterns?: Record<string, string>;
+  outputs?: JsonObject;
+  /** Where it goes on, if not with the next step. */
+  onSuccess?: JsonObject[];
+  /** When it is sent again, and how often. */
+  onFailure?: JsonObject;
+}
+
+function step(stepId: string, operation: string, description: string, details: Details): JsonObject {
+  const { path = {}, query = {}, header = {}, body, status = 200, criteria = [], patterns = {} } = details;
+  const { outputs, onSuccess, onFailure } = details;
+  const allHeaders = { 'X-API-Key': '$inputs.key', ...header };
+  const parameters = Object.entries({ path, query, header: allHeaders }).flatMap(([place, values]) =>
+    Object.entries(values).map(([name, value]) => ({ name, in: place, value })),
+  );
+  return {
+    stepId,
+    description,
+    operationId: `$sourceDescriptions.${operation}`,
+    parameters,
+    ...(body && { requestBody: { contentType: 'application/json', payload: body } }),
+    successCriteria: [
+      ...[`$statusCode == ${status}`, ...criteria].map((condition) => ({ condition })),
+      ...Object.entries(patterns).map(([context, condition]) => ({ context, condition, type: 'regex' })),
+    ],
+    ...(onSuccess && { onSuccess }),
+    ...(onFailure && { onFailure: [{ name: 'again', type: 'retry', ...onFailure }] }),
+    ...(outputs && { outputs }),
+  };
+}
+
+const rehearse = (fault: JsonObject) =>
+  step('rehearse', 'lab.startRehearsal', 'Let the service perform a failure for this key, once.', {
+    body: { faults: [fault] },
+    status: 201,
+    outputs: { rehearsalId: '$response.body#/id' },
+  });
+
+const performed = step('performed', 'lab.getRehearsal', 'The failure was performed.', {
+  path: { rehearsalId: '$steps.rehearse.outputs.rehearsalId' },
+  criteria: ['$response.body#/faults/0/performed == 1'],
+});
+
+/** Workflows with a failure that the lab performs. */
+const rehearsed: JsonObject[] = [
+  workflow(
+    'limited',
+    'Wait when the limit is used up, and go on',
+    'After 429 the client waits as long as `Retry-After` says. Then it succeeds.',
+    [
+      rehearse({ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 1 }),
+      step(
+        'list',
+        'store.listPets',
+        'The first answer is 429. Wait as `Retry-After` says, and send it again.',
+        {
+          onFailure: { retryAfter: 1, retryLimit: 3, criteria: [{ condition: '$statusCode == 429' }] },
+        },
+      ),
+      performed,
+    ],
+  ),
+  workflow(
+    'lostAnswer',
+    'Send a request again whose answer was lost',
+    'The connection breaks after the order is placed. The same `Idempotency-Key` makes it safe to send the request again.',
+    [
+      rehearse({ fault: 'lost-answer', operation: 'placeOrder' }),
+      step(
+        'order',
+        'store.placeOrder',
+        'The order is placed, but its answer does not arrive. The same `Idempotency-Key` gets the first answer, and no second order.',
+        {
+          header: { 'Idempotency-Key': 'order-{$steps.rehearse.outputs.rehearsalId}' },
+          body: { petId: 1, quantity: 1 },
+          status: 201,
+          criteria: ["$response.header.Idempotency-Replayed == 'true'"],
+          onFailure: { retryAfter: 1, retryLimit: 3 },
+        },
+      ),
+      performed,
+    ],
+  ),
+];

@@ -1,0 +1,130 @@
+import Type, { type TSchema } from 'typebox';
+import { Event } from '../events/schema.ts';
+import { version } from '../foundation/version.ts';
+import type { Operation } from '../http/operation.ts';
+import { EventsMissed, Ping } from '../webhooks/schema.ts';
+import { webhookHeaders } from './callbacks.ts';
+import { contact, securitySchemes } from './document.ts';
+import { type JsonObject, jsonSchema, Schemas } from './schemas.ts';
+import { StreamedEvent, streamNote } from './streamed-event.ts';
+
+const { id, event } = StreamedEvent.properties;
+/** What a block of the stream says of its event. */
+const streamFields = Type.Object({ id, event });
+
+const signedFields = Type.Object(
+  Object.fromEntries(
+    Object.entries(webhookHeaders).map(([name, [description, example]]) => [
+      name,
+      Type.String({ description, examples: [example] }),
+    ]),
+  ),
+);
+
+/** The AsyncAPI 3.0 document of what the service sends by itself: the stream of events, and messages to webhooks. */
+export function describeEvents(operations: readonly Operation[], baseUrl: string): JsonObject {
+  const schemas = new Schemas(jsonSchema);
+  const { protocol, host, pathname } = new URL(baseUrl);
+  const stream = operations.find(({ success }) => success.kind === 'stream') as Operation;
+  const creation = operations.find(({ sendsEvents }) => sendsEvents) as Operation;
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Petstore events',
+      version,
+      description: `What happens in a workspace of Petstore, as the service sends it: to readers of a stream, and to webhooks. [The API](${baseUrl}/openapi-3.1.json) has the operations, and the same events as a list.`,
+      contact,
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      api: {
+        host,
+        pathname,
+        protocol: protocol.slice(0, -1),
+        description: 'The API.',
+      },
+      receiver: {
+        host: '{host}',
+        protocol: 'https',
+        description: 'The receiver of a webhook.',
+        variables: {
+          host: { description: 'The host in the `url` of the webhook.', examples: ['shop.example'] },
+        },
+      },
+    },
+    channels: {
+      stream: {
+        address: stream.path,
+        title: 'The stream of events',
+        description: `Server-sent events over HTTP. ${streamNote}`,
+        servers: [ref('servers', 'api')],
+        messages: describeMessages(Event.anyOf, 'streamed', schemas),
+      },
+      webhook: {
+        title: 'A webhook',
+        description: 'Each webhook has an address of its own: its `url`.',
+        servers: [ref('servers', 'receiver')],
+        messages: describeMessages([...Event.anyOf, Ping, EventsMissed], 'signed', schemas),
+      },
+    },
+    operations: {
+      [stream.id]: {
+        action: 'send',
+        channel: ref('channels', 'stream'),
+        summary: stream.summary,
+        description: stream.description,
+        security: Object.keys(securitySchemes).map((name) => ref('components', 'securitySchemes', name)),
+        bindings: http({ method: stream.method, query: schemas.use(Type.Object(stream.query)) }),
+      },
+      sendToWebhook: {
+        action: 'send',
+        channel: ref('channels', 'webhook'),
+        summary: 'Send to a webhook',
+        description: creation.description,
+        security: [],
+        bindings: http({ method: 'POST' }),
+      },
+    },
+    components: {
+      schemas: schemas.components,
+      messageTraits: {
+        streamed: { headers: schemas.use(streamFields) },
+        signed: { headers: schemas.use(signedFields) },
+      },
+      securitySchemes: {
+        ...securitySchemes,
+        apiKeyAuth: { ...securitySchemes.apiKeyAuth, type: 'httpApiKey' },
+      },
+    },
+  };
+}
+
+/** The messages by their types, each a titled schema. */
+function describeMessages(bodies: TSchema[], trait: string, schemas: Schemas): JsonObject {
+  const described = bodies.map((body) => {
+    const { title, description, properties } = body as Titled;
+    const { const: type } = properties.type;
+    const payload = schemas.use(body);
+    return [
+      type,
+      {
+        name: type,
+        title,
+        summary: description,
+        payload,
+        traits: [ref('components', 'messageTraits', trait)],
+      },
+    ];
+  });
+  return Object.fromEntries(described);
+}
+
+interface Titled extends TSchema {
+  title: string;
+  description: string;
+  properties: { type: { const: string } };
+}
+
+const http = (binding: JsonObject): JsonObject => ({ http: { ...binding, bindingVersion: '0.3.0' } });
+
+const ref = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` });

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describeWorkflows } from '../../src/description/arazzo.ts';
+import { baseUrl, description, labDescription, resolve, validator } from '../support/description.ts';
+
+interface Step {
+  stepId: string;
+  operationId?: string;
+  workflowId?: string;
+  parameters: { name: string; in?: string }[];
+  requestBody?: { contentType: string; payload: Record<string, unknown> };
+  successCriteria: { condition: string }[];
+}
+
+interface Workflow {
+  workflowId: string;
+  inputs: { properties: object };
+  steps: Step[];
+}
+
+const workflowsOf = (hasLab: boolean): { sourceDescriptions: { name: string }[]; workflows: Workflow[] } =>
+  JSON.parse(JSON.stringify(describeWorkflows(baseUrl, hasLab)));
+const { workflows } = workflowsOf(true);
+const sources: Record<string, typeof labDescription> = { store: description, lab: labDescription };
+
+/** The operation that a step names, in its description. */
+function operationOf({ operationId = '' }: Step) {
+  const [, source = '', id] = /^\$sourceDescriptions\.(\w+)\.(\w+)$/.exec(operationId) ?? [];
+  const document = sources[source];
+  const operation = Object.values<object>(document?.paths ?? {})
+    .flatMap((methods) => Object.values(methods))
+    .find((operation) => operation.operationId === id);
+  assert.ok(operation, `no operation ${operationId}`);
+  return { document, operation };
+}
+
+for (const { workflowId, inputs, steps } of workflows)
+  test(`${workflowId} sends and expects what the descriptions allow`, () => {
+    for (const step of steps) {
+      if (step.workflowId !== undefined) {
+        assert.equal(step.workflowId, workflowId);
+        assert.deepEqual(
+          step.parameters.map(({ name }) => name).sort(),
+          Object.keys(inputs.properties).sort(),
+        );
+        continue;
+      }
+      const { document, operation } = operationOf(step);
+      const known: { name: string; in: string }[] = [
+        { name: 'X-API-Key', in: 'header' },
+        ...operation.parameters.map((parameter: never) => resolve(parameter, document)),
+      ];
+      for (const { name, in: place } of step.parameters)
+        assert.ok(
+          known.some((one) => one.name === name && one.in === place),
+          `${step.stepId}: ${name}`,
+        );
+
+      const [, status = ''] = /^\$statusCode == (\d+)$/.exec(step.successCriteria[0]?.condition ?? '') ?? [];
+      assert.ok(status in operation.responses, `${step.stepId}: ${status}`);
+
+      if (!step.requestBody) continue;
+      const { contentType, payload } = step.requestBody;
+      // An expression stands for a number of an earlier answer.
+      const sent = JSON.parse(JSON.stringify(payload).replaceAll(/"\$steps\.[^"]+"/g, '1'));
+      const validate = validator(operation.requestBody.content[contentType].schema, document);
+      assert.ok(validate(sent), `${step.stepId}: ${JSON.stringify(validate.errors)}`);
+    }
+  });
+
+test('without a lab there are the workflows that rehearse nothing', () => {
+  const { sourceDescriptions, workflows: rest } = workflowsOf(false);
+  assert.deepEqual(
+    sourceDescriptions.map(({ name }) => name),
+    ['store'],
+  );
+  const needsLab = ({ steps }: Workflow) => steps.some(({ operationId }) => operationId?.includes('.lab.'));
+  assert.deepEqual(
+    rest,
+    workflows.filter((workflow) => !needsLab(workflow)),
+  );
+});
