@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (7f3e07b45b0a). Do not edit.
+// Made from openapi.json by "npm run generate" (5f9e58a6a876). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

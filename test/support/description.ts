@@ -133,10 +133,10 @@ function assertUnshared(what: string, { headers }: Answer): void {
   assert.deepEqual(permissions, [], what);
 }
 
-const pathsOf = new WeakMap<Described, { pattern: RegExp; item: JsonObject }[]>();
+const pathsOf = new WeakMap<Described, { pattern: RegExp; item: Described['paths'][string] }[]>();
 
 /** The paths of a document with their patterns. One without parameters goes before those into which it would fit. */
-function pathsIn(document: Described): { pattern: RegExp; item: JsonObject }[] {
+function pathsIn(document: Described): { pattern: RegExp; item: Described['paths'][string] }[] {
   const known = pathsOf.get(document);
   if (known) return known;
   const start = new URL(document.servers[0].url).pathname;
