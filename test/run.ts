@@ -3,9 +3,9 @@
  * their program. Without a suite it goes to the test runner: `npm test -- test/resources/pets.test.ts --test-name-pattern=sold`.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 type PassedTest = { name: string; passed_on_attempt: number };
@@ -34,39 +34,11 @@ const onPostgres = [
   ...alsoOnPostgres,
 ];
 
-const runFolder = join(tmpdir(), `petstore-tests-${process.pid}`);
 /** Where Node.js notes which tests passed, so that CI can repeat the others. */
-const passedFile = join(runFolder, 'passed.json');
-
-/** Tests begin when all files are loaded. Hooks of the end would else run before files that await something at their start. */
-const beginWhenLoaded = `
-import { before } from 'node:test';
-const { promise, resolve: loaded } = Promise.withResolvers();
-before(() => promise);
-`.trimStart();
-/** Modules that import test files, by their path. */
-const groups = new Map<string, string>();
-/** These folders take the longest, so they begin first. */
-const longest = ['db', 'service'];
-
-/**
- * Lets the files of a folder share a process: to load the code takes longer than most files. Each file runs by itself, too.
- * Node.js starts the groups by the order of their names.
- */
-function byFolder(suite: string, files: readonly string[]): string[] {
-  const byName = Map.groupBy(files, (file) => dirname(file).slice('test/'.length).replaceAll('/', '-'));
-  return [...byName].map(([name, files]) => {
-    const path = join(runFolder, `${suite}-${longest.includes(name) ? 0 : 1}-${name}.mjs`);
-    groups.set(
-      path,
-      `${beginWhenLoaded}${files.map((file) => `await import('${join(root, file)}');\n`).join('')}loaded();\n`,
-    );
-    return path;
-  });
-}
+const passedFile = join(tmpdir(), `petstore-tests-${process.pid}.json`);
 
 const tests = (...files: string[]) => [
-  ...[process.execPath, '--test', '--import', './test/support/compile-cache.js', '--test-timeout=600000'],
+  ...[process.execPath, '--test', '--import', './test/support/compile-cache.js', '--test-timeout=300000'],
   ...(process.env.CI ? [`--test-rerun-failures=${passedFile}`] : []),
   ...['--test-concurrency=4', ...files],
 ];
@@ -77,7 +49,7 @@ const node = (...words: string[]) => [process.execPath, ...words];
 const suites: Record<string, { about: string; commands: string[][] }> = {
   main: {
     about: 'all that needs Node.js alone, or small programs of Linux',
-    commands: [tests(...byFolder('main', globSync('test/**/*.test.ts', { cwd: root }).sort()))],
+    commands: [tests('test/**/*.test.ts')],
   },
   programs: {
     about: 'README, guides, examples, graded programs and petstore/client, with curl and Python',
@@ -92,11 +64,7 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
     commands: [
       node(
         'test/support/with-postgres.ts',
-        ...tests(
-          'test/**/*.postgres.ts',
-          'test/limits/instances.valkey.ts',
-          ...byFolder('postgres', onPostgres),
-        ),
+        ...tests('test/**/*.postgres.ts', 'test/limits/instances.valkey.ts', ...onPostgres),
       ),
     ],
   },
@@ -154,8 +122,7 @@ function runSuite(name: string): void {
 
 /** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
 function run([program = '', ...words]: string[]): void {
-  mkdirSync(runFolder);
-  for (const [path, text] of groups) if (words.includes(path)) writeFileSync(path, text);
+  rmSync(passedFile, { force: true });
   const attempt = () => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
   let status = attempt();
   if (status !== 0 && existsSync(passedFile)) {
@@ -165,6 +132,6 @@ function run([program = '', ...words]: string[]): void {
     for (const [place, { name, passed_on_attempt }] of Object.entries<PassedTest>(tests))
       if (passed_on_attempt === 1) console.log(`Unsteady, passed the second time: ${name} (${place})`);
   }
-  rmSync(runFolder, { recursive: true });
+  rmSync(passedFile, { force: true });
   if (status !== 0) process.exit(status ?? 1);
 }
