@@ -73,6 +73,7 @@ async function* events() {
           if (mistake !== 'begins anew') after = field('id') ?? after;
           if (field('data')) yield read(field('data'));
         }
+        if (mistake === 'notes ids too early') after = /^id: ?(\d+)$/m.exec(rest)?.[1] ?? after;
       }
     } catch (error) {
       if (error.isFinal) throw error;
