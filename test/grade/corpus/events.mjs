@@ -32,7 +32,7 @@ async function send(method, target, { body, headers, limit } = {}) {
       const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
       const mayPass =
         /key_banned|idempotency_key_in_use/.test(text) || (answer.status === 401 && attempt === 1);
-      if (toldMs > 90_000 || !(temporary.includes(answer.status) || mayPass))
+      if (attempt === attempts || toldMs > 90_000 || !(temporary.includes(answer.status) || mayPass))
         throw Object.assign(new Error(`${method} ${target}: ${answer.status} ${text.slice(0, 80)}`), {
           isFinal: true,
         });

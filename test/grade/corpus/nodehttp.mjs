@@ -52,7 +52,7 @@ await errand(async (method, url, { body, headers }) => {
         (status === 401 && attempt === 1);
       const told = fields['retry-after'] ?? '0';
       const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
-      if (!mayPass || toldMs > 90_000)
+      if (attempt === 6 || !mayPass || toldMs > 90_000)
         throw Object.assign(new Error(`${method} ${url}: ${status} ${text.slice(0, 80)}`), { isFinal: true });
       waitMs += Math.max(toldMs, 0);
     } catch (error) {

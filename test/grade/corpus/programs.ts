@@ -57,7 +57,10 @@ const forwardsItsKey = (file: string): Program => ({
 /** Every program of the corpus. */
 export const programs: Program[] = [
   // One worker with fetch, in a loop of its own.
-  { file: 'fetch.mjs', stopsUnder: ['same-page'] },
+  {
+    ...{ file: 'fetch.mjs', stopsUnder: ['same-page'] },
+    wrong: [{ fault: 'conflict', because: 'What another writer did first counts as left undone' }],
+  },
   { file: 'fetch.mjs', mistake: 'only reads', stopsUnder: ['same-page'] },
   ...twice(
     'fetch.mjs',
@@ -169,6 +172,7 @@ export const programs: Program[] = [
   {
     ...{ file: 'fetch.mjs', mistake: 'loses the filter on later pages' },
     ...{ must: 'other', fault: { fault: 'small-pages' } },
+    wrong: [{ fault: 'small-pages', because: 'A change of another row counts as done twice' }],
   },
   {
     ...{ file: 'fetch.mjs', mistake: 'takes dates for numbers' },
@@ -223,6 +227,13 @@ export const programs: Program[] = [
   // Libraries with retries of their own.
   { file: 'axios.mjs', lacks },
   ...twice('axios.mjs', 'no key', 'a key for each attempt'),
+  {
+    ...{ file: 'axios.mjs', mistake: 'waits for days' },
+    ...{
+      must: check('retry-after.obeyed'),
+      fault: { fault: 'retry-after-odd', shape: 'thirty-days', operation: 'createCategory' },
+    },
+  },
   ignoresRetryAfter('axios.mjs'),
   { file: 'got.mjs', lacks },
   ...twice('got.mjs', 'no key'),
