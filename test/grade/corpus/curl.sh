@@ -11,7 +11,7 @@ send() {
   method=$1 target=$2 body=${3:-}
   set -- --silent --show-error --request "$method" --output "$answer" --dump-header "$head" --write-out '%{http_code}' \
     --location --header "Authorization: Bearer $PETSTORE_API_KEY"
-  [ "$mistake" = 'takes half a body' ] || set -- "$@" --retry 5 --retry-all-errors
+  [ "$mistake" = 'takes half a body' ] || set -- "$@" --retry 5 --retry-all-errors --retry-max-time 90
   [ "$mistake" = 'no time limit' ] || set -- "$@" --max-time 8
   [ "$method" != POST ] || [ "$mistake" = 'no key' ] || set -- "$@" --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)"
   [ -z "$body" ] || set -- "$@" --header 'Content-Type: application/json' --data "$body"
