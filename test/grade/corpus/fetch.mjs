@@ -139,7 +139,9 @@ if (errs('prints zero after errors', 'only reads')) {
 for (const { id } of await list('/pets?status=sold'))
   await send('PATCH', `/inventory/${id}`, { body: { quantity: 2 } });
 if (errs('retries refusals'))
-  await send('DELETE', '/pets/4711', { attempts: 3 }).catch(() => console.log('Nobody is 4711.'));
+  await send('PATCH', '/pets/4711', { body: { name: 'Nobody' }, attempts: 4 }).catch(() =>
+    console.log('Nobody is 4711.'),
+  );
 const { data: dragons } = await send('POST', '/categories', { body: { name: 'Dragons' } });
 const added = [];
 const suffix = errs('random names', 'no key with random names') ? ` ${crypto.randomUUID().slice(0, 8)}` : '';
