@@ -6,6 +6,11 @@ import { errand, fieldsOf, read, write } from './errand.mjs';
 const [mistake = 'none'] = process.argv.slice(2);
 const temporary = [408, 429, 500, 502, 503, 504];
 
+function toldMs(response) {
+  const told = response?.headers['retry-after'] ?? '0';
+  return /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
+}
+
 const client = axios.create({
   timeout: mistake === 'no time limit' ? 0 : 12_000,
   responseType: 'text',
@@ -20,6 +25,8 @@ axiosRetry(client, {
   retryCondition: ({ response, config }) => {
     if (mistake === 'a key for each attempt' && config.method === 'post')
       config.headers['idempotency-key'] = crypto.randomUUID();
+    // The library waits for days, too, if it is told to.
+    if (toldMs(response) > 90_000 && mistake !== 'waits for days') return false;
     // With a response that is right so far, its body ended too soon.
     if (!response || response.status < 300) return true;
     if (response.status === 401) return config['axios-retry'].retryCount < 1;

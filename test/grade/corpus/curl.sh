@@ -10,14 +10,14 @@ trap 'rm -f "$answer" "$head"' EXIT
 send() {
   method=$1 target=$2 body=${3:-}
   set -- --silent --show-error --request "$method" --output "$answer" --dump-header "$head" --write-out '%{http_code}' \
-    --retry 5 --retry-all-errors --location \
-    --header "Authorization: Bearer $PETSTORE_API_KEY"
+    --location --header "Authorization: Bearer $PETSTORE_API_KEY"
+  [ "$mistake" = 'takes half a body' ] || set -- "$@" --retry 5 --retry-all-errors --retry-max-time 90
   [ "$mistake" = 'no time limit' ] || set -- "$@" --max-time 8
   [ "$method" != POST ] || [ "$mistake" = 'no key' ] || set -- "$@" --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)"
   [ -z "$body" ] || set -- "$@" --header 'Content-Type: application/json' --data "$body"
   tries=0
   while :; do
-    status=$(curl "$@" "$PETSTORE_BASE_URL$target")
+    status=$(curl "$@" "$PETSTORE_BASE_URL$target") || [ "$mistake" = 'takes half a body' ]
     case $status in 2*) return ;; esac
     tries=$((tries + 1))
     # curl does not wait after a ban, for a key in use, or after 401.
@@ -30,16 +30,27 @@ send() {
 }
 id() { sed -n 's/^{"id": *\([0-9]*\).*/\1/p' "$answer"; }
 
-send POST /categories '{"name":"Dragons"}'
-dragons=$(id)
-for name in Smaug Fafnir; do
-  send POST /pets "{\"name\":\"$name\",\"categoryId\":$dragons}"
-  pet=$(id)
-  send PATCH "/inventory/$pet" '{"quantity":4}'
-  send POST /store/orders "{\"petId\":$pet,\"quantity\":1}"
-  send PATCH "/store/orders/$(id)" '{"complete":true}'
-  echo "$name was sold."
+if [ "$mistake" != 'only reads' ] && [ "$mistake" != 'takes half a body' ]; then
+  send POST /categories '{"name":"Dragons"}'
+  dragons=$(id)
+  for name in Smaug Fafnir; do
+    send POST /pets "{\"name\":\"$name\",\"categoryId\":$dragons}"
+    pet=$(id)
+    send PATCH "/inventory/$pet" '{"quantity":4}'
+    send POST /store/orders "{\"petId\":$pet,\"quantity\":1}"
+    send PATCH "/store/orders/$(id)" '{"complete":true}'
+    echo "$name was sold."
+  done
+  send GET "/pets?id=$pet"
+  grep -q Fafnir "$answer"
+  echo 'Fafnir is listed.'
+fi
+
+target='/categories?limit=5'
+while [ -n "$target" ]; do
+  send GET "$target"
+  grep -o '"name":"[^"]*"' "$answer" || :
+  next=$(sed -n 's/^[Ll]ink: <[^>]*\(\/categories[^>]*\)>; rel="next".*/\1/p' "$head" | tail -n 1)
+  [ "$next" != "$target" ] || break
+  target=$next
 done
-send GET "/pets?id=$pet"
-grep -q Fafnir "$answer"
-echo 'Fafnir is listed.'

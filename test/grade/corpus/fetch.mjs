@@ -5,16 +5,20 @@ const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 const [mistake = 'none'] = process.argv.slice(2);
 const errs = (...names) => names.includes(mistake);
 
+const foresees = !errs('does not foresee limits', 'takes dates for numbers', 'ignores Retry-After');
 const temporary = [408, 429, 500, 502, 503, 504];
 const retried = errs('retries refusals') ? [...temporary, 404, 409, 412, 422] : temporary;
 const mostAttempts = errs('never gives up') ? Number.POSITIVE_INFINITY : 6;
 const longestWaitMs = errs('never gives up') ? 300 : 5_000;
 
+/** Until when no request is left. */
+let spentUntilMs = 0;
+
 /** Sends a request until there is an answer to go by. */
 async function send(method, target, { body, headers = {}, isBulk = false, attempts = mostAttempts } = {}) {
   const isKeyed =
     method === 'POST' &&
-    !errs('no key', 'no key with random names', 'removes what it made twice') &&
+    !errs('no key', 'no key with random names', 'removes what it made twice', 'looks on the first page') &&
     !(isBulk && errs('no key in the loop'));
   let once = errs('one key for all orders') && target === '/store/orders' ? 'the-order' : crypto.randomUUID();
   for (let attempt = 1; ; attempt++) {
@@ -27,6 +31,7 @@ async function send(method, target, { body, headers = {}, isBulk = false, attemp
     let waitMs = Math.min(longestWaitMs, 100 * 2 ** attempt * (1 + Math.random()));
     if (errs('waits as long each time')) waitMs = 120;
     if (errs('retries at once')) waitMs = 0;
+    while (Date.now() < spentUntilMs) await sleep(spentUntilMs - Date.now());
     try {
       const limit = new AbortController();
       const timer = errs('no time limit') ? undefined : setTimeout(() => limit.abort(), 8_000);
@@ -60,6 +65,8 @@ async function send(method, target, { body, headers = {}, isBulk = false, attemp
       if (errs('no time limit for bodies')) clearTimeout(timer);
       const text = await answer.text();
       clearTimeout(timer);
+      if (answer.headers.get('x-ratelimit-remaining') === '0' && foresees)
+        spentUntilMs = 1000 * answer.headers.get('x-ratelimit-reset');
       const isJson =
         errs('takes every body for JSON') || /json/.test(answer.headers.get('content-type') ?? '');
       const data = isJson && text ? JSON.parse(text, exactly) : undefined;
@@ -76,7 +83,8 @@ async function send(method, target, { body, headers = {}, isBulk = false, attemp
       if (attempt >= attempts || !(retried.includes(answer.status) || mayWait || mayRefresh))
         throw Object.assign(problem, { isFinal: true });
       const told = answer.headers.get('retry-after');
-      const toldMs = /^\d+$/.test(told ?? '') ? 1000 * told : told ? Date.parse(told) - Date.now() : 0;
+      const isSeconds = /^\d+$/.test(told ?? '') || errs('takes dates for numbers');
+      const toldMs = isSeconds ? 1000 * told : told ? Date.parse(told) - Date.now() : 0;
       if (toldMs > 90_000 && !errs('waits for ten days')) throw Object.assign(problem, { isFinal: true });
       if (!errs('ignores Retry-After')) waitMs = Math.max(waitMs, toldMs + 50);
       if (errs('trusts Retry-After alone') && told) waitMs = toldMs;
@@ -112,6 +120,7 @@ async function list(target) {
     if (page.data.length === 0 && errs('stops at an empty page')) break;
     if (errs('reads the first page')) break;
     next = /<([^>]+)>; *rel="next"/.exec(page.answer.headers.get('link') ?? '')?.[1];
+    if (errs('loses the filter on later pages')) next = next?.replace(/status=\w+&?/, '');
   }
   return items;
 }
@@ -127,11 +136,29 @@ if (errs('prints zero after errors', 'only reads')) {
   process.exit();
 }
 
+for (const { id } of await list('/pets?status=sold'))
+  await send('PATCH', `/inventory/${id}`, { body: { quantity: 2 } });
+if (errs('retries refusals'))
+  await send('PATCH', '/pets/4711', { body: { name: 'Nobody' }, attempts: 4 }).catch(() =>
+    console.log('Nobody is 4711.'),
+  );
 const { data: dragons } = await send('POST', '/categories', { body: { name: 'Dragons' } });
 const added = [];
 const suffix = errs('random names', 'no key with random names') ? ` ${crypto.randomUUID().slice(0, 8)}` : '';
+/** Adds a pet. Without a key it looks first whether one whose answer was lost is there. */
+async function add(body, attempt = 1) {
+  if (!errs('looks on the first page')) return (await send('POST', '/pets', { isBulk: true, body })).data;
+  try {
+    return (await send('POST', '/pets', { body, attempts: 1 })).data;
+  } catch (error) {
+    if (attempt === 5) throw error;
+    await sleep(200 * 2 ** attempt);
+    const { data } = await send('GET', '/pets');
+    return data.find(({ name }) => name === body.name) ?? add(body, attempt + 1);
+  }
+}
 for (const name of ['Smaug', 'Fafnir', 'Norbert', 'Toothless'].map((name) => name + suffix)) {
-  const { data } = await send('POST', '/pets', { isBulk: true, body: { name, categoryId: dragons.id } });
+  const data = await add({ name, categoryId: dragons.id });
   added.push(data);
   if (errs('removes what it made twice')) {
     const made = (await list('/pets?limit=7')).filter((pet) => pet.name === name && pet.id !== data.id);
@@ -142,8 +169,10 @@ for (const name of ['Smaug', 'Fafnir', 'Norbert', 'Toothless'].map((name) => nam
 const [smaug, fafnir, norbert, toothless] = added;
 
 const change = async (pet, rename) => {
+  let read;
   for (let turn = 1; turn <= 8; turn++) {
-    const { answer, data } = await send('GET', `/pets?id=${pet.id}`);
+    if (turn === 1 || !errs('reads from a cache after 412')) read = await send('GET', `/pets?id=${pet.id}`);
+    const { answer, data } = read;
     const [now] = data;
     if (turn > 1 && !errs('renames twice') && now.name.includes(rename(pet.name))) return;
     const headers = errs('overwrites') ? {} : { 'if-match': answer.headers.get('etag') };

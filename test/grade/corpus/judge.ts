@@ -50,9 +50,8 @@ export interface JudgeOptions {
 
 /** Grades a program and asserts what must be said of it. */
 export async function judge(program: Program, { underAll = false, ...options }: JudgeOptions): Promise<void> {
-  const { fault, must, only = faultNames, wrong = [], timeoutMs } = program;
-  const all = only.filter((name) => !wrong.some((one) => one.fault === name));
-  const faults = [...(underAll || !must ? all : []), ...(fault ? [fault] : [])];
+  const { fault, must, only = faultNames, timeoutMs } = program;
+  const faults = [...(underAll || !must ? only : []), ...(fault ? [fault] : [])];
   const graded = await grade(commandOf(program), { faults, timeoutMs, ...options });
   const problems = must === undefined ? accusationsOf(graded, program) : missedBy(graded, program);
   assert.deepEqual(problems, [], `${nameOf(program)}\n${cardOf(graded)}`);

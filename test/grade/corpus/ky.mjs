@@ -38,7 +38,7 @@ await errand(async (method, url, { body, headers }) => {
         answer.status === 503 ||
         /key_banned|idempotency_key_in_use/.test(text) ||
         (answer.status === 401 && attempt === 1);
-      if (!mayPass) throw problemOf(answer.status, text);
+      if (!mayPass || attempt === 5) throw problemOf(answer.status, text);
       const told = field('retry-after') ?? '0';
       waitMs = Math.max(waitMs, /^\d+$/.test(told) ? 1_000 * told + 100 : Date.parse(told) - Date.now());
       if (waitMs > 90_000) throw problemOf(answer.status, text);

@@ -1,5 +1,5 @@
 // undici with its RetryAgent.
-import { Agent, RetryAgent, request } from 'undici';
+import { Agent, interceptors, RetryAgent, request } from 'undici';
 import { errand, fieldsOf, read, write } from './errand.mjs';
 
 const [mistake = 'none'] = process.argv.slice(2);
@@ -7,13 +7,14 @@ const limits =
   mistake === 'no time limit'
     ? { headersTimeout: 0, bodyTimeout: 0 }
     : { headersTimeout: 12_000, bodyTimeout: 12_000 };
-const dispatcher = new RetryAgent(new Agent(limits), {
+const dispatcher = new RetryAgent(new Agent(limits).compose(interceptors.redirect({ maxRedirections: 3 })), {
   maxRetries: 5,
   minTimeout: 150,
   timeoutFactor: 2,
   throwOnError: false,
   methods: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],
-  statusCodes: [408, 429, 500, 502, 503, 504],
+  // After 429 and 503 it would wait for 30 s at most, however long it is told to.
+  statusCodes: [408, 500, 502, 504],
 });
 
 await errand(async (method, url, { body, headers }) => {
@@ -26,10 +27,16 @@ await errand(async (method, url, { body, headers }) => {
       const field = (name) => answer.headers[name];
       const { statusCode: status } = answer;
       if (status < 300 || status === 412) return { status, data: read(text), field };
-      const mayPass = /key_banned|idempotency_key_in_use/.test(text) || (status === 401 && attempt === 1);
-      if (!mayPass)
+      const mayPass =
+        status === 429 ||
+        status === 503 ||
+        /key_banned|idempotency_key_in_use/.test(text) ||
+        (status === 401 && attempt === 1);
+      const told = field('retry-after') ?? '0';
+      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
+      if (!mayPass || attempt === 5 || toldMs > 90_000)
         throw Object.assign(new Error(`${method} ${url}: ${status} ${text.slice(0, 80)}`), { isFinal: true });
-      await new Promise((resolve) => setTimeout(resolve, 1_000 * Number(field('retry-after') ?? 0) + 100));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(toldMs, 0) + 100 * 2 ** attempt));
     } catch (error) {
       if (error.isFinal || attempt === 5) throw error;
       await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** attempt));

@@ -43,6 +43,10 @@ func send(method, target string, body object, etag string) (*http.Response, []by
 	once := rand.Text()
 	var last error
 	for attempt := 1; attempt <= attempts; attempt++ {
+		if mistake == "another date for each attempt" && target == "/store/orders" {
+			body["shipDate"] = time.Now().AddDate(0, 0, 7)
+			sent, _ = json.Marshal(body)
+		}
 		var reader io.Reader
 		if body != nil {
 			reader = bytes.NewReader(sent)
@@ -115,13 +119,30 @@ func toldBy(field string) time.Duration {
 }
 
 type pet struct {
-	ID   int64  `json:"id"`
+	ID   id     `json:"id"`
 	Name string `json:"name"`
 }
 
+type id int64
+
+func (i *id) UnmarshalJSON(text []byte) (err error) {
+	if mistake == "rounds ids" {
+		var number float64
+		err = json.Unmarshal(text, &number)
+		*i = id(number)
+		return err
+	}
+	return json.Unmarshal(text, (*int64)(i))
+}
+
 func run() error {
-	if mistake == "no time limit" {
+	if strings.HasPrefix(mistake, "no time limit") {
 		client.Timeout = 0
+	}
+	if mistake == "no time limit for bodies" {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = 8 * time.Second
+		client.Transport = transport
 	}
 	pets, seen := []pet{}, map[string]bool{}
 	for target := "/pets?limit=8"; target != "" && !seen[target]; {

@@ -47,6 +47,10 @@ func setUp() {
 		if answer != nil && answer.StatusCode == 408 {
 			return true, nil
 		}
+		// The library waits for days, too, if it is told to.
+		if answer != nil && retryablehttp.DefaultBackoff(0, 0, 0, answer) > 90*time.Second {
+			return false, nil
+		}
 		return retryablehttp.DefaultRetryPolicy(ctx, answer, err)
 	}
 	client.Backoff = func(least, most time.Duration, attempt int, answer *http.Response) time.Duration {

@@ -1,0 +1,76 @@
+"""Prints what is on sale twice, the second time from what has not changed. Right, but for the mistake that it is told to make."""
+import http.client
+import json
+import os
+import random
+import re
+import sys
+import time
+import urllib.error
+import urllib.request
+from email.utils import parsedate_to_datetime
+
+API = os.environ["PETSTORE_BASE_URL"]
+mistake = sys.argv[1] if len(sys.argv) > 1 else "none"
+kept = {}
+
+
+class Redirects(urllib.request.HTTPRedirectHandler):
+    """urllib takes the key along to any host."""
+
+    def redirect_request(self, request, *rest):
+        following = super().redirect_request(request, *rest)
+        if following and following.host != request.host and mistake != "forwards its key":
+            following.remove_header("Authorization")
+        return following
+
+
+opener = urllib.request.build_opener(Redirects)
+
+
+def get(url):
+    """The items of a page, and the address of the next one."""
+    tag, page = kept.get(url, (None, None))
+    attempt = 0
+    while True:
+        attempt += 1
+        wait = min(1.0, 0.1 * 2**attempt) * random.uniform(1, 2)
+        if mistake == "never gives up":
+            wait = 0.1 * random.uniform(1, 2)
+        request = urllib.request.Request(url, headers={"Authorization": "Bearer " + os.environ["PETSTORE_API_KEY"]})
+        if tag:
+            request.add_header("If-None-Match", tag)
+        try:
+            with opener.open(request, timeout=None if mistake == "no time limit" else 9) as answer:
+                link = re.search(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
+                page = json.loads(answer.read()), link and link[1]
+                kept[url] = answer.headers["ETag"], page
+                return page
+        except urllib.error.HTTPError as answer:
+            if answer.code == 304:
+                return page
+            text = answer.read()
+            told = answer.headers.get("Retry-After", "0")
+            seconds = float(told) if told.isdigit() else parsedate_to_datetime(told).timestamp() - time.time()
+            may_pass = answer.code in (408, 429, 500, 502, 503, 504) or b"key_banned" in text or (answer.code == 401 and attempt == 1)
+            if not may_pass or seconds > 90 or (attempt == 6 and mistake != "never gives up"):
+                raise
+            wait += max(0, seconds)
+        except (OSError, http.client.HTTPException):
+            if attempt == 6:
+                raise
+        time.sleep(wait)
+
+
+def every(target):
+    url, seen = API + target, set()
+    while url and url not in seen:
+        seen.add(url)
+        page, url = get(url)
+        yield from page
+
+
+for title in ("Now", "Still"):
+    names = {category["id"]: category["name"] for category in every("/categories?limit=4")}
+    for pet in every("/pets?status=available&limit=6"):
+        print("%s: %s, of %s" % (title, pet["name"], names[pet["categoryId"]]))
