@@ -173,7 +173,8 @@ test('when the thread that sends ends, its attempts fail, and the next one start
   t.after(() => sender.close());
   const { signal } = new AbortController();
   const version = new Int32Array(new SharedArrayBuffer(4));
-  const message = { id: 'evt_1', body: '{}', traceparent: newTraceparent() };
+  const ping = { type: 'ping', timestamp: '2026-01-01T00:00:00.000Z', data: { webhookId: 1 } };
+  const message = { id: 'evt_1', body: JSON.stringify(ping), traceparent: newTraceparent() };
   const batch = { url: receiver.url, secrets: ['whsec_AA=='], messages: [message] };
   const statuses: unknown[] = [];
   const sendOnce = () =>
