@@ -56,7 +56,7 @@ test('the load balancers and the pages on operations and security have the time 
     `for less than the ${idle} s after which these end them`,
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread answers`,
   ])
-    assert.ok(page('operations').includes(sentence), sentence);
+    assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
   const sentence = `${headers} s for header fields, ${request} s for a request;`;
   assert.ok(page('security').includes(sentence), sentence);
 });

@@ -70,7 +70,7 @@ for (const document of [...inJsonSchema].flat()) {
 }
 
 /** Whether a fault that touched an answer gives it on purpose what the description does not allow. */
-const isUndescribed = (part: 'values' | 'body' | 'Retry-After', answer: Answer): boolean =>
+export const isUndescribed = (part: 'values' | 'body' | 'Retry-After', answer: Answer): boolean =>
   faultsIn(answer).some(({ undescribed }) => undescribed?.includes(part));
 
 /** The faults that touched an answer. */
