@@ -114,7 +114,7 @@ class PostgresDatabase implements Database {
       this.counts.statements++;
       const statement = this.#statements.of(template, values);
       try {
-        return await attempt(() => this.#pools.query(statement));
+        return await attempt(() => this.#pools.read(statement));
       } catch (error) {
         throw this.#final(error);
       }
