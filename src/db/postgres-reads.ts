@@ -75,14 +75,14 @@ export class PipelinedReads {
     let hasFailed = false;
     const send = (read: Read) =>
       new Promise<void>((resolve) =>
-        sendRead(client, read.statement, (error, result) => {
+        sendRead(client, read.statement, (error, rows) => {
           answered++;
           if (error) {
             hasFailed = true;
             fail(read, error);
           } else {
             read.isAnswered = true;
-            read.resolve(result.rows);
+            read.resolve(rows);
           }
           resolve();
         }),
