@@ -169,8 +169,8 @@ async function compareAll(
   };
   await compareReads('getPet', '/v1/pets/1', 2.5);
   await compareReads('listPets', '/v1/pets?limit=20', 1.5);
-  await compareNewPets('one workspace', [key], 3, 0.9);
-  await compareNewPets('sixteen workspaces', keys, 1);
+  await compareNewPets('one workspace', [key], 0.9, 0.9);
+  await compareNewPets('sixteen workspaces', keys, 0.9);
   await compare('placeOrder', instances([creation(key, '/v1/store/orders', '{}')]), effort);
 }
 
