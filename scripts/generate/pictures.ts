@@ -1,5 +1,5 @@
 /**
- * Makes the pictures of the README: the reference and the lab's page in a browser, curl in a terminal, and the report card of a careless
+ * Makes the pictures of the README and the tour: the reference and the lab's page in a browser, curl in a terminal, and the report card of a careless
  * program. All but the last show a service that this program starts. `npm run generate -- pictures` writes them to docs/pictures.
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -56,10 +56,10 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** Runs what the README says about a key with few requests. */
+/** Runs what the tour says about a key with few requests. */
 async function recordLimits() {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [create, ask] = blocksOf(below('## Limits', readme))
+  const tour = readFileSync(join(root, 'docs/tour.md'), 'utf8');
+  const [create, ask] = blocksOf(below('## Limits', tour))
     .map(({ code }) => code)
     .filter((code) => code.includes('SMALL')) as [string, string];
   const setUp = `${create}\nprintf %s "$SMALL"`;

@@ -15,7 +15,7 @@ import { defaultBanRules } from '../../src/settings/ban-rules.ts';
 const textOf = (path: string) =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8').replaceAll(/\s*\n\s*/g, ' ');
 
-test('the README has the numbers of the plans, of bans and of pages', () => {
+test('the README has the numbers of the plans and of bans, and the tour those of pages', () => {
   const readme = textOf('README.md');
   for (const [plan, quota] of Object.entries(plans)) {
     const cells = quota ? [grouped(quota.perMinute), grouped(quota.perDay)] : ['per key', 'per key'];
@@ -24,7 +24,7 @@ test('the README has the numbers of the plans, of bans and of pages', () => {
   const { firstMs, growth, longestMs } = defaultBanRules;
   assert.deepEqual({ firstMs, growth, longestMs }, { firstMs: 60_000, growth: 2, longestMs: 3_600_000 });
   assert.ok(readme.includes('for a minute at first, then twice as long each time, an hour at most'));
-  assert.ok(readme.includes(`\`limit\` is 1 to ${maxLimit},`));
+  assert.ok(textOf('docs/tour.md').includes(`\`limit\` is 1 to ${maxLimit},`));
 });
 
 test('the page on security has the bounds of bodies, header fields and pages', () => {

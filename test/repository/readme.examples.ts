@@ -9,7 +9,8 @@ import { environment, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const [readme, tour] = [textOf('README.md'), textOf('docs/tour.md')];
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const skip = !hasCurl && !process.env.CI && 'curl is not installed';
 
@@ -35,14 +36,17 @@ async function startBesideTerminal(t: TestContext, serviceEnv: Record<string, st
 
 const isPasted = ({ language, code }: Block) => language === 'sh' && !code.startsWith('npm ci');
 
-test('the lines of the README answer what it shows, after those of the guide, and again, in bash and in sh', {
+test('the lines of the README and of the tour answer what they show, after those of the guide, and again, in bash and in sh', {
   skip,
 }, async (t) => {
   const { paste } = await startBesideTerminal(t);
   const ofGuide = blocksOf(guide('Getting started')).filter(isPasted);
   assert.match(ofGuide.map(({ code }) => paste(code).stdout).join(), /"id":9,"petId":1/);
-  const [start, tour] = ['## Start', '## Tour'].map((heading) => blocksOf(below(heading, readme)));
-  const blocks = [...(tour as Block[]), ...(start as Block[])];
+  const blocks = [
+    ...blocksOf(below('## Orders', tour)),
+    ...blocksOf(below('## Start', readme)),
+    ...blocksOf(below('## The API in one example', readme)),
+  ];
   for (const shell of ['bash', 'sh']) {
     let printed = '';
     let compared = 0;
@@ -56,7 +60,7 @@ test('the lines of the README answer what it shows, after those of the guide, an
         compared++;
       }
     }
-    assert.equal(compared, 7);
+    assert.equal(compared, 8);
   }
 });
 
@@ -70,7 +74,7 @@ const told = (stdout: string) =>
 
 const times = (count: number, value: string) => Array.from({ length: count }, () => value);
 
-test('limits are rehearsed as the README and the guide say: a key for load tests has room, curl waits and goes on, a ban comes and is lifted', {
+test('limits are rehearsed as the tour and the guide say: a key for load tests has room, curl waits and goes on, a ban comes and is lifted', {
   skip,
 }, async (t) => {
   const clock = clockThatGoesBack(2_000);
@@ -84,7 +88,8 @@ test('limits are rehearsed as the README and the guide say: a key for load tests
   ];
   assert.deepEqual(others, []);
   const [createAmple = ''] = codeOf(below('### A key with numbers of your own', limits));
-  for (const code of [createAmple, create, ask]) assert.ok(below('## Limits', readme).includes(code), code);
+  for (const code of [create, ask]) assert.ok(below('## Limits', tour).includes(code), code);
+  assert.ok(below('## Plans', readme).includes(createAmple), createAmple);
 
   const [, key] = /^key +(pet_\w+)$/m.exec(paste(createAmple).stdout) ?? [];
   const get = () =>
@@ -109,11 +114,11 @@ test('limits are rehearsed as the README and the guide say: a key for load tests
   await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
 });
 
-test('the report card of the README is what a client that waits gets, and one that does not', {
+test('the report card of the tour is what a client that waits gets, and one that does not', {
   skip,
 }, async (t) => {
   const { paste } = await startBesideTerminal(t);
-  const blocks = blocksOf(below('## One case at a time', readme));
+  const blocks = blocksOf(below('## One case at a time', tour));
   for (const [i, { language, code }] of blocks.entries()) {
     if (language !== 'sh') continue;
     const { stdout, stderr } = paste(code);

@@ -178,7 +178,13 @@ test('the page on configuration has the settings with their defaults and meaning
 });
 
 test('what the pages and guides set can be set, by the names that settings have', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/configuration.md', 'docs/operations.md'];
+  const pages = [
+    'README.md',
+    'docs/tour.md',
+    'CONTRIBUTING.md',
+    'docs/configuration.md',
+    'docs/operations.md',
+  ];
   const guides = globSync('src/description/guides/*.md', { cwd: root });
   const others = [
     'PETSTORE_API_KEY',

@@ -115,7 +115,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
         'insufficient_stock',
         'order 9',
       ]);
-      await panel(page).getByText('Pet 7 has 0 in stock, which is less than 1.').waitFor();
+      await panel(page).getByText('Pet 7 has too few units in stock: needed 1, available 0.').waitFor();
       await has(page, 7, 'none in stock');
       assert.equal(sent.filter((request) => request === 'POST /store/orders').length, 2);
       assert.equal(keys.size, 2);
@@ -152,7 +152,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await failure.waitFor();
     assert.match(
       await failure.innerText(),
-      /^409 insufficient_stock\s+Pet 1 has 4 in stock, which is less than 1000\. \(request lab-page-\w+\)$/,
+      /^409 insufficient_stock\s+Pet 1 has too few units in stock: needed 1000, available 4\. \(request lab-page-\w+\)$/,
     );
     await card(page, 1).getByLabel('Units').fill('4');
     await page.keyboard.press('Enter');

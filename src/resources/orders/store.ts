@@ -144,7 +144,7 @@ async function reserveUnits(
   if (pet.stock < units) {
     throw new ApiError(
       'insufficient_stock',
-      (shown) => `Pet ${shown(petId)} has ${pet.stock} in stock, which is less than ${units}.`,
+      (shown) => `Pet ${shown(petId)} has too few units in stock: needed ${units}, available ${pet.stock}.`,
     );
   }
   return { pet, stock: pet.stock - units };

@@ -35,7 +35,8 @@ export class OpenLinks {
   }
 
   /** The link that a request has followed. */
-  followedBy({ movedTo, method, url }: IncomingMessage): Link | undefined {
+  followedBy(request: IncomingMessage): Link | undefined {
+    const { movedTo, method, url } = request;
     const link = movedTo === undefined ? undefined : this.#links.get(movedTo);
     return link && link.method === method && link.target === url ? link : undefined;
   }
