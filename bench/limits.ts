@@ -51,12 +51,12 @@ async function measureTurns(): Promise<void> {
     identify: identifier(db, limiter),
     limiter,
     accountOf: planAccount(defaultBanRules),
-    metrics: new Metrics(
-      db.counts,
-      { uses: new Map() },
-      () => ({ repeated: 0, unread: 0 }),
-      () => 0,
-    ),
+    metrics: new Metrics({
+      ...{ operations: [], faults: [], db, deprecated: { uses: new Map() } },
+      isReady: async () => true,
+      missingLines: () => ({ repeated: 0, unread: 0 }),
+      openStreams: () => 0,
+    }),
   };
   const bare = await connect(key, () => undefined);
   const admitting = await connect(key, (request) => admit(admission, request));

@@ -3,6 +3,7 @@ import { gradeCommand } from './cli/grade.ts';
 import { gradeReceiverCommand } from './cli/grade-receiver.ts';
 import { keysCommand } from './cli/keys.ts';
 import { labCommand } from './cli/lab.ts';
+import { migrateCommand } from './cli/migrate.ts';
 import { openapiCommand } from './cli/openapi.ts';
 import { restoredCommand } from './cli/restored.ts';
 import { seedCommand } from './cli/seed.ts';
@@ -31,6 +32,7 @@ export function commandLine(): Command {
     keysCommand(),
     workspacesCommand(),
     seedCommand(),
+    migrateCommand(),
     restoredCommand(),
     webhooksCommand(),
     gradeCommand(),

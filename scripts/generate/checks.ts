@@ -24,15 +24,16 @@ The version is raised when one is added or removed, or comes to mean something e
   short fail.
 - **What was not seen is \`not_observed\`**, and never counted as passed. A rehearsal of one of the faults named with it brings it about.
 - **A retry is the same request again**: the same method, target and body, begun after an attempt that failed. A client that asks the same
-  question again after a success does not retry. Only sure retries count against a client: a request that was refused
-  or cut off before its body was read is known by its \`Idempotency-Key\` alone.
+  question again after a success does not retry. Only sure retries count against a client: a POST that was refused
+  or cut off before its body was read is known by its \`Idempotency-Key\` alone, a change by its resource, its length and its conditions.
 - **\`grade\` knows what the program sends without faults.** Under a fault, an equal request beyond that number is a retry, whatever
   connection it came on. This does not hold for reads that the program repeats anyway.
 - **One worker** sent all requests of a recording in which no two were in flight at once. Then each equal request after a failure
-  is a retry, and each early one is early, whatever connection it came on.
-- **If requests overlap, there are several workers.** One of them surely sent two requests if both came on one connection, or the later one was
-  the next of all and opened a new connection after the last request of the other, and if nothing was in flight on other connections. Else
-  another worker may have sent it.
+  is a retry, whatever connection it came on.
+- **If requests overlap, there are several workers.** One of them sent two equal requests if both came on one connection, and nothing was in
+  flight on others from the first to the second. Else another worker may have sent the second.
+- **A busy machine accuses nobody.** A wait counts from the beginning of the refused request, since the service may note the end of its answer
+  late. How long after a refusal another worker sends a request shows nothing: only a client that was told surely must wait.
 - **What a client makes of an answer is not seen here.** No check belongs to ${unchecked}, and none tells
   whether a client took the half that \`truncated\` leaves for the whole. Only the client's own result can judge that.
 - **The verdict** is \`failed\` if a required check failed, \`incomplete\` if no required check was observed, and else \`passed\`: a recording

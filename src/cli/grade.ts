@@ -8,6 +8,7 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
 import type { CardData } from '../grade/card/card-schema.ts';
 import type { GradingStore } from '../grade/grading-store.ts';
+import { selectorOf } from '../grade/run-name.ts';
 import type { Levels } from '../lab/checks/report.ts';
 import { levels } from '../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
@@ -27,7 +28,8 @@ has its own workspace. PETSTORE_BASE_URL and PETSTORE_API_KEY tell COMMAND where
 it is. COMMAND survives a run if it ends with 0, changes in the store what it
 changes without faults, once, and prints the same lines. If a run seems to
 deviate, COMMAND runs up to three more times without faults, to see what varies
-by itself.
+by itself. Where a failure comes back 25 times, or the service asks for a wait
+of days, COMMAND survives if it gives up with another status than 0.
 
 A fault may have parameters, as for "lab rehearse". With an operation, or with
 the number of uses to let pass, it is performed exactly so, in one run:
@@ -39,14 +41,17 @@ service there. PETSTORE_DATA_DIR or DATABASE_URL must then name its storage.
 Several runs are under way at once. If COMMAND needs what exists once, such as a
 fixed port, give --at-once 1. A run that takes longer than --timeout is ended
 and hung. The time that a fault makes COMMAND wait is added to --timeout. If
-COMMAND runs in a container, --host names the address of this machine there.
+COMMAND runs in a container, --host names the address of this machine there:
+  petstore grade --host 172.17.0.1 -- docker run --rm --init \\
+    -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
 
 LEVELS has a line for each fault or check: NAME=required, NAME=recommended or
 NAME=off. Empty lines, and lines that begin with #, are skipped.
 
 The exit status is ${statuses.failed} if COMMAND did something twice or else otherwise than
-without faults and ended with 0, did not survive a required fault, failed a
-required check, or fails without faults, or if a file could not be written. It
+without faults and ended with 0, hung although the service answered, did not
+survive a required fault, failed a required check, or fails without faults, or
+if a file could not be written. It
 is ${statuses.incomplete} if no fault was reached, and else 0.
 
 Examples:
@@ -333,12 +338,6 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
     },
     about: (fault) => line('lab', 'faults', fault),
   };
-}
-
-/** A fault as --fault takes it. */
-function selectorOf({ fault, ...parameters }: PlannedFault): string {
-  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
-  return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;
 }
 
 /** How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. */

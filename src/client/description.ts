@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (561b63217a0f). Do not edit.
+// Made from openapi.json by "npm run generate" (022baf988733). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (34918dbd1071). Do not edit.
+// Made from the description of the lab by "npm run generate" (6f19faf313ab). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -510,6 +510,11 @@ export interface components {
        * @enum {boolean}
        */
       left?: true;
+      /**
+       * Format: double
+       * @description Of a stream that the client left: milliseconds since something was last sent on it. Absent if the service ended the stream.
+       */
+      silenceMs?: number;
     };
     /** @description Requests in the order in which they were kept, which is that of their ends. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (34918dbd1071). Do not edit.
+// Made from the description of the lab by "npm run generate" (6f19faf313ab). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

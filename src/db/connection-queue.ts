@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import type { ConnectionCounts } from './database.ts';
 import { isOutOfSlots } from './postgres-errors.ts';
 
 /** After a refusal one connection is opened in each such interval. */
@@ -62,6 +63,13 @@ export class ConnectionQueue {
         if (!isRefused) throw error;
       }
     }
+  }
+
+  /** The open connections of a pool, and the requests that wait for one. */
+  counts(pool: Pool): ConnectionCounts {
+    const { totalCount, idleCount, waitingCount } = pool;
+    const waiting = waitingCount + (this.#waiting.get(pool) as Set<Waiting>).size;
+    return { inUse: totalCount - idleCount, idle: idleCount, waiting };
   }
 
   async #connect(pool: Pool, endMs: number): Promise<PoolClient | undefined> {

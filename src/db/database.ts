@@ -1,3 +1,4 @@
+import type { Histogram } from '../foundation/histogram.ts';
 import type { Row, Sql } from './sql.ts';
 
 /** When and why a write happens. */
@@ -52,6 +53,28 @@ export const newCounts = (): StorageCounts => ({
   records: 0,
 });
 
+/** What an engine measures for the metrics. */
+export interface StorageMeasurements {
+  /** How many writes shared each transaction. */
+  groupSizes: Histogram;
+  /** Seconds of each group, with the wait for a connection and repeated runs. */
+  groupSeconds: Histogram;
+  /** How many writes wait for their turn. */
+  writesWaiting(): number;
+  /** What PostgreSQL has besides. SQLite reads without a connection, within the process. */
+  postgres?: {
+    readSeconds: Histogram;
+    connections(): Record<'reads' | 'writes', ConnectionCounts>;
+  };
+}
+
+/** The connections of a pool, and how many requests wait for one. */
+export interface ConnectionCounts {
+  inUse: number;
+  idle: number;
+  waiting: number;
+}
+
 /** A storage engine. Its own failures are StorageUnavailableError. */
 export interface Database {
   /** Reads committed rows. Each statement sees one snapshot. */
@@ -69,6 +92,7 @@ export interface Database {
   touch(): Promise<void>;
 
   readonly counts: Readonly<StorageCounts>;
+  readonly measured: StorageMeasurements;
 
   /** Gets messages for the log, for example that the engine has no free connection. */
   onNotice?: ((notice: string) => void) | undefined;

@@ -77,6 +77,11 @@ export class Pools {
     this.#leaveUsedBefore(Number.POSITIVE_INFINITY);
   }
 
+  /** Open connections, and who waits for one. */
+  counts() {
+    return { reads: this.#queue.counts(this.#readers), writes: this.#queue.counts(this.#writers) };
+  }
+
   async end(): Promise<void> {
     await Promise.all([this.#readers.end(), this.#writers.end()]);
   }

@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientConfig, DatabaseError, type PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
+import { durationBounds, Histogram } from '../foundation/histogram.ts';
 import { memoizeFor } from '../foundation/promises.ts';
-import { type Database, newCounts, type Transaction, type WriteContext } from './database.ts';
+import {
+  type Database,
+  newCounts,
+  type StorageMeasurements,
+  type Transaction,
+  type WriteContext,
+} from './database.ts';
 import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
@@ -80,6 +87,7 @@ async function prepareServer<T extends ClientConfig>(settings: T, limits: Limits
 class PostgresDatabase implements Database {
   readonly read: Sql;
   readonly counts = newCounts();
+  readonly measured: StorageMeasurements;
   onNotice: Database['onNotice'];
   readonly #deadlineMs: number;
   readonly #begin: string;
@@ -109,14 +117,20 @@ class PostgresDatabase implements Database {
       groupSize: (workspaceId) => this.#groupSize(workspaceId),
       commitGroup: (group) => this.#commitGroup(group),
     });
+    const readSeconds = new Histogram(durationBounds);
+    const connections = () => this.#pools.counts();
+    this.measured = { ...this.#writes.measured, postgres: { readSeconds, connections } };
     this.read = async (template, ...values) => {
       this.counts.reads++;
       this.counts.statements++;
       const statement = this.#statements.of(template, values);
+      const startMs = performance.now();
       try {
         return await attempt(() => this.#pools.read(statement));
       } catch (error) {
         throw this.#final(error);
+      } finally {
+        readSeconds.observeSince(startMs);
       }
     };
   }

@@ -9,6 +9,7 @@ import {
   type Database,
   newCounts,
   type StorageCounts,
+  type StorageMeasurements,
   type Transaction,
   type WriteContext,
 } from './database.ts';
@@ -110,6 +111,7 @@ class SqliteDatabase implements Database {
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #reads: GroupedReads;
+  readonly measured: StorageMeasurements;
   readonly #lock: ServiceLock | undefined;
   readonly #execute: Execute;
   readonly #writes: WriteQueue;
@@ -131,6 +133,7 @@ class SqliteDatabase implements Database {
       groupSize: () => maxGroupSize,
       commitGroup: (group) => this.#commitGroup(group),
     });
+    this.measured = this.#writes.measured;
     this.#reads = new GroupedReads(reader);
     const read = executor(reader, this.counts);
     this.read = (template, ...values) => {

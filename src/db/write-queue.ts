@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import type { Transaction, WriteContext } from './database.ts';
+import { durationBounds, Histogram } from '../foundation/histogram.ts';
+import type { StorageMeasurements, Transaction, WriteContext } from './database.ts';
 import type { PendingWrite } from './write-group.ts';
+
+const groupSizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 interface Options {
   /** How many groups run at once. */
@@ -23,6 +26,11 @@ interface Options {
  * meanwhile are its next group. Queues take turns.
  */
 export class WriteQueue {
+  readonly measured: StorageMeasurements = {
+    groupSizes: new Histogram(groupSizeBounds),
+    groupSeconds: new Histogram(durationBounds),
+    writesWaiting: () => this.#waiting.values().reduce((sum, { length }) => sum + length, 0),
+  };
   readonly #options: Options;
   /** The waiting writes, by queue. */
   readonly #waiting = new Map<number, PendingWrite[]>();
@@ -91,7 +99,12 @@ export class WriteQueue {
     for (const { endMs, reject } of group) {
       if (nowMs >= endMs) reject(new StorageUnavailableError('The turn of a write did not come in time.'));
     }
-    if (inTime.length > 0) waiting.unshift(...(await this.#options.commitGroup(inTime)));
+    if (inTime.length > 0) {
+      const rest = await this.#options.commitGroup(inTime);
+      this.measured.groupSizes.observe(inTime.length - rest.length);
+      this.measured.groupSeconds.observeSince(nowMs);
+      waiting.unshift(...rest);
+    }
     const next = this.#turns.shift();
     if (next) next();
     else this.#running--;

@@ -8,8 +8,7 @@ import { Reference } from './reference.ts';
 import { plansOf, type RunPlan } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
-import { runName } from './run-name.ts';
-import { toFaultRun, verdictOf, worst } from './verdict.ts';
+import { isUndoneByHung, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 export interface GradeOptions {
   /** The program and its arguments. */
@@ -61,18 +60,14 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     const plans = given.flatMap((one) => plansOf(one, reference.usage, options.isThorough));
     return plans.map((plan) => ({ fault, required, plan }));
   });
-  const runs = planned.map(({ fault, plan }) => ({ fault: fault.name, place: plan.place }));
-  onProgress({ stage: 'faults', runs, baseline });
+  onProgress({ stage: 'faults', runs: planned.map(({ plan }) => plan.name), baseline });
   // The longest waits begin first.
   const inTurn = planned.toSorted((a, b) => b.plan.waitsMs - a.plan.waitsMs);
   const met = await runner.all(
     inTurn.map(async (one) => {
-      const { fault, plan } = one;
-      const { name, isSilent = false } = fault;
-      const run = await runner.under(plan, baseline.tookMs, {
-        ...{ name: runName(name, plan.place), isSilent },
-        onBegun: () => onProgress({ stage: 'begun', fault: name, place: plan.place }),
-      });
+      const run = await runner.under(one.plan, baseline.tookMs, () =>
+        onProgress({ stage: 'begun', run: one.plan.name }),
+      );
       const after = { ...one, run };
       const ended = compared(after, reference);
       if (!deviates(ended)) onProgress({ stage: 'ended', ...ended });
@@ -132,4 +127,5 @@ function compared(
   return { fault: fault.name, required, run: toFaultRun(fault, plan, run, reference) };
 }
 
-const deviates = ({ run }: RunResult) => run.deviations.length > 0;
+/** Whether more runs without faults may change the verdict. What a run left undone that hung changes nothing. */
+const deviates = ({ run }: RunResult) => run.deviations.some((one) => !isUndoneByHung(one));

@@ -1,5 +1,6 @@
 import type { CheckResult } from '../lab/checks/report.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
+import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 
 /** Verdicts on a program under a fault. */
 export const verdicts = [
@@ -42,7 +43,7 @@ export interface Deviation {
   goodClient?: string;
   /** What to change in this client, in a sentence. */
   change?: string;
-  /** It does not fail the run: a printed line of a program that changes the store. */
+  /** It does not fail the run: a printed line of a program that changes the store, or what was left undone by one that hung. */
   isWarning?: true;
 }
 
@@ -62,10 +63,16 @@ export interface Baseline extends Ending {
 
 /** A run of the program under a fault. */
 export interface FaultRun extends Ending {
+  /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
+  name: string;
+  /** The fault with what was chosen of it: `retry-after-odd zero`. */
+  label: string;
   place: Place;
-  /** What the fault strikes: an operation, or any, and how many of its uses it lets pass. */
-  strikes: { operation?: string; after: number }[];
+  /** What the fault strikes, with all its parameters. */
+  strikes: PlannedFault[];
   verdict: Verdict;
+  /** Whether a good program may wait for as long as the run may take, so that it proves little if it hung. */
+  mayWaitLong: boolean;
   /** How often the fault was performed. */
   performed: number;
   deviations: Deviation[];
@@ -97,8 +104,9 @@ export interface Grade {
   /** The number of runs, with those without faults. */
   runCount: number;
   /**
-   * `failed`: a run changed the store otherwise than without faults, or printed something else and changes nothing; a required fault was
-   * not survived; a required check failed; or the baseline has a problem. `incomplete`: no fault was reached.
+   * `failed`: a run changed the store otherwise than without faults, or printed something else and changes nothing; one hung although the
+   * service answered; a required fault was not survived; a required check failed; or the baseline has a problem. `incomplete`: no fault
+   * was reached.
    */
   verdict: 'passed' | 'failed' | 'incomplete';
 }
@@ -106,7 +114,7 @@ export interface Grade {
 /** A step of the grading. */
 export type Progress =
   | { stage: 'baseline' }
-  /** The runs without faults are over. More runs may follow than are named here. */
-  | { stage: 'faults'; runs: { fault: string; place: Place }[]; baseline: Baseline }
-  | { stage: 'begun'; fault: string; place: Place }
+  /** The runs without faults are over, and these follow. More runs may follow than are named here. */
+  | { stage: 'faults'; runs: string[]; baseline: Baseline }
+  | { stage: 'begun'; run: string }
   | { stage: 'ended'; fault: string; required: boolean; run: FaultRun };

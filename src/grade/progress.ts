@@ -6,7 +6,7 @@ import { happened, rankOf } from './card/card.ts';
 import { lineOf } from './card/text.ts';
 import { inWords } from './card/words.ts';
 import type { FaultRun, Progress } from './grade.ts';
-import { runName, withoutFaults } from './run-name.ts';
+import { capitalized, withoutFaults } from './run-name.ts';
 
 /** Where progress is written, such as standard error. */
 export interface Screen {
@@ -49,7 +49,7 @@ function plainLines(screen: Screen, isVerbose: boolean): ProgressReporter {
       if (progress.stage === 'baseline') screen.write(`${capitalized(withoutFaults)} …\n`);
       if (progress.stage === 'faults') {
         count = progress.runs.length;
-        nameWidth = Math.max(...progress.runs.map(({ fault, place }) => runName(fault, place).length));
+        nameWidth = Math.max(...progress.runs.map(({ length }) => length));
       }
       if (progress.stage !== 'ended') return;
       const index = String(++ended).padStart(String(count).length);
@@ -73,22 +73,20 @@ function plainLines(screen: Screen, isVerbose: boolean): ProgressReporter {
   };
 }
 
-const endedRun = ({ fault, required, run }: { fault: string; required: boolean; run: FaultRun }) => ({
-  name: runName(fault, run.place),
-  rank: rankOf({ required, verdict: run.verdict }),
+const endedRun = ({ required, run }: { required: boolean; run: FaultRun }) => ({
+  name: run.name,
+  rank: rankOf({ ...run, required }),
   ...{ word: inWords(run), happened: withoutSecrets(happened(run)) },
 });
 
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
 function liveLine(screen: Screen): ProgressReporter {
-  /** The names of the runs under way. Two runs may have the same. */
-  const running: string[] = [];
+  /** The names of the runs under way. */
+  const running = new Set<string>();
   let [ended, count] = [0, 0];
   const draw = () => {
     const filled = count > 0 ? Math.min(barLength, Math.round((ended / count) * barLength)) : 0;
     const what =
-      count > 0 ? `${ended} of ${Math.max(count, ended)}  ${running.join(' · ')}` : `${withoutFaults} …`;
+      count > 0 ? `${ended} of ${Math.max(count, ended)}  ${[...running].join(' · ')}` : `${withoutFaults} …`;
     const text = what.slice(0, Math.max(0, columnsOf(screen) - barLength - 3));
     screen.write(
       `${eraseLine}${styled('green', '━'.repeat(filled))}${styled('dim', '━'.repeat(barLength - filled))}  ${text}`,
@@ -97,10 +95,9 @@ function liveLine(screen: Screen): ProgressReporter {
   return {
     report(progress) {
       if (progress.stage === 'faults') count = progress.runs.length;
-      if (progress.stage === 'begun') running.push(runName(progress.fault, progress.place));
+      if (progress.stage === 'begun') running.add(progress.run);
       if (progress.stage === 'ended') {
-        const index = running.indexOf(runName(progress.fault, progress.run.place));
-        if (index >= 0) running.splice(index, 1);
+        running.delete(progress.run.name);
         ended++;
       }
       draw();

@@ -90,7 +90,7 @@ export class Reference {
     const [base] = this.runs;
     const known = { initial: this.#initial, variation: this.#variation };
     const { ofStore, ofPrint } = explainer(fault, base, run);
-    const printed = fault.changesAnswers ? [] : missingLines(this.#lines, run.printed).map(ofPrint);
+    const printed = fault.changesAnswers ? [] : ofPrint(missingLines(this.#lines, run.printed));
     return [
       ...ofStore(differencesOf(base.past, run.past, known)),
       // A line may hold what retries change. Of a program that changes nothing it is all there is.

@@ -1,7 +1,9 @@
-import type { Place } from './grade.ts';
+import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 
 /** The name of the runs without faults. */
 export const withoutFaults = 'without faults';
+
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** `1st`, `2nd`, `11th`. */
 export function nth(count: number): string {
@@ -9,8 +11,20 @@ export function nth(count: number): string {
   return `${count}${ending ?? 'th'}`;
 }
 
-/** The name of a run, whatever the program uses: `lost-answer, first use`. */
-export function runName(fault: string, place: Place): string {
-  if (place === 'whole') return fault;
-  return `${fault}, ${typeof place === 'number' ? nth(place) : place} use`;
+/** A fault with what was chosen of it: `retry-after-odd zero`, `internal-error 25 times`. */
+export function labelOf({ fault, operation: _, after: __, times = 1, ...chosen }: PlannedFault): string {
+  const words = Object.entries(chosen).map(([name, value]) =>
+    typeof value === 'string' ? value : `${name}=${value}`,
+  );
+  return [fault, ...words, ...(times > 1 ? [`${times} times`] : [])].join(' ');
+}
+
+/** `lost-answer at the 4th createPet` */
+export const useInWords = (label: string, { operation = 'request', after = 0 }: Partial<PlannedFault>) =>
+  `${label} at the ${nth(after + 1)} ${operation}`;
+
+/** A fault as `--fault` takes it. */
+export function selectorOf({ fault, ...parameters }: PlannedFault): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
+  return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;
 }

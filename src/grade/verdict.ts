@@ -1,8 +1,11 @@
+import { retryAfterMs } from '../client/header-fields.ts';
+import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
+import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from './grade.ts';
 import { type Reference, shownRequests } from './reference.ts';
-import type { RunPlan } from './run/plan.ts';
+import { type RunPlan, timesInARow } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 
 /** The verdict on a run with a deviation of each kind. */
@@ -26,45 +29,75 @@ export const worst = (verdicts: readonly Verdict[]): Verdict =>
 /** A run under a fault, compared with the runs without faults. */
 export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Reference): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
-  const strikes = plan.faults.map(({ operation, after = 0 }) => ({ ...(operation && { operation }), after }));
-  const touched = requests.find((request) => request.fault?.split(' ').includes(fault.name));
+  const { name, label, place, faults: strikes } = plan;
+  const touched = requests.filter((request) => request.fault?.split(' ').includes(fault.name));
+  const mayGiveUp = strikes.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
+  const [first] = touched;
+  // A program that was ended did not give up by itself.
+  const gaveUpAfterMs = exitStatus === undefined ? null : first && patienceOf(first);
   return {
-    ...{ place: plan.place, strikes, ...verdictOn(run, reference.deviationsOf(fault, run)), performed },
-    // A program that was ended did not give up by itself.
-    ...(fault.isSilent &&
-      touched && { gaveUpAfterMs: touched.left && exitStatus !== undefined ? touched.durationMs : null }),
+    ...{ name, label, place, strikes, performed, mayWaitLong: fault.isSilent === true || mayGiveUp },
+    ...verdictOn(run, reference.deviationsOf(fault, run), mayGiveUp),
+    ...(fault.isSilent && first && { gaveUpAfterMs }),
     ...{ exitStatus, lastLines, tookMs, checks: reference.checksOf(run), requests: shownRequests(requests) },
   };
 }
 
+/** How long the client bore the silence of a request; null if the service ended it. */
+const patienceOf = ({ left, durationMs, silenceMs }: RecordedRequest) =>
+  silenceMs ?? (left ? durationMs : null);
+
+/** Whether a deviation only says what a program that hung left undone. */
+export const isUndoneByHung = ({ kind, isWarning }: Deviation) => kind === 'undone' && isWarning === true;
+
+/** No user waits longer for one request. */
+const patienceMs = 5 * minuteMs;
+
+/** Whether the answer to a request asks for such a wait, so that a good client gives up. */
+const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
+  (retryAfterMs(answerHeaders['retry-after'], Date.parse(at) + durationMs) ?? 0) > patienceMs;
+
 /**
  * The verdict on a run, and the deviations that count. A program that ends with another status than 0 says itself that work is left:
- * then only what it did twice counts.
+ * then only what it did twice counts. What is left by one that hung may tell where. `mayGiveUp`: to end with such a status is right.
  */
 function verdictOn(
   { performed, exitStatus }: Pick<FaultRun, 'performed' | 'exitStatus'>,
   found: readonly Deviation[],
+  mayGiveUp: boolean,
 ): Pick<FaultRun, 'verdict' | 'deviations'> {
   if (performed === 0) return { verdict: 'not-reached', deviations: [] };
-  const deviations = found.filter(({ kind }) => exitStatus === 0 || kind === 'twice');
+  const undone = exitStatus === undefined ? found.filter(({ kind }) => kind === 'undone') : [];
+  const deviations = [
+    ...found.filter(({ kind }) => exitStatus === 0 || kind === 'twice'),
+    ...undone.map((one) => ({ ...one, isWarning: true as const })),
+  ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
-  const end = exitStatus === undefined ? 'hung' : exitStatus === 0 ? 'survived' : 'failed';
+  const end = exitStatus === undefined ? 'hung' : exitStatus === 0 || mayGiveUp ? 'survived' : 'failed';
   return { verdict: worst([...kinds, end]), deviations };
 }
 
+/** What decides how much a run counts. */
+export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | 'mayWaitLong'>;
+
 /**
- * Whether a run fails the program: it did something else than without faults, which nobody would notice, or it did not survive a
- * required fault.
+ * Whether a run fails the program: it did something else than without faults, or hung although the service answered, which nobody would
+ * notice, or it did not survive a required fault.
  */
-export const isFailing = ({ required, verdict }: Pick<FaultGrade, 'required' | 'verdict'>) =>
+export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   Object.values<Verdict>(kindVerdicts).includes(verdict) ||
+  (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
+
+/** The runs of a fault with what decides about them. */
+export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
 
 /** The verdict on the program, as `Grade.verdict` describes it. */
 export function verdictOf({ checks, problem }: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
   const runs = grades.flatMap((grade) => grade.runs);
   const results = [checks, ...runs.map((run) => run.checks)];
-  if (problem !== undefined || grades.some(isFailing) || results.some(hasFailed)) return 'failed';
+  if (problem !== undefined || grades.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
+    return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }
 

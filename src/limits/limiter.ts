@@ -1,3 +1,4 @@
+import type { Histogram } from '../foundation/histogram.ts';
 import type { Account, Decision, Terms } from './decision.ts';
 
 /** The key or address whose account is charged. */
@@ -38,4 +39,6 @@ export interface Sharing {
   fallbacks: number;
   /** Round trips to Valkey. */
   roundTrips: number;
+  /** Seconds of each decision in Valkey, also of those that failed. */
+  seconds: Histogram;
 }

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { durationBounds, Histogram } from '../foundation/histogram.ts';
 import { WrongValkeyUrl, withoutLogins } from '../settings/valkey-url.ts';
 import { type Account, type Decision, isBanned, newAccount, type Terms } from './decision.ts';
 import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
@@ -30,7 +31,10 @@ export interface ShareOptions {
  * again when a decision succeeds in the slot that failed.
  */
 export class SharedLimiter implements Limiter {
-  readonly sharing: Sharing = { isShared: false, fallbacks: 0, roundTrips: 0 };
+  readonly sharing: Sharing = {
+    ...{ isShared: false, fallbacks: 0, roundTrips: 0 },
+    seconds: new Histogram(durationBounds),
+  };
   readonly #local: LocalLimiter;
   readonly #options: ShareOptions;
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
@@ -61,6 +65,7 @@ export class SharedLimiter implements Limiter {
 
   async #ask(valkey: Valkey, subject: Subject, terms: Terms): Promise<Decision> {
     const name = accountName(subject, this.#options.prefix);
+    const startMs = performance.now();
     try {
       const { decision, account } = await this.#decideIn(valkey, name, terms);
       this.#local.adopt(subject, account);
@@ -69,6 +74,8 @@ export class SharedLimiter implements Limiter {
       if (this.#valkey === valkey) this.#probeName = probeName(name);
       this.#giveUp(valkey, error as Error);
       return this.#decideAlone(subject, terms);
+    } finally {
+      this.sharing.seconds.observeSince(startMs);
     }
   }
 

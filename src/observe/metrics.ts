@@ -1,23 +1,21 @@
-import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client';
-import type { StorageCounts } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { durationBounds, Histogram } from '../foundation/histogram.ts';
+import { version } from '../foundation/version.ts';
+import type { Operation } from '../http/operation.ts';
 import type { Decision } from '../limits/decision.ts';
 import type { Sharing } from '../limits/limiter.ts';
 import { type Plan, planNames } from '../limits/plans.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { DeprecatedCalls } from './deprecation.ts';
+import { Exposition } from './exposition.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 
-const latencyBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-
 type Account = Plan | 'none';
-type Labels = Record<string, string>;
 
 /** The answers of an operation. */
 interface Traffic {
   byStatus: Map<number, number>;
-  /** The count of each bucket, without those of smaller buckets; then the count above all buckets. */
-  byLatency: number[];
-  seconds: number;
+  seconds: Histogram;
 }
 
 /** Log lines that were not written, by reason. */
@@ -26,19 +24,26 @@ interface MissingLines {
   unread: number;
 }
 
-/** The counts of the dispatcher of webhooks. */
-type Deliveries = Readonly<Pick<Dispatcher, 'counts' | 'lag'>>;
-
-let collected: Registry | undefined;
-
-/** The metrics of the process. All its services share one registry, because its collectors cannot be stopped. */
-function ofProcess(): Registry {
-  if (!collected) {
-    collected = new Registry();
-    collectDefaultMetrics({ register: collected });
-  }
-  return collected;
+/** What the metrics read when they are requested. */
+export interface MetricSources {
+  /** The operations that are served. */
+  operations: readonly Pick<Operation, 'id' | 'success' | 'deprecated'>[];
+  /** The faults that keys may rehearse. */
+  faults: readonly string[];
+  db: Pick<Database, 'counts' | 'measured'>;
+  /** Whether `/readyz` would answer 200 now. */
+  isReady: () => Promise<boolean>;
+  deprecated: Pick<DeprecatedCalls, 'uses'>;
+  missingLines: () => MissingLines;
+  openStreams: () => number;
+  /** If limits are shared. */
+  sharing?: Readonly<Sharing> | undefined;
+  /** What sends to webhooks. */
+  deliveries?: Readonly<Pick<Dispatcher, 'counts' | 'lag'>> | undefined;
 }
+
+/** Alerts look for the first answer with such a status, so its series is there before. */
+const failures = [500, 503];
 
 /** What the service counts, for Prometheus. No label holds a key, an id or an address. */
 export class Metrics {
@@ -48,135 +53,207 @@ export class Metrics {
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
   /** Answers that faults of rehearsals touched, by fault. */
-  readonly #rehearsed = new Map<string, number>();
-  readonly #registry = Registry.merge([ofProcess()]);
+  readonly #rehearsed: Map<string, number>;
+  readonly #isReady: MetricSources['isReady'];
+  #ready = false;
+  readonly #exposition = new Exposition();
 
-  /**
-   * `storage`, `missingLines`, `openStreams` and, if there are such, `sharing` of limits and `deliveries` to webhooks are called
-   * for their counts when the metrics are requested.
-   */
-  constructor(
-    storage: Readonly<StorageCounts>,
-    deprecated: Pick<DeprecatedCalls, 'uses'>,
-    missingLines: () => MissingLines,
-    openStreams: () => number,
-    sharing?: Readonly<Sharing>,
-    deliveries?: Deliveries,
-  ) {
-    this.#publish('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (count) => {
-      for (const [operation, { byStatus }] of this.#traffic) {
-        for (const [status, n] of byStatus) count({ operation, status: String(status) }, n);
-      }
-    });
-    this.#publishLatency();
-    this.#publish('petstore_limit_decisions_total', 'Limit decisions.', ['plan', 'outcome'], (count) => {
-      for (const [plan, outcomes] of Object.entries(this.#decisions)) {
-        for (const [outcome, n] of Object.entries(outcomes)) count({ plan, outcome }, n);
-      }
-    });
-    this.#publish('petstore_bans_total', 'Bans that began.', ['plan'], (count) => {
-      for (const [plan, n] of Object.entries(this.#bans)) count({ plan }, n);
-    });
-    this.#publish(
-      'petstore_deprecated_requests_total',
-      'Admitted calls of deprecated operations.',
-      ['operation'],
-      (count) => {
-        for (const [operation, { calls }] of deprecated.uses) count({ operation }, calls);
+  constructor(sources: MetricSources) {
+    for (const { id, success } of sources.operations) this.#expect(id, [success.status, ...failures]);
+    this.#expect('none', failures);
+    this.#rehearsed = new Map(sources.faults.map((fault) => [fault, 0]));
+    this.#isReady = sources.isReady;
+    this.#publishState(sources);
+    this.#publishRequests(sources);
+    this.#publishStorage(sources);
+    if (sources.sharing) this.#publishSharing(sources.sharing);
+    if (sources.deliveries) this.#publishDeliveries(sources.deliveries);
+  }
+
+  #publishState({ missingLines, openStreams }: MetricSources): void {
+    const exposition = this.#exposition;
+    exposition.gauge(
+      'petstore_build_info',
+      'Always 1. The label has the version of Petstore.',
+      ['version'],
+      (set) => set({ version }, 1),
+    );
+    exposition.gauge('petstore_ready', 'Whether /readyz would answer 200 now (1) or not (0).', [], (set) =>
+      set({}, Number(this.#ready)),
+    );
+    exposition.gauge('petstore_open_streams', 'Event streams that are open now.', [], (set) =>
+      set({}, openStreams()),
+    );
+    exposition.counter(
+      'petstore_log_lines_dropped_total',
+      'Log lines that were not written, because they repeat others or because nobody read the log in time.',
+      ['reason'],
+      (set) => {
+        for (const [reason, n] of Object.entries(missingLines())) set({ reason }, n);
       },
     );
-    this.#publish(
+  }
+
+  #publishRequests({ deprecated, operations }: MetricSources): void {
+    const exposition = this.#exposition;
+    exposition.counter('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (set) => {
+      for (const [operation, { byStatus }] of this.#traffic)
+        for (const [status, n] of byStatus) set({ operation, status: String(status) }, n);
+    });
+    exposition.histogram(
+      'petstore_request_duration_seconds',
+      'Time from when a request is handled to the end of its answer, by operation. Streams are not measured.',
+      () => [...this.#traffic].map(([operation, { seconds }]) => [{ operation }, seconds]),
+    );
+    exposition.counter(
+      'petstore_limit_decisions_total',
+      'Decisions of the rate limits, by plan; the plan none is for requests without a valid key.',
+      ['plan', 'outcome'],
+      (set) => {
+        for (const [plan, outcomes] of Object.entries(this.#decisions))
+          for (const [outcome, n] of Object.entries(outcomes)) set({ plan, outcome }, n);
+      },
+    );
+    exposition.counter('petstore_bans_total', 'Bans that began, by plan.', ['plan'], (set) => {
+      for (const [plan, n] of Object.entries(this.#bans)) set({ plan }, n);
+    });
+    exposition.counter(
+      'petstore_rehearsed_answers_total',
+      'Answers that a rehearsed fault touched. No other metric counts them.',
+      ['fault'],
+      (set) => {
+        for (const [fault, n] of this.#rehearsed) set({ fault }, n);
+      },
+    );
+    const usesOf = () =>
+      operations
+        .filter((operation) => operation.deprecated)
+        .map(({ id }) => [{ operation: id }, deprecated.uses.get(id)] as const);
+    exposition.counter(
+      'petstore_deprecated_requests_total',
+      'Admitted requests to deprecated operations.',
+      ['operation'],
+      (set) => {
+        for (const [labels, use] of usesOf()) set(labels, use?.calls ?? 0);
+      },
+    );
+    exposition.gauge(
       'petstore_deprecated_callers',
       'Keys that called a deprecated operation today (UTC). The log names them.',
       ['operation'],
-      (count) => {
-        for (const [operation, { callers }] of deprecated.uses) count({ operation }, callers.size);
-      },
-      Gauge,
-    );
-    this.#publish('petstore_storage_operations_total', 'Work of the storage.', ['kind'], (count) => {
-      for (const [kind, n] of Object.entries(storage)) count({ kind }, n);
-    });
-    this.#publish(
-      'petstore_log_lines_dropped_total',
-      'Lines missing in the log, because they repeat others or because nobody read them in time.',
-      ['reason'],
-      (count) => {
-        for (const [reason, n] of Object.entries(missingLines())) count({ reason }, n);
+      (set) => {
+        for (const [labels, use] of usesOf()) set(labels, use?.callers.size ?? 0);
       },
     );
-    this.#publish('petstore_events_total', 'Events written.', [], (count) => count({}, storage.records));
-    this.#publish(
-      'petstore_open_streams',
-      'Streams open now.',
-      [],
-      (count) => count({}, openStreams()),
-      Gauge,
-    );
-    this.#publish(
-      'petstore_rehearsed_answers_total',
-      'Answers that a fault of a rehearsal touched. They are counted nowhere else.',
-      ['fault'],
-      (count) => {
-        for (const [fault, n] of this.#rehearsed) count({ fault }, n);
-      },
-    );
-    if (sharing) this.#publishSharing(sharing);
-    if (deliveries) this.#publishDeliveries(deliveries);
   }
 
-  #publishDeliveries(deliveries: Deliveries): void {
-    this.#publish(
-      'petstore_webhook_attempts_total',
-      'Requests to webhooks: delivered, failed and tried again later, or given up.',
-      ['outcome'],
-      (count) => {
-        const { delivered, failed, givenUp } = deliveries.counts;
-        count({ outcome: 'delivered' }, delivered);
-        count({ outcome: 'failed' }, failed);
-        count({ outcome: 'given_up' }, givenUp);
+  #publishStorage({ db: { counts, measured } }: MetricSources): void {
+    const exposition = this.#exposition;
+    exposition.counter(
+      'petstore_storage_operations_total',
+      'What the storage did, by kind.',
+      ['kind'],
+      (set) => {
+        for (const [kind, n] of Object.entries(counts)) set({ kind }, n);
       },
     );
-    this.#publish(
-      'petstore_webhooks_disabled_total',
-      'Webhooks that the service disabled.',
-      ['reason'],
-      (count) => {
-        for (const [reason, n] of Object.entries(deliveries.counts.disabled)) count({ reason }, n);
+    exposition.counter('petstore_events_total', 'Events written.', [], (set) => set({}, counts.records));
+    exposition.gauge('petstore_writes_waiting', 'Writes that wait for their turn now.', [], (set) =>
+      set({}, measured.writesWaiting()),
+    );
+    exposition.histogram('petstore_commit_writes', 'Writes that share a transaction.', () => [
+      [{}, measured.groupSizes],
+    ]);
+    exposition.histogram(
+      'petstore_commit_duration_seconds',
+      'Time from the turn of a group of writes to the end of its transaction, with the wait for a connection and repeated runs.',
+      () => [[{}, measured.groupSeconds]],
+    );
+    const { postgres } = measured;
+    if (!postgres) return;
+    exposition.histogram(
+      'petstore_postgres_read_duration_seconds',
+      'Time of a read, with the wait for a connection.',
+      () => [[{}, postgres.readSeconds]],
+    );
+    const pools = () => Object.entries(postgres.connections());
+    exposition.gauge(
+      'petstore_postgres_connections',
+      'Open connections to PostgreSQL, by pool (reads, writes) and state (in_use, idle).',
+      ['pool', 'state'],
+      (set) => {
+        for (const [pool, { inUse, idle }] of pools()) {
+          set({ pool, state: 'in_use' }, inUse);
+          set({ pool, state: 'idle' }, idle);
+        }
       },
     );
-    this.#publish(
-      'petstore_webhook_missed_events_total',
-      'Events that a webhook never gets, because they were no longer kept when their turn came.',
-      [],
-      (count) => count({}, deliveries.counts.missed),
-    );
-    this.#publish(
-      'petstore_webhook_lag_events',
-      'Events that the slowest enabled webhook has not been sent yet, whichever instance sends to it.',
-      [],
-      (count) => count({}, deliveries.lag),
-      Gauge,
+    exposition.gauge(
+      'petstore_postgres_waiting',
+      'Groups of reads or of writes that wait for a connection to PostgreSQL now, by pool.',
+      ['pool'],
+      (set) => {
+        for (const [pool, { waiting }] of pools()) set({ pool }, waiting);
+      },
     );
   }
 
   #publishSharing(sharing: Readonly<Sharing>): void {
-    new Gauge({
-      name: 'petstore_limits_shared',
-      help: 'Whether limits are shared through Valkey now (1), or this instance limits on its own (0).',
-      registers: [this.#registry],
-      collect() {
-        this.set(Number(sharing.isShared));
-      },
-    });
-    this.#publish(
-      'petstore_limits_fallbacks_total',
-      'Limit decisions made by this instance alone while Valkey was away.',
+    const exposition = this.#exposition;
+    exposition.gauge(
+      'petstore_limits_shared',
+      'Whether limits are shared through Valkey now (1), or this instance limits on its own (0).',
       [],
-      (count) => count({}, sharing.fallbacks),
+      (set) => set({}, Number(sharing.isShared)),
     );
-    this.#publish('petstore_valkey_round_trips_total', 'Round trips to Valkey.', [], (count) =>
-      count({}, sharing.roundTrips),
+    exposition.counter(
+      'petstore_limits_fallbacks_total',
+      'Limit decisions of this instance alone, because Valkey was away.',
+      [],
+      (set) => set({}, sharing.fallbacks),
+    );
+    exposition.counter('petstore_valkey_round_trips_total', 'Round trips to Valkey.', [], (set) =>
+      set({}, sharing.roundTrips),
+    );
+    exposition.histogram(
+      'petstore_valkey_duration_seconds',
+      'Time of a limit decision in Valkey, also of one that failed or was given up.',
+      () => [[{}, sharing.seconds]],
+    );
+  }
+
+  #publishDeliveries(deliveries: NonNullable<MetricSources['deliveries']>): void {
+    const exposition = this.#exposition;
+    exposition.counter(
+      'petstore_webhook_attempts_total',
+      'Requests to webhooks, by outcome: delivered, failed (tried again later) or given_up.',
+      ['outcome'],
+      (set) => {
+        const { delivered, failed, givenUp } = deliveries.counts;
+        set({ outcome: 'delivered' }, delivered);
+        set({ outcome: 'failed' }, failed);
+        set({ outcome: 'given_up' }, givenUp);
+      },
+    );
+    exposition.counter(
+      'petstore_webhooks_disabled_total',
+      'Webhooks that the service disabled.',
+      ['reason'],
+      (set) => {
+        for (const [reason, n] of Object.entries(deliveries.counts.disabled)) set({ reason }, n);
+      },
+    );
+    exposition.counter(
+      'petstore_webhook_missed_events_total',
+      'Events that a webhook never gets, because they were no longer kept when their turn came.',
+      [],
+      (set) => set({}, deliveries.counts.missed),
+    );
+    exposition.gauge(
+      'petstore_webhook_lag_events',
+      'Events that the slowest enabled webhook has not been sent yet, whichever instance sends to it.',
+      [],
+      (set) => set({}, deliveries.lag),
     );
   }
 
@@ -187,24 +264,11 @@ export class Metrics {
       return;
     }
     const name = operation?.id ?? 'none';
-    let traffic = this.#traffic.get(name);
-    if (!traffic) {
-      traffic = {
-        byStatus: new Map(),
-        byLatency: Array(latencyBucketsSeconds.length + 1).fill(0),
-        seconds: 0,
-      };
-      this.#traffic.set(name, traffic);
-    }
-    const { byStatus, byLatency } = traffic;
+    const { byStatus, seconds } = this.#traffic.get(name) ?? this.#expect(name, []);
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
     // How long a stream lasted says nothing about how fast it was answered.
     if (durationMs === undefined || (operation?.success.kind === 'stream' && status === 200)) return;
-    const seconds = durationMs / 1000;
-    traffic.seconds += seconds;
-    let bucket = 0;
-    while (seconds > (latencyBucketsSeconds[bucket] as number)) bucket++;
-    (byLatency[bucket] as number)++;
+    seconds.observe(durationMs / 1_000);
   }
 
   /** Counts a limit decision on a key of some plan, or on an address. */
@@ -214,52 +278,24 @@ export class Metrics {
   }
 
   get contentType(): string {
-    return this.#registry.contentType;
+    return this.#exposition.contentType;
   }
 
-  /** All metrics in the text format of Prometheus. Creates the text each time, which takes a millisecond or more. */
+  /** All metrics in the text format of Prometheus. */
   async text(): Promise<Buffer> {
-    return Buffer.from(await this.#registry.metrics());
+    // It writes, so it comes before the other metrics, which would show it.
+    this.#ready = await this.#isReady();
+    return Buffer.from(await this.#exposition.text());
   }
 
-  /** A histogram as prom-client publishes it: each bucket includes the smaller ones. */
-  #publishLatency(): void {
-    const name = 'petstore_request_duration_seconds';
-    const help = 'Time from when a request is handled to the end of its answer, by operation.';
-    const get = async () => ({
-      name,
-      help,
-      type: 'histogram',
-      values: [...this.#traffic].flatMap(([operation, { byLatency, seconds }]) => {
-        let count = 0;
-        const buckets = [...latencyBucketsSeconds, '+Inf'].map((le, i) => {
-          count += byLatency[i] as number;
-          return { metricName: `${name}_bucket`, labels: { le, operation }, value: count };
-        });
-        const sum = { metricName: `${name}_sum`, labels: { operation }, value: seconds };
-        return [...buckets, sum, { metricName: `${name}_count`, labels: { operation }, value: count }];
-      }),
-    });
-    this.#registry.registerMetric({ name, help, get } as unknown as Histogram);
-  }
-
-  #publish(
-    name: string,
-    help: string,
-    labelNames: string[],
-    report: (count: (labels: Labels, n: number) => void) => void,
-    Kind: typeof Counter | typeof Gauge = Counter,
-  ) {
-    new Kind({
-      name,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        report((labels, n) => this.inc(labels, n));
-      },
-    });
+  /** Makes the series of an operation, so that they are 0 before they are counted. */
+  #expect(operation: string, statuses: number[]): Traffic {
+    const traffic = {
+      byStatus: new Map(statuses.map((status) => [status, 0])),
+      seconds: new Histogram(durationBounds),
+    };
+    this.#traffic.set(operation, traffic);
+    return traffic;
   }
 }
 

@@ -135,10 +135,14 @@ const requestFields = [
 ] as const;
 
 /** Serves what can be read without a key. */
-function serveDocuments(app: FastifyInstance, parts: AllParts, { metrics, lab }: Components): void {
-  const { config, db, stopwatch, readyMs, prove, operations } = parts;
+function serveDocuments(
+  app: FastifyInstance,
+  parts: AllParts,
+  { assertReady, metrics, lab }: Components,
+): void {
+  const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
-  serveHealth(app, { db, metrics, stopwatch, readyMs, prove });
+  serveHealth(app, { assertReady, metrics, stopwatch, prove });
   const description = () => describeStore(operations, baseUrl, config.lab);
   serveDescription(app, prefix, description);
   if (lab) {

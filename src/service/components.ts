@@ -6,8 +6,10 @@ import { Changes } from '../history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../http/connections.ts';
 import type { Handled, Installation } from '../http/operation.ts';
 import { identifier } from '../keys/identify.ts';
+import { faultNames } from '../lab/faults/list.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
 import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
+import { labOperations } from '../lab/operations.ts';
 import type { WorkerOfReadings } from '../lab/readings/worker.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -18,6 +20,7 @@ import { Metrics } from '../observe/metrics.ts';
 import { OutcomeReporter } from '../observe/request-outcome.ts';
 import type { Config } from '../settings/config.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { readinessOf } from './health.ts';
 
 /** What an app is built from. */
 export interface Parts {
@@ -74,17 +77,25 @@ export type Components = ReturnType<typeof createComponents>;
 
 /** Makes what the steps of a request share: admission, streams, the lab, and who is notified of each outcome. */
 export function createComponents(parts: AllParts) {
-  const { config, db, limiter, log, clock, stopwatch, changes, dispatcher } = parts;
+  const { config, db, limiter, log, clock, stopwatch, changes, dispatcher, operations } = parts;
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
-  const metrics = new Metrics(
-    db.counts,
-    deprecatedCalls,
-    () => ({ repeated: requestLog.leftOut, unread: parts.unreadLines() }),
-    () => streams.count,
-    limiter.sharing,
-    dispatcher,
-  );
+  const assertReady = readinessOf(db, parts);
+  const metrics = new Metrics({
+    operations: [...operations, ...(config.lab ? labOperations : [])],
+    faults: config.lab ? faultNames : [],
+    db,
+    isReady: () =>
+      assertReady().then(
+        () => true,
+        () => false,
+      ),
+    deprecated: deprecatedCalls,
+    missingLines: () => ({ repeated: requestLog.leftOut, unread: parts.unreadLines() }),
+    openStreams: () => streams.count,
+    sharing: limiter.sharing,
+    deliveries: dispatcher,
+  });
   const outcomes = new OutcomeReporter([
     (outcome) => metrics.countAnswer(outcome),
     (outcome) => deprecatedCalls.note(outcome),
@@ -103,7 +114,7 @@ export function createComponents(parts: AllParts) {
     banBegan: (request, decision) => lab?.banBegan(request, decision),
   };
   const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
-  return { identify, admission, labAdmission, lab, streams, metrics, requestLog, outcomes };
+  return { identify, admission, labAdmission, lab, streams, assertReady, metrics, requestLog, outcomes };
 }
 
 function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {

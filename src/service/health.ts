@@ -11,29 +11,40 @@ const makeMetricsEveryMs = 1_000;
 /** Health endpoints. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 
+/** What makes an instance ready. */
 interface Watched {
-  db: Database;
+  /** Milliseconds of a clock that never goes back. */
+  stopwatch: () => number;
+  /** How long the answer of the storage may take: load balancers do not wait longer. */
+  readyMs: number;
+}
+
+/** Returns a function that rejects unless the storage can be read and written. Callers at the same time share its answer. */
+export function readinessOf(db: Database, { stopwatch, readyMs }: Watched): () => Promise<unknown> {
+  const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
+  const late = () => new StorageUnavailableError('It does not answer in time.');
+  const storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
+  return () => withTimeout(readyMs, storageAnswers(), late);
+}
+
+interface Served {
+  assertReady: () => Promise<unknown>;
   metrics: Metrics;
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** How long `/readyz` waits for the storage: load balancers do not wait longer. */
-  readyMs: number;
   /** Answers a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
 /** Serves the health endpoints. They have no rate limit, so callers share answers that are costly to make. */
-export function serveHealth(app: FastifyInstance, { db, metrics, stopwatch, readyMs, prove }: Watched): void {
-  const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
-  const late = () => new StorageUnavailableError('It does not answer in time.');
-  const storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
+export function serveHealth(app: FastifyInstance, { assertReady, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {
     const proof = prove?.(headers[challengeField]);
     return { status: 'alive', ...(proof && { proof }) };
   });
   app.get('/readyz', async () => {
-    await withTimeout(readyMs, storageAnswers(), late);
+    await assertReady();
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));

@@ -338,6 +338,27 @@ test('a command that reads opens a storage to which another process writes all t
   assert.equal((await printed(['workspaces', 'list'], env))[0].name, 'shop');
 });
 
+test('migrate makes the tables, leaves those alone that are up to date, and refuses newer ones', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const folder = await temporaryStorage(t);
+  const migrate = () => command(['migrate'], { PETSTORE_DATA_DIR: folder });
+  for (let run = 1; run <= 2; run++) {
+    const { status, stdout, stderr } = await migrate();
+    assert.deepEqual(
+      { status, stdout, stderr },
+      { status: 0, stdout: 'The tables are up to date.\n', stderr: '' },
+    );
+  }
+  const db = new DatabaseSync(join(folder, 'petstore.db'));
+  t.after(() => db.close());
+  assert.deepEqual(db.prepare('select count(*) as n from workspaces').get()?.n, 0);
+  db.exec('pragma user_version = 999');
+  const { status, stderr } = await migrate();
+  assert.equal(status, 1);
+  assert.match(stderr, /^petstore: The database has version 999, .+ Run a newer Petstore on it\.\n$/);
+});
+
 test('a command that fails exits with 1 after one line', async (t) => {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   const calls = [
@@ -373,6 +394,7 @@ test('every command tells its use with --help', async () => {
     ['workspaces', 'reset'],
     ['workspaces', 'delete'],
     ['seed'],
+    ['migrate'],
     ['restored'],
     ['openapi'],
   ];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,11 +12,12 @@ import { errorCodes } from '../../src/foundation/errors.ts';
 import type { Deprecation } from '../../src/http/operation.ts';
 import { maxStreams, type Plan, plans } from '../../src/limits/plans.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
+import { pythonWithRequests, whyNo } from '../support/programs.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
-const missing = ['curl', 'python3'].filter((program) => spawnSync(program, ['--version']).error);
-const skip = missing.length > 0 && !process.env.CI && `${missing.join(' and ')} not installed`;
+const skip =
+  whyNo('curl') || (!pythonWithRequests && !process.env.CI && 'no Python with requests is installed');
 
 const names = [
   'Getting started',
@@ -116,7 +117,7 @@ const isReceiver = (code: string) => /createServer|HTTPServer/.test(code);
 /** The interpreters of examples, with their arguments before the code. */
 const programs: Record<string, [string, ...string[]]> = {
   javascript: [process.execPath, '--input-type=module', '-e'],
-  python: ['python3', '-c'],
+  python: [pythonWithRequests ?? 'python3', '-c'],
   sh: ['bash', '-euc'],
 };
 

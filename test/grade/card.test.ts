@@ -12,7 +12,6 @@ import { toPage } from '../../src/grade/card/page.ts';
 import { maxSummaryLines, toText } from '../../src/grade/card/text.ts';
 import type { FaultRun, Grade, Progress } from '../../src/grade/grade.ts';
 import { progressOn, type Screen } from '../../src/grade/progress.ts';
-import { Tail } from '../../src/grade/run/tail.ts';
 import { nth } from '../../src/grade/run-name.ts';
 import { attemptsOf, lanesOf } from '../../src/lab/recordings/timeline-layout.ts';
 import {
@@ -131,7 +130,7 @@ test('no row of a card says that a run survived, and that it must be fixed', () 
 });
 
 test('the use that a fault struck is named by the requests of the finding', () => {
-  const namesOf = (fault: string, given: Partial<FaultRun>) =>
+  const namesOf = (fault: string, given: Parameters<typeof runOf>[1]) =>
     cardOf(gradeOf(fault, runOf(fault, { ...given, verdict: 'did-it-twice' }))).rows[0]?.findings.map(
       ({ where }) => where,
     );
@@ -163,6 +162,73 @@ test('the use that a fault struck is named by the requests of the finding', () =
     '21st',
     '113th',
   ]);
+});
+
+test('a command line does a run again with every parameter of its fault', () => {
+  const again = (fault: string, given: Parameters<typeof runOf>[1]) =>
+    cardOf(gradeOf(fault, runOf(fault, given))).rows[0]?.again.replace(/^petstore grade --fault | --.*/g, '');
+  const odd = { shape: 'zero', times: 3 };
+  assert.equal(
+    again('retry-after-odd', { strikes: [{ operation: 'createPet', after: 3, ...odd }] }),
+    'retry-after-odd:shape=zero,times=3,operation=createPet,after=3',
+  );
+  const strikes = ['createPet', 'listPets'].map((operation) => ({ operation, after: 0, ...odd }));
+  assert.equal(again('retry-after-odd', { strikes }), 'retry-after-odd:shape=zero,times=3');
+  assert.equal(again('near-limit', { strikes: [{ remaining: 7 }] }), 'near-limit:remaining=7');
+  assert.equal(again('delay', { strikes: [{ after: 2, delayMs: 900 }] }), 'delay:delayMs=900,after=2');
+});
+
+test('what to change in a program that failed or hung comes from a required check, or fits the fault', () => {
+  const changeOf = (fault: string, verdict: 'failed' | 'hung', ...failing: string[]) => {
+    const checks = runOf(fault).checks.map((check) =>
+      failing.includes(check.name) ? { ...check, result: 'failed' as const } : check,
+    );
+    const graded = gradeOf(fault, runOf(fault, { verdict, exitStatus: 1, checks }));
+    const card = cardOf({ ...graded, baseline: { ...graded.baseline, checks: [] } });
+    return card.rows[0]?.findings[0]?.change ?? '';
+  };
+  const { advice = '' } = runOf('reset').checks.find(({ name }) => name === 'retry.same-body') ?? {};
+  assert.equal(changeOf('lost-answer', 'failed', 'failures.retried', 'retry.same-body'), advice);
+  assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^End in any case: bound /);
+  assert.match(changeOf('no-answer', 'hung'), /^Give each request a time limit /);
+  assert.match(changeOf('stream-cut', 'hung'), /^Keep the `id` of an event only /);
+});
+
+test('a DELETE that was repeated and refused stands behind the failure, with the one before', () => {
+  const removal = { method: 'DELETE', target: '/v1/pets/1', operation: 'deletePet' };
+  const sent = requests(
+    { atMs: 0, ...removal, isCut: true, fault: 'lost-answer' },
+    { atMs: 90, ...removal, status: 404, retryOf: '1' },
+  );
+  const given = { verdict: 'failed' as const, exitStatus: 1, requests: sent, checks: [] };
+  const [finding] = cardOf(gradeOf('lost-answer', runOf('lost-answer', given))).rows[0]?.findings ?? [];
+  assert.deepEqual(
+    finding?.evidence.map(({ id }) => id),
+    ['1', '2'],
+  );
+  assert.match(finding?.change ?? '', /^Take 404 of a repeated DELETE for done/);
+  assert.doesNotMatch(finding?.service ?? '', /proxies are configured/);
+});
+
+test('a program that hung although the service answered fails, and the card says what it left undone', () => {
+  const undone = { kind: 'undone' as const, what: 'no pet Siskin', requests: [], isWarning: true as const };
+  const hung = { verdict: 'hung' as const, exitStatus: undefined, tookMs: 62_000, deviations: [undone] };
+  const rowOf = (fault: string, mayWaitLong: boolean) =>
+    cardOf(gradeOf(fault, runOf(fault, { ...hung, mayWaitLong }))).rows[0];
+  const row = rowOf('stream-cut', false);
+  assert.deepEqual([row?.required, row?.rank], [false, 'must-fix']);
+  assert.equal(row?.happened, 'did not end within 62 s, with work left: no pet Siskin');
+  assert.deepEqual(
+    row?.findings.filter(({ kind }) => kind !== 'check').map(({ kind }) => kind),
+    ['hung'],
+  );
+  assert.equal(rowOf('no-answer', true)?.rank, 'should-fix');
+});
+
+test('a program that gave up as it may has survived, and the card says after how many failures', () => {
+  const given = { exitStatus: 1, performed: 6, lastLines: ['Error: 500'] };
+  const [row] = cardOf(gradeOf('internal-error', runOf('internal-error', given))).rows;
+  assert.deepEqual([row?.word, row?.happened], ['survived', 'gave up after 6 failures']);
 });
 
 test('equal findings of several faults are one problem', () => {
@@ -294,6 +360,7 @@ test('the JSON has every run, in the order of the catalogue, and is as it is des
     middle?.again,
     'petstore grade --fault lost-answer:operation=createPet,after=3 -- node examples/careless.mjs',
   );
+  assert.deepEqual(middle?.strikes, [{ operation: 'createPet', after: 3, parameters: {} }]);
   const { kind, where, requests: ids } = lost?.findings[0] ?? {};
   assert.deepEqual([kind, where, ids], ['did-it-twice', 'lost-answer at the 1st createPet', ['2', '3']]);
   const { idempotencyKey, method, status, ...more } = lost?.requests[2] ?? {};
@@ -315,8 +382,8 @@ test('the page about the JSON is made from its schema', () => {
 
 /** The card of runs under lost-answer and reset, with a check. */
 const cardWith = (
-  lost: Partial<FaultRun>,
-  resets: Partial<FaultRun>[],
+  lost: Parameters<typeof runOf>[1],
+  resets: Parameters<typeof runOf>[1][],
   result: 'passed' | 'failed' | 'not_observed',
 ) => {
   const graded = gradeOf('lost-answer', runOf('lost-answer', lost));
@@ -484,49 +551,15 @@ test('JUnit has a case for each run and check, and failures only for what must b
   assert.equal(odd?.counts.tests, tests);
 });
 
-test('two runs of a fault at the same place have different names', () => {
-  const strikes = (operation: string) => ({ strikes: [{ operation, after: 0 }] });
-  const { rows } = cardOf(
-    gradeOf('delay', runOf('delay', strikes('listPets')), runOf('delay', strikes('createPet'))),
-  );
-  assert.deepEqual(
-    rows.map(({ name }) => name),
-    ['delay at the 1st listPets', 'delay at the 1st createPet'],
-  );
-});
-
-test('a truncated line shows no part of a secret', () => {
-  const key = `pet_${'Ab3'.repeat(12)}`;
-  const linesOf = (...texts: string[]) => {
-    const tail = new Tail();
-    const take = tail.stream(() => {});
-    for (const text of texts) take(Buffer.from(text));
-    return tail.lines();
-  };
-  for (const cut of [1, 4, 20, 39]) {
-    const long = key + ' seen'.repeat(1_000).slice(0, 4_096 + cut - key.length);
-    assert.match(linesOf(long).join('|'), /^…(?: seen)+ s?e?e?n?…$/);
-    const many = `${key}${`\n${'x'.repeat(3_000)}`.repeat(11)}`.slice(0, 32_768 + cut);
-    assert.match(linesOf('begun ', many, '\nthe end').join('|'), /^…(?:\|x+…)+\|the end$/);
-  }
-  assert.match(
-    linesOf('x'.repeat(32_800), key, `${key.slice(0, 9)}`, `${key.slice(9)} seen`).join('|'),
-    /^… seen$/,
-  );
-});
-
 const steps: Progress[] = [
   { stage: 'baseline' },
   {
     stage: 'faults',
-    runs: [
-      { fault: 'reset', place: 'middle' },
-      { fault: 'delay', place: 'first' },
-    ],
+    runs: ['reset, middle use', 'delay, first use'],
     baseline: carelessGrade.baseline,
   },
-  { stage: 'begun', fault: 'reset', place: 'middle' },
-  { stage: 'begun', fault: 'delay', place: 'first' },
+  { stage: 'begun', run: 'reset, middle use' },
+  { stage: 'begun', run: 'delay, first use' },
   { stage: 'ended', fault: 'delay', required: true, run: run('delay') },
 ];
 
@@ -554,18 +587,6 @@ test('progress is one changing line on a terminal, and a line for each run elsew
   assert.match(states[4] as string, / 0 of 2 {2}reset, middle use · de$/);
   assert.match(states[5] as string, / 1 of 2 {2}reset, middle use$/);
   for (const state of states) assert.ok(!state.includes('\n'));
-});
-
-test('of two runs with one name, progress shows the one that is left', () => {
-  let drawn = '';
-  const reporter = progressOn({ isTTY: true, columns: 90, write: (text) => (drawn = text) });
-  const begun = { stage: 'begun', fault: 'delay', place: 'first' } as const;
-  const runs = [begun, begun];
-  reporter.report({ stage: 'faults', runs, baseline: carelessGrade.baseline });
-  for (const step of runs) reporter.report(step);
-  assert.match(drawn, / 0 of 2 {2}delay, first use · delay, first use$/);
-  reporter.report({ stage: 'ended', fault: 'delay', required: true, run: run('delay') });
-  assert.match(drawn, / 1 of 2 {2}delay, first use$/);
 });
 
 test('an endless line is shown by its beginning', () => {

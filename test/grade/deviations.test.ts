@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { operations } from '../../src/api/operations.ts';
 import { pastOf, type StoreEvent } from '../../src/grade/compare/past.ts';
 import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
 import type { Item, StoreState } from '../../src/grade/compare/state.ts';
 import type { Deviation, Verdict } from '../../src/grade/grade.ts';
 import { Reference } from '../../src/grade/reference.ts';
+import { plansOf, type RunPlan } from '../../src/grade/run/plan.ts';
 import type { Run } from '../../src/grade/run/run.ts';
 import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
 import { faultNamed } from '../../src/lab/faults/list.ts';
@@ -30,7 +32,9 @@ interface Sketch {
   fault?: string;
   left?: true;
   durationMs?: number;
+  silenceMs?: number;
   headers?: Record<string, string>;
+  answerHeaders?: Record<string, string>;
   /** What the request committed. */
   events?: { type: string; data: Item; previous?: Item }[];
 }
@@ -73,11 +77,18 @@ function stateAfter(events: StoreEvent[]): StoreState {
 }
 
 /** How a run deviates from two runs without faults, and the verdict on it. */
-function judge(calm: [Run, ...Run[]], run: Run, fault = 'lost-answer', ignoresOutput = false) {
+function judge(
+  calm: [Run, ...Run[]],
+  run: Run,
+  { fault = 'lost-answer', times = 1, ignoresOutput = false } = {},
+) {
   const reference = new Reference(calm, initial(), { ignoresOutput });
-  const plan = { place: 'first' as const, faults: [{ fault }], waitsMs: 0, lingersMs: 0 };
+  const [plan] = plansOf({ fault, times, after: 0 }, usage) as [RunPlan];
   return toFaultRun(faultNamed(fault) as Fault, plan, run, reference);
 }
+const usage = {
+  ...{ operations: operations.map(({ id }) => ({ operation: id, uses: 1 })), requestCount: 9, longestMs: 1 },
+};
 
 const told = ({ deviations }: { deviations: Deviation[] }) =>
   deviations.map(({ kind, what, requests }) => [kind, what, requests.join(' ')]);
@@ -120,7 +131,7 @@ test('a pet that was made twice and deleted once or twice was made twice', () =>
     assert.equal(run.verdict, 'did-it-twice');
     assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug where there was one', '1 2']);
     const [{ service, change, goodClient }] = run.deviations as [Deviation];
-    assert.equal(service, 'committed request 1, then cut the connection');
+    assert.equal(service, 'Committed request 1, then cut the connection.');
     assert.match(change ?? '', /`Idempotency-Key`/);
     assert.match(goodClient ?? '', /same `Idempotency-Key`/);
   }
@@ -175,11 +186,9 @@ test('the stock that follows from an order is no deviation of its own', () => {
 
 test('orders for a page that was not read are left undone, for one cause', () => {
   const calm: [Run] = [runOf([list, list, order(1, 8), order(2, 7), create(2, 'A'), create(3, 'B')])];
-  const run = judge(
-    calm,
-    runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]),
-    'internal-error',
-  );
+  const run = judge(calm, runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]), {
+    fault: 'internal-error',
+  });
   assert.deepEqual(told(run), [
     [
       'undone',
@@ -188,7 +197,7 @@ test('orders for a page that was not read are left undone, for one cause', () =>
     ],
   ]);
   assert.equal(run.verdict, 'left-undone');
-  assert.equal(run.deviations[0]?.service, 'answered 500 (request 2)');
+  assert.equal(run.deviations[0]?.service, 'Answered 500 (request 2).');
 });
 
 test('a program that ends with another status than 0 failed, unless it did something twice', () => {
@@ -199,9 +208,77 @@ test('a program that ends with another status than 0 failed, unless it did somet
   assert.equal(twice.verdict, 'did-it-twice');
   assert.deepEqual(told(twice), [['twice', 'two pets Smaug where there was one', '1 2']]);
   const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
-  assert.deepEqual([hung.verdict, hung.deviations], ['hung', []]);
+  assert.equal(hung.verdict, 'hung');
+  assert.deepEqual(
+    hung.deviations.map(({ kind, what, isWarning }) => [kind, what, isWarning]),
+    [['undone', 'no pet Smaug where there was one; no pet Fafnir where there was one', true]],
+  );
   const unreached = judge(calm, { ...runOf([]), performed: 0 });
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
+});
+
+test('what another writer changed may be built on, and a change that is not made then is left undone', () => {
+  const stock = (before: number, after: number): NonNullable<Sketch['events']>[number] => ({
+    ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
+    previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
+  });
+  const statusOf = (quantity: number) => (quantity === 0 ? 'pending' : 'available');
+  const set = ([before, after]: [number, number]): Sketch => ({
+    ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
+    events: [stock(before, after)],
+  });
+  /** How a run deviates that made some changes after others, of which the last came from another writer. */
+  const under = (calm: [number, number][], before: [number, number][], after: [number, number][]) => {
+    const other = { ...set(before.at(-1) as [number, number]), fault: 'conflict' };
+    const run = runOf([...before.slice(0, -1).map(set), other, ...after.map(set)]);
+    const events = [...before, ...after].map((values, i) => {
+      const { requestId, at } = run.requests[i] as RecordedRequest;
+      const isOther = i === before.length - 1;
+      return { ...stock(...values), requestId: isOther ? 'another writer' : requestId, timestamp: at };
+    });
+    const past = pastOf(run.past.state, initial(), events, 'another writer');
+    return told(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
+  };
+  // It doubles what is there.
+  assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
+  // The other writer has made the same change.
+  assert.deepEqual(under([[1, 2]], [[1, 2]], []), []);
+  // It fills up what was sold out: the other writer has changed the status.
+  const soldOut: [number, number] = [9, 0];
+  assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);
+  assert.deepEqual(
+    under([[9, 18]], [[9, 10]], []).map(([kind, what]) => [kind, what]),
+    [['undone', 'pet Rex: stock changed never instead of once']],
+  );
+  assert.deepEqual(
+    under(
+      [[9, 18]],
+      [[9, 10]],
+      [
+        [10, 20],
+        [20, 40],
+      ],
+    ).map(([kind, what]) => [kind, what]),
+    [['twice', 'pet Rex: stock changed twice instead of once']],
+  );
+});
+
+test('what the service did is left to the fault where the answer looks like any other', () => {
+  const calm: [Run] = [runOf([list, create(2, 'Smaug')])];
+  const run = judge(calm, runOf([{ ...list, fault: 'small-pages' }]), { fault: 'small-pages' });
+  assert.equal(run.deviations[0]?.service, undefined);
+});
+
+test('what is never changed without faults was not done twice, and advice to retry needs a failure', () => {
+  const calm: [Run] = [runOf([list, create(2, 'Smaug')])];
+  const other = judge(calm, runOf([list, create(2, 'Smaug'), rename(1, 'Rex', 'Rexy')]), {
+    fault: 'small-pages',
+  });
+  assert.equal(other.verdict, 'did-something-else');
+  const undone = (more: Partial<Sketch>) =>
+    judge(calm, runOf([{ ...list, ...more }]), { fault: 'unavailable' }).deviations[0]?.change;
+  assert.match(undone({ status: 503, fault: 'unavailable' }) ?? '', /^Retry until/);
+  assert.equal(undone({ fault: 'unavailable' }), undefined);
 });
 
 test('what varies between the runs without faults is not compared, but its number is', () => {
@@ -252,7 +329,7 @@ function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [li
     wantedLines ??= run.printed.lines;
     return run;
   }) as [Run, ...Run[]];
-  const run = judge(runs, runOf(sketches, lines), fault);
+  const run = judge(runs, runOf(sketches, lines), { fault });
   wantedLines = undefined;
   return run;
 }
@@ -268,6 +345,18 @@ test('each line that every run without faults printed must be printed, and what 
   assert.equal(bad.verdict, 'printed-something-else');
   assert.deepEqual(told(bad), [['printed', 'printed "2 pets" instead of "20 pets"', '1']]);
   assert.equal(bad.deviations[0]?.isWarning, undefined);
+});
+
+test('lines that one cause kept from being printed are one deviation', () => {
+  const calm = ['1 Rex', '2 Nemo', '3 Smaug', '4 Fafnir', '4 pets'];
+  const run = judgeOutput([calm, calm], ['1 Rex'], [{ ...list, ...lost }]);
+  assert.deepEqual(told(run), [
+    [
+      'printed',
+      'did not print "2 Nemo"; did not print "3 Smaug"; did not print "4 Fafnir"; and 1 more difference',
+      '1',
+    ],
+  ]);
 });
 
 test('times that are equal without faults by chance are not compared, but what stands beside them is', () => {
@@ -289,7 +378,8 @@ test('faults that change what answers say, and programs that failed, are judged 
   assert.deepEqual(judgeOutput([['9'], ['9']], ['8'], [list], 'small-pages').deviations, []);
   const failed = judge([runOf([list], ['9'])], runOf([list], ['8'], 1));
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
-  assert.deepEqual(judge([runOf([list], ['9'])], runOf([list], ['8']), 'lost-answer', true).deviations, []);
+  const ignored = judge([runOf([list], ['9'])], runOf([list], ['8']), { ignoresOutput: true });
+  assert.deepEqual(ignored.deviations, []);
 });
 
 test('a program that changes nothing and prints nothing has nothing to compare', () => {
@@ -331,12 +421,38 @@ test('the refusals that each run without faults gets are listed', () => {
 
 test('a silent answer shows when the program gave up by itself, and that it never did', () => {
   const silent: Sketch = { ...list, isCut: true, fault: 'no-answer', durationMs: 5_003 };
-  const gaveUp = (run: Run) => judge([runOf([list])], run, 'no-answer').gaveUpAfterMs;
+  const gaveUp = (run: Run) => judge([runOf([list])], run, { fault: 'no-answer' }).gaveUpAfterMs;
   assert.equal(gaveUp(runOf([{ ...silent, left: true }, list])), 5_003);
   assert.equal(gaveUp(runOf([silent, list])), null);
   assert.equal(gaveUp({ ...runOf([{ ...silent, left: true }]), exitStatus: undefined }), null);
   assert.equal(gaveUp(runOf([list])), undefined);
   assert.equal(judge([runOf([list])], runOf([silent])).gaveUpAfterMs, undefined, 'not under other faults');
+});
+
+test('of a stream, the silence counts after which the program left it', () => {
+  const stream: Sketch = { operation: 'streamEvents', fault: 'stream-silent', durationMs: 50_010 };
+  const gaveUp = (sketch: Sketch) =>
+    judge([runOf([list])], runOf([sketch, list]), { fault: 'stream-silent' }).gaveUpAfterMs;
+  assert.equal(gaveUp({ ...stream, silenceMs: 40_003 }), 40_003);
+  assert.equal(gaveUp(stream), null);
+});
+
+test('under a failure that comes back, or a wait that nobody has, a program may give up if it says so', () => {
+  const calm: [Run] = [runOf([create(2, 'Smaug')])];
+  const refused: Sketch = { ...create(2, 'Smaug'), events: [], status: 500, fault: 'internal-error' };
+  const under = (run: Run, times: number) => judge(calm, run, { fault: 'internal-error', times }).verdict;
+  const gaveUp = runOf([refused, refused, refused], [], 1);
+  assert.deepEqual([under(gaveUp, 25), under(gaveUp, 1)], ['survived', 'failed']);
+  assert.equal(under({ ...gaveUp, exitStatus: undefined }, 25), 'hung');
+  assert.equal(under(runOf([refused, refused]), 25), 'left-undone');
+  assert.equal(under(runOf([refused, create(2, 'Smaug'), create(3, 'Smaug')], [], 1), 25), 'did-it-twice');
+  const told = (seconds: number) => ({
+    ...{ ...refused, status: 503, fault: 'retry-after-odd' },
+    answerHeaders: { 'retry-after': String(seconds) },
+  });
+  const odd = (seconds: number) =>
+    judge(calm, runOf([told(seconds)], [], 1), { fault: 'retry-after-odd' }).verdict;
+  assert.deepEqual([odd(864_000), odd(2)], ['survived', 'failed']);
 });
 
 test('the worst run decides, and what nobody would notice fails a program even under a recommended fault', () => {
@@ -345,10 +461,11 @@ test('the worst run decides, and what nobody would notice fails a program even u
   assert.equal(worst([...some, 'did-it-twice']), 'did-it-twice');
   assert.equal(worst(['failed', 'survived']), 'failed');
   assert.equal(worst([]), 'not-reached');
-  const failing = (required: boolean) =>
+  const failing = (required: boolean, mayWaitLong = false) =>
     (['did-it-twice', 'printed-something-else', 'hung', 'failed', 'survived', 'not-reached'] as const).filter(
-      (verdict) => isFailing({ required, verdict }),
+      (verdict) => isFailing({ required, verdict, mayWaitLong }),
     );
-  assert.deepEqual(failing(false), ['did-it-twice', 'printed-something-else']);
+  assert.deepEqual(failing(false), ['did-it-twice', 'printed-something-else', 'hung']);
+  assert.deepEqual(failing(false, true), ['did-it-twice', 'printed-something-else']);
   assert.deepEqual(failing(true), ['did-it-twice', 'printed-something-else', 'hung', 'failed']);
 });

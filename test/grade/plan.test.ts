@@ -11,6 +11,7 @@ import {
 } from '../../src/grade/run/plan.ts';
 import { RunQueue } from '../../src/grade/run/run-queue.ts';
 import { faults } from '../../src/lab/faults/list.ts';
+import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 import { validateFaults } from '../../src/lab/rehearsals/validate-faults.ts';
 
 const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage => ({
@@ -37,6 +38,63 @@ test('a step strikes the first use of each operation, a middle one, and the last
   assert.deepEqual(strikes('conflict', { listPets: 3, createPet: 3 }), [], 'it fits neither');
 });
 
+test('each fault strikes another middle use, and none the first or the last', () => {
+  const middleOf = (fault: string, uses: number) =>
+    plansOf({ fault }, usageOf({ placeOrder: uses })).find(({ place }) => place === 'middle')?.faults[0]
+      ?.after;
+  const struck = faults.flatMap(({ name }) => middleOf(name, 12) ?? []);
+  assert.ok(struck.every((after) => after >= 1 && after <= 10));
+  assert.ok(new Set(struck).size >= 8, `${struck}`);
+  assert.equal(middleOf('lost-answer', 3), 1);
+});
+
+test('a failure that comes back many times in a row strikes the first read, and the first write', () => {
+  const uses = { streamEvents: 1, createPet: 4, listPets: 2 };
+  const plans = plansOf({ fault: 'internal-error' }, usageOf(uses));
+  const repeated = plans.filter(({ faults }) => faults.some(({ times }) => times !== undefined));
+  assert.deepEqual(
+    repeated.map(({ name, faults, isMostlyWaiting }) => [name, faults, isMostlyWaiting]),
+    [
+      [
+        'internal-error 25 times, first read',
+        [{ fault: 'internal-error', times: 25, operation: 'listPets', after: 0 }],
+        true,
+      ],
+      [
+        'internal-error 25 times, first write',
+        [{ fault: 'internal-error', times: 25, operation: 'createPet', after: 0 }],
+        true,
+      ],
+    ],
+  );
+  const given = plansOf({ fault: 'internal-error', times: 4 }, usageOf(uses));
+  assert.deepEqual(
+    given.map(({ name }) => name),
+    ['first', 'middle', 'last'].map((place) => `internal-error 4 times, ${place} use`),
+  );
+});
+
+test('what a fault lets choose is tried in a run for each choice, unless one is given', () => {
+  const namesOf = (planned: PlannedFault) =>
+    plansOf(planned, usageOf({ createPet: 2, listPets: 1 })).map(({ name, faults }) => {
+      assert.equal(new Set(faults.map(({ shape }) => shape)).size, 1);
+      return `${name}: ${faults.map(({ operation, after }) => `${operation} ${after}`).join(', ')}`;
+    });
+  const first = 'createPet 0, listPets 0';
+  assert.deepEqual(namesOf({ fault: 'retry-after-odd' }), [
+    `retry-after-odd none, first use: ${first}`,
+    'retry-after-odd none, last use: createPet 1',
+    `retry-after-odd zero, first use: ${first}`,
+    `retry-after-odd past, first use: ${first}`,
+    `retry-after-odd ten-days, first use: ${first}`,
+    `retry-after-odd thirty-days, first use: ${first}`,
+  ]);
+  assert.deepEqual(namesOf({ fault: 'retry-after-odd', shape: 'zero' }), [
+    `retry-after-odd zero, first use: ${first}`,
+    'retry-after-odd zero, last use: createPet 1',
+  ]);
+});
+
 test('a thorough grading strikes every use', () => {
   assert.deepEqual(strikes('lost-answer', { placeOrder: 3, listPets: 2 }, true), [
     [1, 'placeOrder 0', 'listPets 0'],
@@ -57,6 +115,11 @@ test('a silent fault strikes the first read in one run, and the first write in a
     ['first', 'createPet 0'],
   ]);
   assert.deepEqual(strikes('no-answer', { createPet: 4 }), [['first', 'createPet 0']]);
+  const plans = plansOf({ fault: 'no-answer' }, usageOf({ createPet: 4, getPet: 4 }));
+  assert.deepEqual(
+    plans.map(({ name }) => name),
+    ['no-answer, first read', 'no-answer, first write'],
+  );
 });
 
 test('a fault with an operation or a number of uses is performed exactly so, once', () => {
@@ -64,6 +127,7 @@ test('a fault with an operation or a number of uses is performed exactly so, onc
   const used = usageOf({ createPet: 9, listPets: 9 });
   const [plan, ...others] = plansOf(exactly, used, true);
   assert.deepEqual([plan?.place, plan?.faults, others], [4, [exactly], []]);
+  assert.equal(plan?.name, 'lost-answer at the 4th createPet');
   assert.deepEqual(plansOf({ ...exactly, operation: 'deletePet' }, used), [], 'the program does not use it');
   const slow = plansOf({ fault: 'slow', bytesPerSecond: 9 }, used);
   assert.deepEqual(
@@ -110,17 +174,20 @@ test('a fault that a user gives is refused in words that say what is allowed', (
   }
 });
 
-test('every plan is a valid rehearsal, however much the program does', () => {
-  for (const fault of faults) {
-    for (const requestCount of [1, 2, 1_000_000]) {
+test('every plan is a valid rehearsal with a name of its own, however much the program does', () => {
+  for (const requestCount of [1, 2, 1_000_000]) {
+    const names: string[] = [];
+    for (const fault of faults) {
       const uses = Object.fromEntries(operations.map(({ id }) => [id, requestCount]));
       const plans = plansOf({ fault: fault.name }, usageOf(uses, { requestCount }));
-      for (const { faults, waitsMs } of plans) {
+      for (const { name, faults, waitsMs } of plans) {
+        names.push(name);
         assert.ok(validateFaults(faults).length <= 100, fault.name);
         assert.equal(problemOf(faults[0] as (typeof faults)[0]), undefined);
         assert.ok(waitsMs >= 0);
       }
     }
+    assert.equal(new Set(names).size, names.length);
   }
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FaultGrade, FaultRun, Progress } from '../../src/grade/grade.ts';
 import type { GradeOptions } from '../../src/grade/grade-program.ts';
+import { selectorOf } from '../../src/grade/run-name.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -16,6 +17,8 @@ async function under(fault: string | PlannedFault, command: string[], options: P
   const [found] = faults as [FaultGrade];
   return { ...whole, fault: found, run: found.runs[0] as FaultRun };
 }
+
+const careful = programOf('careful');
 
 const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
 
@@ -58,13 +61,28 @@ test('a program that repeats a POST after a lost answer did it twice, at whichev
   const { fault, run, verdict } = await under('lost-answer', careless('blind retries'));
   assert.equal(fault.verdict, 'did-it-twice');
   assert.deepEqual(
-    fault.runs.map((run) => [run.place, run.strikes, whatIn(run), run.deviations[0]?.requests]),
+    fault.runs.map((run) => [
+      run.place,
+      run.strikes.map(selectorOf),
+      whatIn(run),
+      run.deviations[0]?.requests,
+    ]),
     [
-      ['first', [{ operation: 'createPet', after: 0 }], ['two pets Smaug where there was one'], ['1', '2']],
-      ['last', [{ operation: 'createPet', after: 1 }], ['two pets Fafnir where there was one'], ['2', '3']],
+      [
+        'first',
+        ['lost-answer:operation=createPet,after=0'],
+        ['two pets Smaug where there was one'],
+        ['1', '2'],
+      ],
+      [
+        'last',
+        ['lost-answer:operation=createPet,after=1'],
+        ['two pets Fafnir where there was one'],
+        ['2', '3'],
+      ],
     ],
   );
-  assert.equal(run.deviations[0]?.service, 'committed request 1, then cut the connection');
+  assert.equal(run.deviations[0]?.service, 'Committed request 1, then cut the connection.');
   assert.equal(run.exitStatus, 0);
   assert.equal(verdict, 'failed');
   const exactly = { fault: 'reset', operation: 'createPet', after: 1 };
@@ -90,6 +108,32 @@ test('a program that gives up fails, with its exit status and its last lines', a
     ...{ faults: ['internal-error'], levels: { 'internal-error': 'off' } },
   });
   assert.deepEqual([off.faults, off.runCount, off.verdict], [[], 2, 'incomplete']);
+});
+
+test('a program that tries again without end is found, and one that gives up after a few attempts is right', async () => {
+  const repeated = ({ runs }: FaultGrade) => runs.find(({ strikes }) => strikes[0]?.times) as FaultRun;
+  const hammers = await under('internal-error', careless('retries without end'));
+  assert.ok(hammers.fault.runs.every(({ verdict }) => verdict === 'survived'));
+  const { checks, exitStatus } = repeated(hammers.fault);
+  const bounded = checks.find(({ name }) => name === 'attempts.bounded');
+  assert.deepEqual([bounded?.result, exitStatus], ['failed', 0]);
+  assert.equal(hammers.verdict, 'failed');
+  const right = await under('internal-error', careful);
+  assert.deepEqual([right.verdict, failedChecks(repeated(right.fault))], ['passed', []]);
+  assert.equal(repeated(right.fault).verdict, 'survived');
+  assert.notEqual(repeated(right.fault).exitStatus, 0);
+});
+
+test('a program that gives up at once when it is told to wait for days is right, whatever the form of the wait', async () => {
+  const { fault, verdict } = await under('retry-after-odd', careful);
+  assert.deepEqual([fault.verdict, verdict], ['survived', 'passed']);
+  const ends = fault.runs.flatMap(({ label, place, exitStatus }) =>
+    place === 'first' ? [[label, exitStatus]] : [],
+  );
+  assert.deepEqual(ends, [
+    ...['none', 'zero', 'past'].map((shape) => [`retry-after-odd ${shape}`, 0]),
+    ...['ten-days', 'thirty-days'].map((shape) => [`retry-after-odd ${shape}`, 1]),
+  ]);
 });
 
 test('changes of another writer do not count against a program; to overwrite them fails a check', async () => {
@@ -118,7 +162,7 @@ test('a fault that never fits is not reached, whether it was tried or not', asyn
   const begun: string[] = [];
   const { faults, verdict } = await grade(careless('connections'), {
     faults: ['stale-connection', 'small-pages'],
-    onProgress: (progress) => progress.stage === 'begun' && begun.push(progress.fault),
+    onProgress: (progress) => progress.stage === 'begun' && begun.push(progress.run),
   });
   assert.deepEqual(
     faults.map(({ fault, verdict, runs }) => [fault, verdict, runs.map(({ performed }) => performed)]),
@@ -127,7 +171,7 @@ test('a fault that never fits is not reached, whether it was tried or not', asyn
       ['small-pages', 'not-reached', []],
     ],
   );
-  assert.deepEqual(begun, ['stale-connection', 'stale-connection']);
+  assert.deepEqual(begun, ['stale-connection, first use', 'stale-connection, last use']);
   assert.equal(verdict, 'incomplete');
 });
 

@@ -6,7 +6,7 @@ import { buildImage, makeBases } from './build.ts';
 import { clear, folder, prepare, root, run } from './engine.ts';
 
 /*
- * Builds the image and tries it, by Podman and runc, without a registry of images. See docs/operations.md, "Containers".
+ * Builds the image and tries it, by Podman and runc, without a registry of images. See docs/operations/containers.md.
  */
 const programs = ['podman', 'runc', 'mmdebstrap', 'unshare', 'ip', 'go'];
 const missing = programs.filter((program) => spawnSync(program, [], { stdio: 'ignore' }).error);

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { operations } from '../../src/api/operations.ts';
+import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
+import { metricsIn, textOfAllMetrics, valueIn } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { whyNo } from '../support/programs.ts';
 
 test('/metrics tells requests, latency, limit decisions, bans and storage, without any key or id', async (t) => {
   const store = await startPetstore(t);
@@ -11,13 +18,7 @@ test('/metrics tells requests, latency, limit decisions, bans and storage, witho
   const { status, headers, text } = await store.send('GET', '/metrics', { key: null });
   assert.equal(status, 200);
   assert.match(headers['content-type'] as string, /^text\/plain/);
-  const value = (line: string) =>
-    Number(
-      text
-        .split('\n')
-        .find((entry) => entry.startsWith(`${line} `))
-        ?.split(' ')[1],
-    );
+  const value = (series: string) => valueIn(text, series);
   assert.equal(value('petstore_requests_total{operation="getPet",status="200"}'), 2);
   assert.equal(value('petstore_requests_total{operation="getPet",status="429"}'), 10);
   assert.equal(value('petstore_requests_total{operation="getPet",status="403"}'), 1);
@@ -30,4 +31,92 @@ test('/metrics tells requests, latency, limit decisions, bans and storage, witho
   assert.equal(value('petstore_bans_total{plan="enterprise"}'), 1);
   assert.ok(value('petstore_storage_operations_total{kind="commits"}') >= 2);
   for (const secret of [key, id, store.key, '127.0.0.1']) assert.ok(!text.includes(secret));
+});
+
+test('what alerts look for is 0 before it happens the first time', async (t) => {
+  const text = await (await startPetstore(t, { seed: false })).metrics();
+  const { id: deprecated } = operations.find((operation) => operation.deprecated) ?? {};
+  for (const { id, success } of operations)
+    for (const status of [success.status, 500, 503])
+      assert.equal(valueIn(text, `petstore_requests_total{operation="${id}",status="${status}"}`), 0, id);
+  for (const series of [
+    'petstore_requests_total{operation="none",status="500"}',
+    'petstore_request_duration_seconds_bucket{le="+Inf",operation="getPet"}',
+    `petstore_deprecated_requests_total{operation="${deprecated}"}`,
+    'petstore_rehearsed_answers_total{fault="unavailable"}',
+    'petstore_log_lines_dropped_total{reason="unread"}',
+    'petstore_webhook_missed_events_total',
+    'petstore_writes_waiting',
+  ])
+    assert.equal(valueIn(text, series), 0, series);
+  assert.match(text, /^petstore_build_info\{version="\d+\.\d+\.\d+"\} 1$/m);
+});
+
+test('petstore_ready follows the storage', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  assert.equal(valueIn(await store.metrics(), 'petstore_ready'), 1);
+  const { touch } = store.db;
+  store.db.touch = () => Promise.reject(new StorageUnavailableError('Its disk is full.'));
+  assert.equal(valueIn(await store.metrics(), 'petstore_ready'), 0);
+  store.db.touch = touch;
+  assert.equal(valueIn(await store.metrics(), 'petstore_ready'), 1);
+});
+
+test('writes that wait are counted, and so are the writes of each commit', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const before = await store.metrics();
+  const { promise: isHeld, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+  const first = store.change(async () => {
+    begin();
+    await isHeld;
+  });
+  await hasBegun;
+  const others = [1, 2, 3].map(() => store.change(async (sql) => sql`select 1`));
+  assert.equal(store.db.measured.writesWaiting(), 3);
+  letGo();
+  await Promise.all([first, ...others]);
+  const after = await store.metrics();
+  assert.equal(valueIn(after, 'petstore_writes_waiting'), 0);
+  const grown = (series: string) => valueIn(after, series) - valueIn(before, series);
+  // Each text asks whether the storage is ready, which is a write of its own.
+  const ofReady = 1;
+  assert.equal(grown('petstore_commit_writes_sum'), 4 + ofReady);
+  assert.equal(grown('petstore_commit_writes_bucket{le="4"}'), grown('petstore_commit_writes_count'));
+  assert.equal(grown('petstore_commit_duration_seconds_count'), grown('petstore_commit_writes_count'));
+});
+
+test('a histogram counts a value in the first bucket that holds it', () => {
+  const histogram = new Histogram([1, 2.5, 5]);
+  for (const value of [0, 1, 1.5, 2.5, 5, 5.1, 1_000]) histogram.observe(value);
+  assert.deepEqual(histogram.counts, [2, 2, 1, 2]);
+  assert.equal(histogram.sum, 1_015.1);
+  assert.deepEqual(
+    durationBounds,
+    durationBounds.toSorted((a, b) => a - b),
+  );
+});
+
+test('the page on metrics has each metric with its type, labels and meaning', async () => {
+  const page = readFileSync(new URL('../../docs/operations/metrics.md', import.meta.url), 'utf8');
+  const own = [...metricsIn(await textOfAllMetrics())].filter(([name]) => name.startsWith('petstore_'));
+  const rows = own.map(([name, { type, labels, help }]) => [
+    `\`${name}\``,
+    type,
+    [...labels].map((label) => `\`${label}\``).join(', '),
+    help,
+  ]);
+  const table = ['| Metric | Type | Labels | Meaning |', '| --- | --- | --- | --- |'];
+  table.push(...rows.map((cells) => `| ${cells.join(' | ')} |`));
+  assert.equal(/^\| Metric \|[\s\S]*?(?=\n\n)/m.exec(page)?.[0], table.join('\n'));
+});
+
+test('promtool has no complaint about /metrics', { skip: whyNo('promtool') }, async () => {
+  const text = await textOfAllMetrics();
+  const own = text.split('\n').filter((line) => /^(# (HELP|TYPE) )?petstore_/.test(line));
+  const { status, stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], {
+    input: `${own.join('\n')}\n`,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr + stdout);
 });

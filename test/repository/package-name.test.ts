@@ -19,7 +19,7 @@ const shipped = globSync(
       'openapi.json',
       'Dockerfile',
       'compose.yaml',
-      'deploy/*',
+      'deploy/**/*.*',
     ],
     ...['docs/**/*.{md,svg}', 'examples/**/*.*', 'scripts/**/*.*', 'bin/*', 'src/**/*.{ts,md,html,css}'],
   ],

@@ -185,6 +185,7 @@ test('what the pages and guides set can be set, by the names that settings have'
     'docs/configuration.md',
     'docs/operations.md',
   ];
+  const details = globSync('docs/operations/*.md', { cwd: root });
   const guides = globSync('src/description/guides/*.md', { cwd: root });
   const others = [
     'PETSTORE_API_KEY',
@@ -193,7 +194,7 @@ test('what the pages and guides set can be set, by the names that settings have'
     'PETSTORE_TEST_VALKEY_URL',
   ];
   let values = 0;
-  for (const page of [...pages, ...guides]) {
+  for (const page of [...pages, ...details, ...guides]) {
     const text = textOf(page);
     for (const [name] of text.matchAll(/\bPETSTORE_[A-Z_]*[A-Z]\b/g))
       assert.ok(others.includes(name) || all.some(({ variable }) => variable === name), `${page}: ${name}`);

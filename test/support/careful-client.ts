@@ -7,6 +7,8 @@ export interface Surroundings {
   key: string;
   now(): number;
   sleep(ms: number): Promise<void>;
+  /** How often it tries to do one thing. Default: longer than any fault lasts. */
+  maxAttempts?: number;
 }
 
 export interface Reply {
@@ -18,7 +20,7 @@ export interface Reply {
   mayBeDone: boolean;
 }
 
-const maxAttempts = 300;
+const defaultAttempts = 300;
 const firstPauseMs = 100;
 const longestPauseMs = 10_000;
 
@@ -66,7 +68,7 @@ export class CarefulClient {
   ): Promise<number | 'so already'> {
     let decision: ReturnType<typeof decide> | undefined;
     let mayBeDone = false;
-    for (let attempts = 0; attempts < maxAttempts; attempts++) {
+    for (let attempts = 0; attempts < defaultAttempts; attempts++) {
       const found = await this.#read(read);
       const current = read.isList ? found.body[0] : found.status === 200 ? found.body : undefined;
       if (current === undefined) return mayBeDone && target.method === 'DELETE' ? 204 : 404;
@@ -95,7 +97,7 @@ export class CarefulClient {
     body?: unknown,
     fields: Record<string, string> = {},
   ): Promise<Reply> {
-    const { origin, key, now, sleep } = this.#at;
+    const { origin, key, now, sleep, maxAttempts = defaultAttempts } = this.#at;
     let pauseMs = firstPauseMs;
     let mayBeDone = false;
     for (let attempts = 0; attempts < maxAttempts; attempts++) {

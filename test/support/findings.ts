@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { findingOf } from '../../src/lab/checks/check.ts';
 import type { Expected } from '../../src/lab/checks/expected.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import { trafficOf } from '../../src/lab/checks/traffic.ts';
@@ -17,12 +18,13 @@ export function finds(
 ) {
   const check = checks.find((one) => one.name === name);
   assert.ok(check);
-  const finding = check.judge(trafficOf(recorded(...sketches), expected));
+  const finding = findingOf(check, trafficOf(recorded(...sketches), expected));
   assert.equal(finding.result, result, finding.because);
   assert.deepEqual(
     finding.evidence.map(({ number }) => number),
     numbers,
   );
+  return finding;
 }
 
 export const cut = { status: undefined } as unknown as Omit<Sketch, 'at'>;

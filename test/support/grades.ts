@@ -1,8 +1,10 @@
 import type { FaultGrade, FaultRun, Grade, Place } from '../../src/grade/grade.ts';
+import { nth } from '../../src/grade/run-name.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import type { CheckResult } from '../../src/lab/checks/report.ts';
 import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
+import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 
 const startMs = Date.parse('2026-06-01T12:00:00Z');
 
@@ -55,8 +57,11 @@ const refusal = (retryAfter: number, fault: string, status = 429) => ({
   answerHeaders: { 'retry-after': String(retryAfter), 'x-ratelimit-remaining': '0' },
 });
 
+/** What a run differs in from one that survives. Its strikes get their fault. */
+type RunSketch = Partial<Omit<FaultRun, 'strikes'>> & { strikes?: Partial<PlannedFault>[] };
+
 /** What runs of faults differ in from one that survives. Of a fault with several runs, the first is given as `NAME`. */
-const differing: Record<string, Partial<FaultRun>> = {
+const differing: Record<string, RunSketch> = {
   'rate-limited': {
     verdict: 'failed',
     exitStatus: 1,
@@ -198,10 +203,10 @@ const differing: Record<string, Partial<FaultRun>> = {
 };
 
 /** Later runs of a fault, which strikes other uses. */
-const later: Record<string, (Partial<FaultRun> & { place: Place })[]> = {
+const later: Record<string, (RunSketch & { place: Place })[]> = {
   'lost-answer': [
     {
-      ...(differing['lost-answer'] as FaultRun),
+      ...(differing['lost-answer'] as RunSketch),
       ...{ place: 'middle', strikes: [{ operation: 'createPet', after: 3 }] },
     },
   ],
@@ -215,13 +220,20 @@ const baselineChecks = results({
 const everyUse = ['listPets', 'createPet', 'placeOrder'].map((operation) => ({ operation, after: 0 }));
 
 /** A run that survives, but for what is given. */
-export const runOf = (fault: string, given: Partial<FaultRun> = {}): FaultRun => ({
-  place: faultNamed(fault)?.isCondition || faultNamed(fault)?.scope === 'key' ? 'whole' : 'first',
-  strikes: faultNamed(fault)?.isCondition ? [] : everyUse,
-  ...{ verdict: 'survived', performed: 1, deviations: [], exitStatus: 0, lastLines: ['done'], tookMs: 95 },
-  ...{ checks: baselineChecks, requests: plain },
-  ...given,
-});
+export function runOf(fault: string, given: RunSketch = {}): FaultRun {
+  const { isCondition, scope } = faultNamed(fault) ?? {};
+  const { place = isCondition || scope === 'key' ? 'whole' : 'first' } = given;
+  const use = typeof place === 'number' ? nth(place) : place;
+  const { strikes = isCondition ? [{}] : everyUse, ...rest } = given;
+  return {
+    ...{ name: place === 'whole' ? fault : `${fault}, ${use} use`, label: fault, place },
+    strikes: strikes.map((strike) => ({ fault, ...strike })),
+    ...{ verdict: 'survived', mayWaitLong: false },
+    ...{ performed: 1, deviations: [], exitStatus: 0, lastLines: ['done'], tookMs: 95 },
+    ...{ checks: baselineChecks, requests: plain },
+    ...rest,
+  };
+}
 
 /** A fault with these runs. */
 const faultOf = (fault: string, runs: FaultRun[]): FaultGrade => ({

@@ -10,11 +10,11 @@ import { type CallOptions, fetchChecked } from './petstore.ts';
 import { bin, environment, petstore, type Service, startService } from './service.ts';
 import { until } from './until.ts';
 
-const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/operations/backup.md', import.meta.url), 'utf8');
 
-/** The commands below a heading of docs/operations.md. */
+/** The commands below a heading of docs/operations/backup.md. */
 export function documented(heading: string): string {
-  const section = page.split(`\n### ${heading}\n`)[1]?.split('\n#')[0] ?? '';
+  const section = page.split(`\n## ${heading}\n`)[1]?.split('\n#')[0] ?? '';
   const commands = /```sh\n(.+?)```/s.exec(section)?.[1];
   assert.ok(commands, `${heading} has commands`);
   return commands;
@@ -22,7 +22,7 @@ export function documented(heading: string): string {
 
 type Environment = Record<string, string>;
 
-/** An operator in a folder with `data` in it, who runs the commands of docs/operations.md. */
+/** An operator in a folder with `data` in it, who runs the commands of docs/operations/backup.md. */
 export class Operator {
   readonly folder: string;
   readonly dataDir: string;

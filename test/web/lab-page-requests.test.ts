@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { findingOf } from '../../src/lab/checks/check.ts';
 import { banStops, retryAfterObeyed } from '../../src/lab/checks/rate-limits.ts';
 import { trafficOf } from '../../src/lab/checks/traffic.ts';
 import { outcomeOf, outcomes } from '../../src/lab/recordings/outcome-kinds.ts';
@@ -148,7 +149,7 @@ test('the time line calls too soon what the report card counts', async () => {
   const tooSoon = async (refused: Answer, early: Answer, gapMs = 1_000, told = '3') => {
     const answerHeaders = { 'retry-after': told };
     const pair = judged({ at: 0, tookMs: 0, ...refused, answer: answerHeaders }, { at: gapMs, ...early });
-    const findings = [retryAfterObeyed, banStops].map(({ judge }) => judge(trafficOf(pair)));
+    const findings = [retryAfterObeyed, banStops].map((check) => findingOf(check, trafficOf(pair)));
     const [, attempt] = attemptsOf([
       recorded(1, { ...refused, answerHeaders, durationMs: 0 }),
       recorded(2, { ...early, gapMs, retryOf: '1' }, startMs + gapMs),

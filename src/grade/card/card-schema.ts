@@ -28,7 +28,7 @@ const CardRequest = Type.Object({
   ...{ bodyBytes: sent.bodyBytes, status: sent.status, code: sent.code, durationMs: sent.durationMs },
   ...{ gapMs: sent.gapMs, retryOf: sent.retryOf, fault: sent.fault },
   retryAfter: Type.Optional(Shown('`Retry-After` of the answer.', '2')),
-  ...{ connection: sent.connection, left: sent.left },
+  ...{ connection: sent.connection, left: sent.left, silenceMs: sent.silenceMs },
 });
 
 const requestId = Type.String({ description: 'The id of a request of this run.', examples: ['7'] });
@@ -79,6 +79,12 @@ const CardRun = Type.Object({
     Type.Object({
       operation: Type.Optional(Shown('The operationId; any operation if absent.', 'createPet')),
       after: Units(0, 'How many uses the fault lets pass.', 3),
+      parameters: Type.Optional(
+        Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+          description: 'Its other parameters. `times`: how many uses in a row it strikes; one if absent.',
+          examples: [{ shape: 'zero' }],
+        }),
+      ),
     }),
     { description: 'What the fault strikes.' },
   ),

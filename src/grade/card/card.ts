@@ -1,13 +1,17 @@
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
+import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';
+import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
-import { runName, withoutFaults } from '../run-name.ts';
-import { isFailing, kindVerdicts, severity } from '../verdict.ts';
+import { tellingLine } from '../run/telling-line.ts';
+import { capitalized, withoutFaults } from '../run-name.ts';
+import { isFailing, isUndoneByHung, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
   counted,
@@ -148,19 +152,13 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
 }
 
 function rowsOf(graded: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
-  const { fault, runs } = graded;
+  const { runs } = graded;
   if (runs.length === 0)
-    return [{ ...rowOf(graded, undefined, [], lines), name: fault, happened: 'it fits no operation' }];
-  const names = runs.map(({ place }) => runName(fault, place));
-  return runs.map((run, i) => {
+    return [{ ...rowOf(graded, undefined, [], lines), happened: 'it fits no operation' }];
+  return runs.map((run) => {
     const checks = run.verdict === 'not-reached' ? [] : run.checks;
     const failed = failedChecks(checks).filter(({ name }) => !known.includes(name));
-    // Two runs with one place strike different operations.
-    const isUnique = names.indexOf(names[i] as string) === names.lastIndexOf(names[i] as string);
-    return {
-      ...rowOf(graded, run, failed, lines),
-      name: isUnique ? (names[i] as string) : useOf(fault, run).name,
-    };
+    return rowOf(graded, run, failed, lines);
   });
 }
 
@@ -171,9 +169,9 @@ function rowOf(
   lines: CommandLines,
 ): Row {
   const verdict = run?.verdict ?? worst;
-  const rank = rankOf({ required, verdict });
+  const rank = run ? rankOf({ ...run, required }) : 'not-reached';
   return {
-    ...{ fault, required, ...(run && { run }), verdict, rank, name: fault },
+    ...{ fault, required, ...(run && { run }), verdict, rank, name: run?.name ?? fault },
     word: inWords({ verdict, exitStatus: run?.exitStatus }),
     happened: run ? happened(run) : '',
     findings: run ? findingsOf(fault, rank, run, failed, lines) : [],
@@ -182,27 +180,33 @@ function rowOf(
 }
 
 /** The rank of a run under a fault. */
-export function rankOf(one: Pick<FaultGrade, 'required' | 'verdict'>): Rank {
-  if (one.verdict === 'survived' || one.verdict === 'not-reached') return one.verdict;
-  return isFailing(one) ? 'must-fix' : 'should-fix';
+export function rankOf(run: Judged): Rank {
+  if (run.verdict === 'survived' || run.verdict === 'not-reached') return run.verdict;
+  return isFailing(run) ? 'must-fix' : 'should-fix';
+}
+
+/** The rank of the worst run under a fault. */
+export function worstRank(fault: FaultGrade): Rank {
+  const found = judgedRuns(fault).map(rankOf);
+  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
 }
 
 /** What happened in a run, in a few words. */
 export function happened(run: FaultRun): string {
   const [first, ...others] = run.deviations.filter(({ isWarning }) => !isWarning);
+  const undone = run.deviations.find(isUndoneByHung);
   const deviation = first && others.length > 0 ? `${first.what} (+${others.length})` : first?.what;
   const what = {
-    survived: undefined,
+    survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
     failed: tellingLine(run.lastLines),
-    hung: howEnded(run),
+    hung: `${howEnded(run)}${undone ? `, with work left: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
 
-/** The line that says why a program failed, if there is one; else the last. Some print more after it. */
-const tellingLine = (lines: readonly string[]) =>
-  (lines.findLast((line) => /error|exception|panic|fatal/i.test(line)) ?? lines.at(-1))?.trim();
+/** Whether a program that may give up under its fault did so. */
+const isGivenUp = ({ verdict, exitStatus }: FaultRun) => verdict === 'survived' && exitStatus !== 0;
 
 function findingsOf(
   fault: string,
@@ -217,33 +221,69 @@ function findingsOf(
     return { where: name, fault, again: lines.again(selector) };
   };
   const about = faultNamed(fault);
+  const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
+  const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
+  const { advice } = advising ?? {};
+  const isRequired = advising?.level === 'required';
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  const ofDeviations = run.deviations.map((deviation): Finding => {
+  const told = run.deviations.filter((deviation) => !isUndoneByHung(deviation));
+  const ofDeviations = told.map((deviation): Finding => {
     const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
     return {
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
       rank: isWarning || rank !== 'must-fix' ? 'should-fix' : 'must-fix',
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
-      ...{ service: service ?? about?.does, goodClient: goodClient ?? about?.goodClient, change },
+      ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
+      // A check knows more than the kind of a deviation does, except what is said of something that was done twice.
+      change: kind === 'twice' ? change : ((isRequired ? advice : undefined) ?? change ?? advice),
     };
   });
   if (run.verdict !== 'failed' && run.verdict !== 'hung') return [...ofDeviations, ...ofChecks];
   const struck = run.requests.filter((request) => isStruckBy(fault, request)).map(({ id }) => id);
+  const refused = run.requests.findLast(
+    (request) => Number(request.status) >= 400 && !isStruckBy(fault, request),
+  );
+  const behind = [...struck.slice(0, maxStruck), refused?.id, refused?.retryOf].filter(
+    (id) => id !== undefined,
+  );
   const ending: Finding = {
     rank: rank === 'must-fix' ? rank : 'should-fix',
     ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
-    ...{ evidence: evidenceOf(run.requests, struck, fault), ...at(struck) },
-    ...{ service: about?.does, goodClient: about?.goodClient },
-    change: failed[0]?.advice ?? remedies[run.verdict],
+    ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(struck) },
+    ...{ service: doesOf(about), goodClient: about?.goodClient },
+    change: isRemovedBefore(refused)
+      ? 'Take 404 of a repeated DELETE for done: the first one has removed the resource.'
+      : (advice ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
 
+/** Whether a repeated DELETE found nothing more. */
+const isRemovedBefore = (request: RecordedRequest | undefined) =>
+  request?.method === 'DELETE' && request.status === 404 && request.retryOf !== undefined;
+
+/** The number of requests behind the end of a program that are shown. */
+const maxStruck = 12;
+
+const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
+
 /** What to change in a program that failed or hung, if no check knows. */
-const remedies = {
-  failed: 'Handle this case instead of ending, so that the program ends as it does without faults.',
-  hung: 'Give each request a time limit, and end when there is no hope left.',
-};
+function remedyFor(fault: Fault | undefined, { verdict, strikes }: FaultRun): string {
+  if (verdict === 'failed')
+    return 'Handle this case instead of ending, so that the program ends as it does without faults.';
+  if (fault?.isSilent) return 'Give each request a time limit that lasts until the end of its body.';
+  if (fault?.group === 'Streams')
+    return 'Keep the `id` of an event only when all of the event has come, and go on after it.';
+  if (strikes.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
+  return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
+}
+
+/** What the service does, without what is of interest to operators alone. */
+const doesOf = (fault: Fault | undefined) => fault?.does.replace(onlyDirect, '').trim();
+
+/** Whether a fault brings a check about. */
+const isBroughtAbout = (check: string, fault: string | undefined) =>
+  fault !== undefined && catalogue.find(({ name }) => name === check)?.faults.includes(fault) === true;
 
 function ofCheck(
   { name, level, because, evidence, advice }: CheckResult,
@@ -252,12 +292,11 @@ function ofCheck(
 ): Finding {
   const { fault } = at;
   const check = catalogue.find((one) => one.name === name);
-  const isBroughtAbout = fault !== undefined && check?.faults.includes(fault);
   return {
     rank: level === 'required' ? 'must-fix' : 'should-fix',
     ...{ kind: 'check', title: name, what: because, ...at },
     evidence: evidenceOf(requests, evidence, fault),
-    service: isBroughtAbout ? faultNamed(fault)?.does : undefined,
+    service: isBroughtAbout(name, fault) ? doesOf(faultNamed(fault ?? '')) : undefined,
     ...{ goodClient: check?.asks, change: advice },
   };
 }
@@ -335,13 +374,19 @@ function sentenceOf({ baseline, faults, verdict }: Grade, rows: Row[], problems:
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, did nothing else than without faults, and failed no required check.';
   const required = faults.filter((fault) => fault.required);
-  const lost = required.filter((fault) => rankOf(fault) === 'must-fix').length;
-  const silent = faults.filter((fault) => !fault.required && rankOf(fault) === 'must-fix').length;
+  const isLost = (fault: FaultGrade) => worstRank(fault) === 'must-fix';
+  const lost = required.filter(isLost).length;
+  const silent = faults.filter((fault) => !fault.required && isLost(fault)).length;
   const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
-  return [
-    `Not survived: ${lost} of ${counted(required.length, 'required fault')}`,
-    ...(silent > 0 ? [`and ${silent} recommended, under which nobody would notice`] : []),
-    `(${counted(failing, 'run')}). Required checks failed: ${checks}.`,
-  ].join(' ');
+  const parts = [
+    ...(lost > 0 ? [`not survived: ${lost} of ${counted(required.length, 'required fault')}`] : []),
+    ...(silent > 0
+      ? [
+          `did something else or hung under ${counted(silent, 'recommended fault')}, which nobody would notice`,
+        ]
+      : []),
+  ].join('; ');
+  const ofRuns = parts === '' ? '' : `${capitalized(parts)} (${counted(failing, 'run')}). `;
+  return `${ofRuns}Required checks failed: ${checks}.`;
 }

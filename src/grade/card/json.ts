@@ -30,11 +30,13 @@ export const comparedWith = (earlier: CardData, card: Card): Card => ({
   changes: changesSince(earlier, toData(card)),
 });
 
-function toRun({ run, name, rank, findings, again }: Row) {
-  const { deviations: _, requests = [], ...facts } = run ?? {};
+function toRun({ run, rank, findings, again }: Row) {
+  const { deviations: _, label: __, mayWaitLong: ___, strikes = [], requests = [], ...facts } = run ?? {};
   return {
-    name,
     ...facts,
+    strikes: strikes.map(({ fault: _, operation, after = 0, ...parameters }) => ({
+      ...{ operation, after, parameters },
+    })),
     ...{ rank, findings: findings.map(findingOf), requests: requests.map(requestOf), again },
   };
 }

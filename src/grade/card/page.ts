@@ -5,7 +5,8 @@ import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { FaultGrade, Grade } from '../grade.ts';
-import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, rankOf } from './card.ts';
+import { capitalized } from '../run-name.ts';
+import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, worstRank } from './card.ts';
 import type { Changes } from './card-schema.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
@@ -61,7 +62,6 @@ ${runs(card)}
 }
 
 const verdictOf = ({ verdict }: Grade) => capitalized(verdict);
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The faults in the order of their worst runs. */
 const inOrder = ({ grade, rows }: Card) =>
@@ -86,7 +86,7 @@ const time = (at: string) => html`<time datetime="${at}">${at.slice(0, 16).repla
 /** A fault as a tile that links to its details. */
 function tile(fault: FaultGrade): Markup {
   const name = `${fault.fault}: ${verdictWords[fault.verdict]}`;
-  const rank = rankOf(fault);
+  const rank = worstRank(fault);
   return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${signs[rank]}</span><span class="for-readers">${name}</span></a></li>`;
 }
 
@@ -189,15 +189,12 @@ ${inOrder(card).map((fault) =>
 </section>`;
 
 /** A fault as a line that opens. Its id is inside, so that a link to it opens the line. */
-const faultDetails = (
-  { fault, required, verdict, runs }: FaultGrade,
-  rows: Row[],
-) => html`<details class="fault">
-<summary><span class="chip ${rankOf({ required, verdict })}">${verdictWords[verdict]}</span>
-<span class="name">${fault}</span> <span class="level">${required ? 'required' : 'recommended'}</span>
-<span class="happened">${runs.length > 1 ? counted(runs.length, 'run') : rows[0]?.happened}</span></summary>
-<div class="body" id="${fault}">
-${about(fault)}
+const faultDetails = (grade: FaultGrade, rows: Row[]) => html`<details class="fault">
+<summary><span class="chip ${worstRank(grade)}">${verdictWords[grade.verdict]}</span>
+<span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
+<span class="happened">${rows.length > 1 ? counted(rows.length, 'run') : rows[0]?.happened}</span></summary>
+<div class="body" id="${grade.fault}">
+${about(grade.fault)}
 ${rows.map(runDetails)}
 </div>
 </details>

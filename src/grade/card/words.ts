@@ -1,6 +1,6 @@
 import { faultNamed } from '../../lab/faults/list.ts';
 import type { Ending, FaultRun, Verdict } from '../grade.ts';
-import { nth, runName } from '../run-name.ts';
+import { selectorOf, useInWords } from '../run-name.ts';
 
 /** How urgent something is for the author of the program, the most urgent first. */
 export const ranks = ['must-fix', 'should-fix', 'survived', 'not-reached'] as const;
@@ -29,18 +29,20 @@ export interface Use {
   selector: string;
 }
 
-/** What a fault struck in a run. If it struck several operations, the one among the requests with these ids, if that is clear. */
+/**
+ * What a fault struck in a run. If it struck several operations, the one among the requests with these ids. If that is not clear, the
+ * whole fault with what was chosen of it.
+ */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
   const struck = run.requests.filter((request) => ids.includes(request.id) && isStruckBy(fault, request));
   const fitting = run.strikes.filter((strike) => struck.some((one) => one.operation === strike.operation));
   const [strike, ...others] = fitting.length > 0 ? fitting : run.strikes;
-  if (!strike || others.length > 0 || faultNamed(fault)?.isCondition)
-    return { name: runName(fault, run.place), selector: fault };
-  const { operation, after } = strike;
-  return {
-    name: `${fault} at the ${nth(after + 1)} ${operation ?? 'request'}`,
-    selector: `${fault}:${operation === undefined ? '' : `operation=${operation},`}after=${after}`,
-  };
+  if (!strike) return { name: run.name, selector: fault };
+  if (faultNamed(fault)?.isCondition) return { name: run.name, selector: selectorOf(strike) };
+  const { operation, after = 0, ...parameters } = strike;
+  if (others.length > 0) return { name: run.name, selector: selectorOf(parameters) };
+  const place = { ...(operation !== undefined && { operation }), after };
+  return { name: useInWords(run.label, strike), selector: selectorOf({ ...parameters, ...place }) };
 }
 
 /** Whether a fault touched a request. */

@@ -196,7 +196,7 @@ interface ComparedWrites {
   more: readonly Write[];
 }
 
-/** Compares the writes to a row, by field, whatever their order. Writes to a field that the other writer wrote are left out. */
+/** Compares the writes to a row, by field, whatever their order. Writes to a field that another writer's change caused are left out. */
 function comparedWrites(
   { base, run }: Pair,
   pasts: Pick<Lives, 'base' | 'run'>,
@@ -210,7 +210,7 @@ function comparedWrites(
   const names = [...new Set([...ofBase.keys(), ...ofRun.keys()])];
   return new Map(
     names
-      .filter((name) => !run.fields[name]?.alsoAccepted)
+      .filter((name) => run.fields[name]?.others !== 'caused')
       .map((name) => {
         const [was, is] = [ofBase.get(name) ?? [], ofRun.get(name) ?? []];
         return [name, { base: was, run: is, less: without(was, is), more: without(is, was) }];
@@ -232,7 +232,11 @@ function without(writes: readonly Write[], others: readonly Write[]): Write[] {
 function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> = new Set()): Found[] {
   const compared = [...comparedWrites(pair, { base, run })].filter(([name, { base, run, less, more }]) => {
     if (uneven.has(name)) return false;
-    return pair.varying.has(name) ? base.length !== run.length : less.length + more.length > 0;
+    const [was, is] = [pair.base.fields[name], pair.run.fields[name]];
+    // The other writer may have made the change first.
+    if (is?.others && run.length < base.length && is.value === was?.value) return false;
+    const isAnyValue = pair.varying.has(name) || is?.others;
+    return isAnyValue ? base.length !== run.length : less.length + more.length > 0;
   });
   const differing = pair.differing.includes('deleted') ? ['deleted'] : pair.differing;
   const isBlameless = (name: string) =>
@@ -254,7 +258,12 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
       kind:
         isDeletion && lives.base?.deleted
           ? 'undone'
-          : worstOf(compared.map(([, { base, run }]) => countKind(base.length, run.length))),
+          : // What is never changed without faults was not done twice.
+            worstOf(
+              compared.map(([, { base, run }]) =>
+                base.length === 0 ? 'other' : countKind(base.length, run.length),
+              ),
+            ),
       what: `${pair.base.kind} ${short(pair.base.title)}: ${sentences.join(', ')}`,
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))

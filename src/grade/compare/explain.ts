@@ -2,6 +2,7 @@ import { connectionFaults } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Deviation } from '../grade.ts';
+import { capitalized } from '../run-name.ts';
 import type { Difference } from './compare.ts';
 import type { Change, Past } from './past.ts';
 
@@ -20,10 +21,11 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
   const committed = new Set(requestsOf(changesIn(run.past), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
-      .filter((request) => isTouched(request, fault))
+      // Of an answer that looks like any other, what the fault does says more.
+      .filter((request) => isTouched(request, fault) && !isPlainSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
-    return sentences.length > 0 ? { service: sentences.join('; ') } : {};
+    return sentences.length > 0 ? { service: sentences.join(' ') } : {};
   };
   const because = (requests: readonly RecordedRequest[]) => ({
     requests: requests.slice(0, maxRequests).map(({ id }) => id),
@@ -43,7 +45,8 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
   };
   return {
     ofStore: (differences: readonly Difference[]) => oneForEachCause(differences.map(ofStore)),
-    ofPrint: (what: string): Deviation => ({ kind: 'printed', what, ...because(touched) }),
+    ofPrint: (sentences: readonly string[]) =>
+      oneForEachCause(sentences.map((what) => ({ kind: 'printed', what, ...because(touched) }))),
   };
 }
 
@@ -58,7 +61,10 @@ function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
   return [...byCause.values()].map((same) => {
     const shown = same.slice(0, maxJoined).map(({ what }) => what);
     const rest = same.length - shown.length;
-    const what = [...shown, ...(rest > 0 ? [`and ${rest} more differences`] : [])].join('; ');
+    const what = [
+      ...shown,
+      ...(rest > 0 ? [`and ${rest} more difference${rest === 1 ? '' : 's'}`] : []),
+    ].join('; ');
     return { ...(same[0] as Deviation), what };
   });
 }
@@ -68,6 +74,8 @@ const isTouched = ({ fault: touching }: RecordedRequest, { name }: Fault) =>
 
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
   status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));
+
+const isPlainSuccess = (request: RecordedRequest) => isSuccess(request) && Number(request.status) < 300;
 
 const changesIn = ({ lives }: Past): Change[] =>
   [...lives.values()].flatMap(({ created, deleted, writes }) => [
@@ -87,14 +95,13 @@ function requestsOf(changes: readonly Change[], requests: readonly RecordedReque
 
 function serviceSentence(request: RecordedRequest, isCommitted: boolean): string {
   const { id, status, left } = request;
+  const isCutShort = status !== undefined && status < 400 && !isSuccess(request);
   const end = left
     ? 'sent no whole answer until the client left'
     : status === undefined
       ? 'cut the connection'
-      : isSuccess(request)
-        ? `answered ${status}`
-        : `answered ${status}${status < 400 ? ', cut short' : ''}`;
-  return isCommitted ? `committed request ${id}, then ${end}` : `${end} (request ${id})`;
+      : `answered ${status}${isCutShort ? ', cut short' : ''}`;
+  return isCommitted ? `Committed request ${id}, then ${end}.` : `${capitalized(end)} (request ${id}).`;
 }
 
 /** What to change in the client, if that is clear. */
@@ -104,7 +111,8 @@ function changeFor(
   { shortensPages }: Fault,
 ): string | undefined {
   if (shortensPages) return 'Follow the link with `rel="next"` until a page has none.';
-  if (kind === 'undone') return 'Retry until the request succeeds, or end with an exit status other than 0.';
+  if (kind === 'undone' && !behind.every(isSuccess))
+    return 'Retry until the request succeeds, or end with an exit status other than 0.';
   if (kind !== 'twice') return undefined;
   const posts = behind.filter(({ method }) => method === 'POST');
   if (posts.length === 0)

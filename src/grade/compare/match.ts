@@ -76,11 +76,10 @@ class Matching {
     const byId = this.#extraById();
     for (const row of rows) {
       const same = byId.get(row.id);
-      if (same && contentsOf(same, but).includes(contentOf(row, but))) this.#pair(row, same);
+      if (same && contentOf(same, but) === contentOf(row, but)) this.#pair(row, same);
     }
     const byContent = new Map<string, Row[]>();
-    for (const row of [...this.extra].reverse())
-      for (const content of contentsOf(row, but)) push(byContent, content, row);
+    for (const row of [...this.extra].reverse()) push(byContent, contentOf(row, but), row);
     for (const row of rows) {
       if (!this.missing.has(row)) continue;
       const equals = byContent.get(contentOf(row, but)) ?? [];
@@ -157,7 +156,7 @@ class Matching {
     const varying = this.#varyingOf(base);
     return Object.entries(base.fields).flatMap(([name, { value }]) => {
       const other = run.fields[name];
-      const isSame = other?.value === value || other?.alsoAccepted?.includes(value) || varying.has(name);
+      const isSame = other?.value === value || other?.others || varying.has(name);
       return isSame ? [] : [name];
     });
   }
@@ -168,20 +167,6 @@ class Matching {
 }
 
 const nothing: ReadonlySet<string> = new Set();
-
-/** The content of a row, and each content that is also accepted, since another writer changed some fields. */
-function contentsOf(row: Row, but: ReadonlySet<string>): string[] {
-  if (Object.values(row.fields).every(({ alsoAccepted }) => !alsoAccepted)) return [contentOf(row, but)];
-  let variants = [row];
-  for (const [name, field] of Object.entries(row.fields)) {
-    const values = field.alsoAccepted ?? [];
-    const more = values.flatMap((value) =>
-      variants.map((variant) => ({ ...variant, fields: { ...variant.fields, [name]: { ...field, value } } })),
-    );
-    variants = [...variants, ...more];
-  }
-  return [...new Set(variants.map((variant) => contentOf(variant, but)))];
-}
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const list = map.get(key);

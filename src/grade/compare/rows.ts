@@ -1,7 +1,6 @@
 import { contentKinds } from '../../db/tables.ts';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
-import { dayMs, toUtc } from '../../foundation/time.ts';
 import { lifeKey, type Past } from './past.ts';
 import { type Item, type List, lists, type OtherChange } from './state.ts';
 
@@ -30,8 +29,11 @@ export interface Field {
   text: string;
   /** Whether the value is free text, which may be empty. */
   isQuoted?: true;
-  /** Other values that count as equal, because another writer changed this one. */
-  alsoAccepted?: readonly string[];
+  /**
+   * Another writer `wrote` it, or another writer's change of the stock `caused` it. Then any value counts as equal: the program may keep the
+   * change, build on it, or decide again.
+   */
+  others?: 'wrote' | 'caused';
 }
 
 /** A row of the store. Rows are compared by their fields: a difference of ids alone does not count. */
@@ -56,7 +58,7 @@ export function rowsOf(kind: Kind, past: Past, contents: Contents): Row[] {
   const adjusted = adjust[kind]?.(rows, past, contents) ?? rows;
   return adjusted.map((row) => {
     const own = past.others.filter((change) => change.kind === kind && change.id === row.id);
-    return own.length > 0 ? withAcceptedValues(row, own) : row;
+    return own.length > 0 ? withOthers(row, own) : row;
   });
 }
 
@@ -171,44 +173,15 @@ const quoted = (value: string | undefined): Field =>
 const reference = (content: string | undefined, name: string | undefined): Field =>
   content === undefined ? absent : { value: content, text: name ?? 'one that is gone' };
 
-const sign = / \(another writer(?: \d+)?\)/gi;
-
-/**
- * A row that another writer has changed. It may also hold the values from before that change: a client may keep the change, build on
- * it, or decide again.
- */
-function withAcceptedValues(row: Row, others: readonly OtherChange[]): Row {
+/** A row that another writer has changed. */
+function withOthers(row: Row, changes: readonly OtherChange[]): Row {
   const fields: Record<string, Field> = { ...row.fields };
-  for (const property of new Set(others.map((change) => change.property))) {
-    const changes = others.filter((change) => change.property === property);
-    const field = fields[property];
-    if (field) fields[property] = { ...field, alsoAccepted: valuesBefore(field.value, changes) };
-  }
+  const mark = (name: string, others: Field['others']) => {
+    const field = fields[name];
+    if (field && others) fields[name] = { ...field, others };
+  };
+  for (const { property } of changes) mark(property, 'wrote');
   // The status follows the stock.
-  const { status, stock } = fields;
-  if (status && stock?.alsoAccepted?.some((value) => isNone(value) !== isNone(stock.value)))
-    fields.status = { ...status, alsoAccepted: ['available', 'pending', 'sold'].map(present) };
+  if (changes.some(({ property }) => property === 'stock')) mark('status', 'caused');
   return { ...row, fields };
-}
-
-const isNone = (stock: string) => stock === present(0);
-
-/** The values that a field may have had without these changes. */
-function valuesBefore(value: string, changes: readonly OtherChange[]): string[] {
-  const found = new Set<string>();
-  let now = value;
-  for (const { before, after } of changes.toReversed()) {
-    if (now !== present(after)) continue;
-    now = before === undefined ? absent.value : present(before);
-    found.add(now);
-  }
-  const plain = value.slice(1);
-  const [{ property }] = changes as [OtherChange];
-  if (property === 'name') found.add(present(plain.replace(sign, '')));
-  for (let count = 1; count <= changes.length; count++) {
-    if (property === 'stock') found.add(present(Number(plain) - count));
-    const dateMs = property === 'shipDate' ? Date.parse(plain) : Number.NaN;
-    if (!Number.isNaN(dateMs)) found.add(present(toUtc(new Date(dateMs - count * dayMs).toISOString())));
-  }
-  return [...found];
 }

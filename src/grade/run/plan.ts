@@ -1,14 +1,20 @@
 import { operations } from '../../api/operations.ts';
 import { minuteMs } from '../../foundation/time.ts';
-import { faultNamed } from '../../lab/faults/list.ts';
+import { internalError } from '../../lab/faults/internal-error.ts';
+import { faultNamed, faults } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { maxDelayMs } from '../../lab/lab-bounds.ts';
 import { parametersOf } from '../../lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../lab/rehearsals/schema.ts';
 import type { Place } from '../grade.ts';
+import { labelOf, nth, useInWords } from '../run-name.ts';
 
 /** A run under a fault. */
 export interface RunPlan {
+  /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
+  name: string;
+  /** The fault with what was chosen of it: `retry-after-odd zero`. */
+  label: string;
   place: Place;
   faults: PlannedFault[];
   /** How long the faults make the program wait at most. */
@@ -17,6 +23,8 @@ export interface RunPlan {
   lingersMs: number;
   /** Whether its limit lasts until the end of the minute: the run should start late in a minute. */
   isUntilMinuteEnds?: true;
+  /** Whether the program waits nearly all the time, so that the run need not take the place of another. */
+  isMostlyWaiting: boolean;
 }
 
 /** What the program does without faults. */
@@ -36,9 +44,13 @@ const [minPerMinute, maxPerMinute] = [1, 1_000];
 /** The largest `after` of a fault. */
 const maxAfter = 10_000;
 
+/** So many failures in a row are more than a client should make attempts. A right one may give up. */
+export const timesInARow = 25;
+
 /**
  * The runs under a fault. A step strikes the first use of every operation in one run, a middle use and the last use in others, or each use
- * if `isThorough`. A silent fault strikes the first read and the first write, a condition holds for a whole run. If `planned` names an
+ * if `isThorough`. What a fault lets choose is tried at the first use of every operation. A silent fault strikes the first read and the
+ * first write, and `internal-error` strikes both many times in a row, too. A condition holds for a whole run. If `planned` names an
  * operation or `after`, there is one run with exactly that. None if the fault fits none of the program's operations.
  */
 export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false): RunPlan[] {
@@ -49,24 +61,51 @@ export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false)
     .filter(fault.fits);
   const uses = usage.operations.filter((use) => fitting.some(({ id }) => id === use.operation));
   if (uses.length === 0) return [];
-  const given = { ...parametersFor(fault, usage), ...planned };
-  const plan = (place: Place, strikes: Strike[]) => planFor(fault, given, place, strikes);
-  const isWhole = fault.isCondition || fault.scope === 'key';
-  if (operation !== undefined || after !== undefined)
-    return [plan(isWhole ? 'whole' : after === undefined ? 'first' : after + 1, [{}])];
-  if (fault.perMinute) return usage.requestCount > minPerMinute ? [untilMinuteEnds(given, usage)] : [];
-  if (fault.isCondition) return [plan('whole', [{}])];
+  const [chosen = planned, ...choices] = choicesOf(fault, planned);
+  const plan = (place: Place, where: string, strikes: Strike[], given = chosen) =>
+    planFor(fault, { given, derived: parametersFor(fault, usage), place, where, strikes });
+  const whole = (strike: Strike) => plan('whole', '', [strike]);
+  if (operation !== undefined || after !== undefined) {
+    if (fault.isCondition) return [plan('whole', ` of ${operation}`, [{}])];
+    return [plan(after === undefined ? 'first' : after + 1, useInWords('', planned), [{}])];
+  }
+  if (fault.perMinute) return usage.requestCount > minPerMinute ? [untilMinuteEnds(whole({}), usage)] : [];
+  if (fault.isCondition) return [whole({})];
   // A ban is for the whole key: it comes once, in the middle of the run.
-  if (isWhole) return [plan('whole', [{ after: Math.min(maxAfter, Math.floor(usage.requestCount / 2)) }])];
-  if (fault.isSilent) return firstOfEachKind(uses).map((use) => plan('first', [use]));
-  return strikesOf(uses, isThorough).map(([place, strikes]) => plan(place, strikes));
+  if (fault.scope === 'key')
+    return [whole({ after: Math.min(maxAfter, Math.floor(usage.requestCount / 2)) })];
+  const ofEachKind = (given: PlannedFault, among = uses) =>
+    firstOfEachKind(among).map(([kind, strike]) => plan('first', `, first ${kind}`, [strike], given));
+  if (fault.isSilent) return ofEachKind(chosen);
+  const isRepeated = fault.name === internalError.name && planned.times === undefined;
+  return [
+    ...strikesOf(fault, uses, isThorough).map(([place, strikes]) =>
+      plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, strikes),
+    ),
+    ...choices.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
+    // To open a stream again without end is right.
+    ...(isRepeated ? ofEachKind({ ...chosen, times: timesInARow }, uses.filter(isAnswered)) : []),
+  ];
 }
+
+const isAnswered = (use: { operation: string }) =>
+  operations.find(({ id }) => id === use.operation)?.success.kind !== 'stream';
 
 /** What a fault of a run strikes. */
 type Strike = Pick<PlannedFault, 'operation' | 'after'>;
 
+const firstUse = ({ operation }: { operation: string }): Strike => ({ operation, after: 0 });
+
+/** A fault with each value that may be chosen for it, the default first; none if there is no choice, or if it was made. */
+function choicesOf({ parameters }: Fault, planned: PlannedFault): PlannedFault[] {
+  return Object.entries(parameters).flatMap(([name, schema]) => {
+    const { enum: values = [] } = schema as { enum?: string[] };
+    return name in planned ? [] : values.map((value) => ({ ...planned, [name]: value }));
+  });
+}
+
 /** The places where a step strikes, and its strikes there. */
-function strikesOf(uses: Usage['operations'], isThorough: boolean): [Place, Strike[]][] {
+function strikesOf(fault: Fault, uses: Usage['operations'], isThorough: boolean): [Place, Strike[]][] {
   const most = Math.min(maxAfter, Math.max(...uses.map(({ uses }) => uses)));
   const at = (place: Place, least: number, afterOf: (uses: number) => number): [Place, Strike[]] => [
     place,
@@ -78,18 +117,30 @@ function strikesOf(uses: Usage['operations'], isThorough: boolean): [Place, Stri
     ? Array.from({ length: most }, (_, index) => at(index + 1, index + 1, () => index))
     : [
         at('first', 1, () => 0),
-        at('middle', 3, (uses) => Math.floor(uses / 2)),
+        at('middle', 3, (uses) => middleUse(fault, uses)),
         at('last', 2, (uses) => uses - 1),
       ];
   return places.filter(([, strikes]) => strikes.length > 0);
 }
 
+/** The index of a use that is neither the first nor the last. Each fault strikes another one, so that together they strike many. */
+function middleUse(fault: Fault, uses: number): number {
+  const spread = (faults.indexOf(fault) * goldenRatio) % 1;
+  return 1 + Math.floor(spread * (uses - 2));
+}
+
+/** Multiples of it, modulo 1, are spread evenly, however many there are. */
+const goldenRatio = 0.618_034;
+
 /** The first use of an operation that reads, and of one that writes. */
-function firstOfEachKind(uses: Usage['operations']): Strike[] {
-  const reads = ({ operation }: { operation: string }) =>
+function firstOfEachKind(uses: Usage['operations']): ['read' | 'write', Strike][] {
+  const isRead = ({ operation }: { operation: string }) =>
     operations.find(({ id }) => id === operation)?.method === 'GET';
-  const firsts = [uses.find(reads), uses.find((use) => !reads(use))];
-  return firsts.flatMap((use) => (use ? [{ operation: use.operation }] : []));
+  const [read, write] = [uses.find(isRead), uses.find((use) => !isRead(use))];
+  return [
+    ...(read ? [['read', firstUse(read)] as ['read', Strike]] : []),
+    ...(write ? [['write', firstUse(write)] as ['write', Strike]] : []),
+  ];
 }
 
 /** Parameters that depend on the program: answers come later than it ever had to wait, and slowly. */
@@ -102,33 +153,46 @@ function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<Pla
   };
 }
 
-function planFor(fault: Fault, given: PlannedFault, place: Place, strikes: Strike[]): RunPlan {
-  const faults = strikes.map((strike) => ({ ...given, ...strike }));
-  const parameters = Object.entries(parametersOf(fault, given));
+interface Planned {
+  /** The fault with what was chosen of it, by the user or for this run. */
+  given: PlannedFault;
+  /** Parameters that nobody has chosen. */
+  derived: Partial<PlannedFault>;
+  place: Place;
+  /** The end of its name. */
+  where: string;
+  strikes: Strike[];
+}
+
+function planFor(fault: Fault, { given, derived, place, where, strikes }: Planned): RunPlan {
+  const faults = strikes.map((strike) => ({ ...derived, ...given, ...strike }));
+  const all = parametersOf(fault, { ...derived, ...given });
   const inMs = (unit: string, factor: number) =>
-    parameters.reduce((sum, [name, value]) => sum + (name.endsWith(unit) ? factor * Number(value) : 0), 0);
+    Object.entries(all).reduce(
+      (sum, [name, value]) => sum + (name.endsWith(unit) ? factor * Number(value) : 0),
+      0,
+    );
   const slowMs = 'bytesPerSecond' in fault.parameters ? slowWaitMs : 0;
+  const label = labelOf(given);
   return {
-    ...{ place, faults },
+    ...{ name: label + where, label, place, faults },
     waitsMs: fault.isCondition
       ? 0
       : faults.length * (inMs('Ms', 1) + inMs('Seconds', 1_000) + slowMs + backoffMs),
-    lingersMs: Number(parametersOf(fault, given).delayMs ?? 0),
+    lingersMs: Number(all.delayMs ?? 0),
+    isMostlyWaiting: fault.isSilent === true || given.times === timesInARow,
   };
 }
 
 /** Leaves so many requests that the program needs two minutes. */
-function untilMinuteEnds(given: PlannedFault, { requestCount }: Usage): RunPlan {
+function untilMinuteEnds(plan: RunPlan, { requestCount }: Usage): RunPlan {
   const enough = Math.ceil(requestCount * 0.6);
-  const remaining = Number(given.remaining ?? Math.min(maxPerMinute, enough, requestCount - 1));
-  const minutes = Math.ceil(requestCount / remaining);
-  return {
-    place: 'whole',
-    faults: [{ ...given, remaining }],
-    waitsMs: minutes * minuteMs,
-    lingersMs: 0,
-    isUntilMinuteEnds: true,
-  };
+  const faults = plan.faults.map((fault) => ({
+    ...fault,
+    remaining: Number(fault.remaining ?? Math.min(maxPerMinute, enough, requestCount - 1)),
+  }));
+  const minutes = Math.ceil(requestCount / Number(faults[0]?.remaining));
+  return { ...plan, faults, waitsMs: minutes * minuteMs, isUntilMinuteEnds: true };
 }
 
 /**

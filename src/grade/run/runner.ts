@@ -8,19 +8,10 @@ import { RunQueue } from './run-queue.ts';
 interface RunnerOptions extends Pick<RunOptions, 'command' | 'store'> {
   env?: NodeJS.ProcessEnv | undefined;
   timeoutMs: number;
-  /** The largest number of concurrent runs. Default: two for each processor, besides runs under silent faults. */
+  /** The largest number of concurrent runs. Default: two for each processor, besides runs that mostly wait. */
   atOnce?: number | undefined;
   signal?: AbortSignal | undefined;
   onOutput?: ((text: string, run?: string) => void) | undefined;
-}
-
-/** The turn of a run. */
-interface Turn {
-  /** The name of the run. */
-  name: string;
-  /** Whether the program waits nearly all the time. Then the run takes no place of another, unless the user said how many there are. */
-  isSilent: boolean;
-  onBegun(): void;
 }
 
 /** Runs a program many times, several at once. */
@@ -63,18 +54,18 @@ export class Runner {
   }
 
   /** Runs the program under a fault when it is its turn. `likelyMs`: how long it takes without faults. */
-  async under(plan: RunPlan, likelyMs: number, turn: Turn): Promise<Run> {
-    const { waitsMs, isUntilMinuteEnds } = plan;
+  async under(plan: RunPlan, likelyMs: number, onBegun: () => void): Promise<Run> {
+    const { name, waitsMs, isUntilMinuteEnds, isMostlyWaiting } = plan;
     if (isUntilMinuteEnds)
       await sleep(waitForMinuteMs(Date.now(), likelyMs), undefined, { signal: this.#signal });
     const timeLimitMs = this.#options.timeoutMs + waitsMs;
     const once = () => {
-      turn.onBegun();
-      return this.#run({ plan, timeLimitMs }, turn.name);
+      onBegun();
+      return this.#run({ plan, timeLimitMs }, name);
     };
-    const isBeside = turn.isSilent && this.#options.atOnce === undefined;
+    const isBeside = isMostlyWaiting && this.#options.atOnce === undefined;
     const run = await (isBeside ? once() : this.#queue.run(once, isUntilMinuteEnds));
-    return hasMissedMinute(plan, run) ? this.under(plan, run.tookMs, turn) : run;
+    return hasMissedMinute(plan, run) ? this.under(plan, run.tookMs, onBegun) : run;
   }
 
   /** Waits for all tasks. If one fails, the others are stopped before this throws its reason. */

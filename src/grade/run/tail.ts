@@ -3,7 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts';
 
-const maxLines = 20;
+/** The number of lines that are shown, and that each stream keeps. */
+const [maxLines, maxKeptLines] = [20, 100];
 const maxLineLength = 500;
 /** The part of a piece of output that is read, and the part of a line that is kept, both from the end. In characters. */
 const [maxPiece, maxKept] = [32_768, 4_096];
@@ -40,10 +41,20 @@ export class Tail {
     const all = this.#streams.map((lines) => lines.all());
     const total = all.reduce((sum, { length }) => sum + length, 0);
     return all
-      .flatMap((lines) => lines.slice(-Math.max(maxLines / 2, maxLines - total + lines.length)))
+      .flatMap((lines) => lastOf(lines, Math.max(maxLines / 2, maxLines - total + lines.length)))
       .sort((a, b) => a.order - b.order)
       .map(({ text }) => text);
   }
+}
+
+/**
+ * So many of some lines. Indented ones go first, the oldest before: behind an error they are a stack, or the contents of an object, which
+ * may have hundreds of lines.
+ */
+function lastOf(lines: Line[], most: number): Line[] {
+  let surplus = lines.length - most;
+  const isDropped = ({ text }: Line) => surplus > 0 && text.startsWith(' ') && surplus-- > 0;
+  return (surplus > 0 ? lines.filter((line) => !isDropped(line)) : lines).slice(-most);
 }
 
 /** The last lines of one stream. */
@@ -65,10 +76,10 @@ class LastLines {
       const kept = whole.slice(-maxKept);
       this.#open = { order: next(), text: kept, isCut: this.#open.isCut || kept !== whole };
     }
-    this.#lines = this.#lines.slice(-maxLines);
+    this.#lines = lastOf(this.#lines, maxKeptLines);
   }
 
-  all = (): Line[] => [...this.#lines, ...shown(this.#open)].slice(-maxLines);
+  all = (): Line[] => lastOf([...this.#lines, ...shown(this.#open)], maxKeptLines);
 }
 
 /** A line as it is shown; none if it is empty. */

@@ -1,15 +1,6 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, failed, notObserved, passed } from './check.ts';
-import {
-  endOf,
-  follows,
-  isRead,
-  isSuccess,
-  isTransient,
-  retryAfterOf,
-  shareConnection,
-  uncertainFaults,
-} from './request-facts.ts';
+import type { Check } from './check.ts';
+import { earliestAfter, follows, isRead, isSuccess, isTransient, uncertainFaults } from './request-facts.ts';
 import { certainRetries, chainsOf, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -38,7 +29,8 @@ function growthOf({ waitsMs }: Chain): boolean | undefined {
   const longest = Math.max(first, longestLater);
   if (longest < atOnceMs || isHammering(waitsMs)) return false;
   const shortest = waitsMs.reduce((a, b) => Math.min(a, b));
-  return waitsMs.length >= 3 && longest <= shortest * sameRatio ? false : undefined;
+  const areEqual = shortest >= pauseMs && longest <= shortest * sameRatio;
+  return waitsMs.length >= 3 && areEqual ? false : undefined;
 }
 
 /** Whether `manyRetries` in a row came without an intended wait. */
@@ -50,16 +42,13 @@ function isHammering(waitsMs: readonly number[]): boolean {
   });
 }
 
-/** Failures after which the client chooses the wait: they tell none, or one that is over already. */
-const isFailure = (request: Recorded) =>
-  isTransient(request) && !((retryAfterOf(request)?.dueMs ?? 0) > endOf(request));
+/** Failures after which the client chooses the wait. */
+const isFailure = (request: Recorded) => isTransient(request) && earliestAfter(request) === undefined;
 
 /** The chains of retries that surely come from one worker, without those of pollers. */
 function chainsIn(traffic: Traffic): Chain[] {
-  const isSure = ({ failed, retry }: Retry) =>
-    traffic.isOfOneWorker || traffic.knownRetries.has(retry) || shareConnection(failed, retry);
   const isPoll = pollsIn(traffic);
-  return chainsOf(certainRetries(traffic, isFailure).filter(isSure))
+  return chainsOf(certainRetries(traffic, isFailure))
     .map((retries) => ({ retries, waitsMs: retries.map(waitOf) }))
     .filter((chain) => !isPoll(chain));
 }
@@ -84,28 +73,23 @@ export const backoffGrows: Check = {
   name: 'backoff.grows',
   level: 'required',
   asks: 'A client that retries more than once waits longer each time.',
-  judged: `Judged are retries of one request by one worker, after failures without \`Retry-After\`. A later wait of at least ${pauseMs} ms that is ${growthRatio} times the first passes. These fail: two or more retries that all come within ${atOnceMs} ms, ${manyRetries} or more in a row with waits below ${pauseMs} ms, and three or more equal waits (within ${Math.round((sameRatio - 1) * 100)} %). Other waits may be jitter. Reads that come at the same pace after a success, too, are polls and not judged.`,
+  judged: `Judged are retries of one request by one worker, after failures without \`Retry-After\`. A later wait of at least ${pauseMs} ms that is ${growthRatio} times the first passes. These fail: two or more retries that all come within ${atOnceMs} ms, ${manyRetries} or more in a row with waits below ${pauseMs} ms, and three or more equal waits of ${pauseMs} ms or more (within ${Math.round((sameRatio - 1) * 100)} %). Other waits may be jitter, or shorter ones that a busy machine made longer. Reads that come at the same pace after a success, too, are polls and not judged.`,
   unseen: 'No request failed twice in a row without `Retry-After`, or the waits may be jitter.',
   faults: uncertainFaults,
   advice: 'Double the wait after each failure, with some jitter and up to a maximum.',
   guide: 'Errors',
   judge(traffic) {
-    const judged = chainsIn(traffic).map((chain) => ({ ...chain, grows: growthOf(chain) }));
-    const bad = judged.filter(({ grows }) => grows === false);
-    if (bad.length > 0) {
-      const waits = (bad[0] as Chain).waitsMs.map((ms) => `${Math.round(ms)} ms`);
-      return failed(
-        bad.flatMap(({ retries }) => requestsOf(retries)),
-        `The waits between attempts did not grow: ${waits.slice(0, 5).join(', ')}${waits.length > 5 ? ', …' : ''}.`,
-      );
-    }
-    const good = judged.filter(({ grows }) => grows === true);
-    return good.length > 0
-      ? passed(
-          good.flatMap(({ retries }) => requestsOf(retries)),
-          'The waits between attempts grew.',
-        )
-      : notObserved('No request was retried often enough to tell.');
+    const chains = Map.groupBy(chainsIn(traffic), growthOf);
+    const [bad = [], good = []] = [chains.get(false), chains.get(true)];
+    return {
+      bad: bad.flatMap(({ retries }) => requestsOf(retries)),
+      good: good.flatMap(({ retries }) => requestsOf(retries)),
+      failed: () => {
+        const waits = (bad[0] as Chain).waitsMs.map((ms) => `${Math.round(ms)} ms`);
+        return `The waits between attempts did not grow: ${waits.slice(0, 5).join(', ')}${waits.length > 5 ? ', …' : ''}.`;
+      },
+      passed: 'The waits between attempts grew.',
+    };
   },
 };
 
@@ -124,19 +108,16 @@ export const attemptsBounded: Check = {
   judge(traffic) {
     const chains = chainsIn(traffic).map(({ retries }) => retries);
     const bad = chains.filter((retries) => retries.length >= maxAttempts);
-    if (bad.length > 0)
-      return failed(
-        bad.flatMap(requestsOf),
-        `The client made ${Math.max(...bad.map(({ length }) => length + 1))} attempts at one request.`,
-      );
     const last = traffic.requests.at(-1);
     const isGivenUp = (retries: readonly Retry[]) => {
       const { retry } = retries.at(-1) as Retry;
       return isFailure(retry) && last !== undefined && last !== retry && follows(last, retry);
     };
-    const good = chains.filter(isGivenUp);
-    return good.length > 0
-      ? passed(good.flatMap(requestsOf), 'The client gave up in the end, and went on.')
-      : notObserved('No request was retried and given up.');
+    return {
+      bad: bad.flatMap(requestsOf),
+      good: chains.filter(isGivenUp).flatMap(requestsOf),
+      failed: `The client made ${Math.max(...bad.map(({ length }) => length + 1))} attempts at one request.`,
+      passed: 'The client gave up in the end, and went on.',
+    };
   },
 };

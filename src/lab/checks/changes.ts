@@ -1,7 +1,7 @@
 import { operations } from '../../api/operations.ts';
 import { writtenPropertyAt } from '../faults/conflict.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted } from './check.ts';
 import { follows, isLeft, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 
 /** Lists that answer with one resource and its entity tag when asked for one id. */
@@ -53,14 +53,13 @@ export const ifMatchSent: Check = {
   guide: 'Getting started',
   judge({ requests }) {
     const changed = changesOfRead(requests);
-    if (changed.length === 0) return notObserved('Nothing was changed that had been read before.');
     const bad = changed.filter((change) => tagOf(change) === undefined);
-    return bad.length > 0
-      ? failed(
-          bad,
-          `${counted(bad.length, 'change')} of ${changed.length} of what had been read came without If-Match.`,
-        )
-      : passed(changed, 'Each change of what had been read carried If-Match.');
+    return {
+      bad,
+      good: changed,
+      failed: `${counted(bad.length, 'change')} of ${changed.length} of what had been read came without If-Match.`,
+      passed: 'Each change of what had been read carried If-Match.',
+    };
   },
 };
 
@@ -80,15 +79,12 @@ export const updatesNotLost: Check = {
     const bad = touched.filter(
       (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
     );
-    const good = touched.filter(({ status }) => status === 412);
-    if (bad.length > 0)
-      return failed(
-        bad,
-        `${counted(bad.length, 'change')} overwrote what another writer had changed right before.`,
-      );
-    return good.length > 0
-      ? passed(good, 'Nothing was overwritten that another writer had changed.')
-      : notObserved('No change of what had been read met that of another writer.');
+    return {
+      bad,
+      good: touched.filter(({ status }) => status === 412),
+      failed: `${counted(bad.length, 'change')} overwrote what another writer had changed right before.`,
+      passed: 'Nothing was overwritten that another writer had changed.',
+    };
   },
 };
 
@@ -159,14 +155,12 @@ export const conflictReadAgain: Check = {
     }
     for (const { refused, read } of places.values())
       for (const refusal of refused.values()) if (read && follows(read, refusal)) good.push(refusal, read);
-    if (bad.length > 0)
-      return failed(
-        bad,
-        `${counted(bad.length / 2, 'change')} came after 412 without a decision by what is there now.`,
-      );
-    return good.length > 0
-      ? passed(good, 'After 412 the client went by what is there now.')
-      : notObserved('No change got 412, or nothing was done about it.');
+    return {
+      bad,
+      good,
+      failed: `${counted(bad.length / 2, 'change')} came after 412 without a decision by what is there now.`,
+      passed: 'After 412 the client went by what is there now.',
+    };
 
     function judgeChange(change: Recorded, place: ResourceState): void {
       const { refused, latest } = place;

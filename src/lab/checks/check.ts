@@ -13,16 +13,29 @@ export interface Check {
   asks: string;
   /** What counts for the client and what against it. What a server cannot know counts neither way. */
   judged: string;
-  /** When the result is `not_observed`. */
+  /** When the result is `not_observed`, and why it is, unless the result says more. */
   unseen: string;
   /** The faults that provoke it. */
   faults: readonly string[];
-  /** What to do about a failure. */
+  /** What to change after a failure. */
   advice: string;
   /** The name of a guide. */
   guide: string;
-  judge(traffic: Traffic): Finding;
+  judge(traffic: Traffic): Found;
 }
+
+/** What a check has found. Bad requests fail it. Without any, good ones pass it. */
+export interface Found {
+  bad?: readonly Recorded[];
+  good: readonly Recorded[];
+  failed?: Text;
+  passed: Text;
+  /** Why nothing was observed, if there is more to say than the check says itself. */
+  unseen?: Text | undefined;
+}
+
+/** A function where the text is about requests that may not be there. */
+type Text = string | (() => string);
 
 export interface Finding {
   result: (typeof results)[number];
@@ -32,22 +45,20 @@ export interface Finding {
   because: string;
 }
 
-export const passed = (evidence: readonly Recorded[], because: string): Finding => ({
-  result: 'passed',
-  evidence: inOrder(evidence),
-  because,
-});
-
-export const failed = (evidence: readonly Recorded[], because: string): Finding => ({
-  result: 'failed',
-  evidence: inOrder(evidence),
-  because,
-});
+export function findingOf(check: Check, traffic: Traffic): Finding {
+  const { bad = [], good, failed = '', passed, unseen = check.unseen } = check.judge(traffic);
+  if (bad.length > 0) return { result: 'failed', evidence: inOrder(bad), because: inFull(failed) };
+  if (good.length > 0) return { result: 'passed', evidence: inOrder(good), because: inFull(passed) };
+  return { result: 'not_observed', evidence: [], because: inFull(unseen) };
+}
 
 const inOrder = (requests: readonly Recorded[]) =>
   [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || a.number - b.number);
 
-export const notObserved = (because: string): Finding => ({ result: 'not_observed', evidence: [], because });
+const inFull = (text: Text) => (typeof text === 'string' ? text : text());
 
 /** `1 request`, `2 requests`. */
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `1.5 s` */
+export const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

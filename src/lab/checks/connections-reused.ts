@@ -1,9 +1,11 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, failed, notObserved, passed } from './check.ts';
+import type { Check } from './check.ts';
 import { endOf, isBroken, isLeft, isStream } from './request-facts.ts';
 
 /** Many clients close a connection that was idle for some seconds. */
 const idleMs = 2_000;
+/** Workers that begin at once open a connection each, and a busy machine may serve the first before the last is read. */
+const burstMs = 1_000;
 /** Fewer requests show nothing. */
 const enough = 5;
 /** Programs that run once for each request, so that no connection can outlive a request. */
@@ -16,18 +18,20 @@ const leavesOpen = (request: Recorded) =>
   !isStream(request) &&
   request.answer.connection?.toLowerCase() !== 'close';
 
+const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs && ms <= mostMs;
+
 export const connectionsReused: Check = {
   name: 'connections.reused',
   level: 'recommended',
   asks: 'The client keeps connections open and sends its next requests on them.',
-  judged: `Judged are requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s. At least half of them must use an open connection. A client that sends \`Connection: close\` itself is judged, too. Streams and broken answers leave no open connection. curl and the like, run once for each request, are not judged.`,
+  judged: `Judged are requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s, and for more than ${burstMs / 1_000} s if several workers sent requests at once. At least half of them must use an open connection. A client that sends \`Connection: close\` itself is judged, too. Streams and broken answers leave no open connection. curl and the like, run once for each request, are not judged.`,
   unseen: `Fewer than ${enough} requests could use an open connection, a program ran once for each request, or a proxy was between.`,
   faults: [],
   advice: 'Use one session, agent or client object for all requests, and read each answer to its end.',
   guide: 'Getting started',
-  judge({ requests, opens, isLast }) {
-    if (requests.some(({ isProxied }) => isProxied))
-      return notObserved('A proxy passed the requests on, so connections are not those of the client.');
+  judge({ requests, isOfOneWorker, opens, isLast }) {
+    const isProxied = requests.some((request) => request.isProxied);
+    const leastIdleMs = isOfOneWorker ? 0 : burstMs;
     const isRunOnce = (request: Recorded) =>
       runOnce.test(request.headers['user-agent'] ?? '') && opens(request) && isLast(request);
     const last = new Map<string, Recorded>();
@@ -43,21 +47,22 @@ export const connectionsReused: Check = {
       while (free.length > 0 && !isUsable(free.at(-1) as Recorded)) free.pop();
       const latest = free.at(-1);
       if (last.has(request.connection)) reused.push(request);
-      else if (latest && request.atMs - endOf(latest) <= idleMs && !isRunOnce(request)) opened.push(request);
+      else if (latest && isBetween(request.atMs - endOf(latest), leastIdleMs, idleMs) && !isRunOnce(request))
+        opened.push(request);
       last.set(request.connection, request);
     }
     const all = reused.length + opened.length;
-    if (all < enough)
-      return notObserved(
-        requests.some(isRunOnce)
+    const isSeen = all >= enough && !isProxied;
+    return {
+      bad: isSeen && opened.length > reused.length ? opened : [],
+      good: isSeen ? reused : [],
+      failed: `${opened.length} of ${all} requests opened a connection although one was open and unused.`,
+      passed: `${reused.length} of ${all} requests used a connection that was open.`,
+      unseen: isProxied
+        ? 'A proxy passed the requests on, so connections are not those of the client.'
+        : requests.some(isRunOnce)
           ? 'A program like curl was run for each request, and has no connection to keep.'
           : 'Too few requests could have used an open connection.',
-      );
-    return reused.length >= opened.length
-      ? passed(reused, `${reused.length} of ${all} requests used a connection that was open.`)
-      : failed(
-          opened,
-          `${opened.length} of ${all} requests opened a connection although one was open and unused.`,
-        );
+    };
   },
 };

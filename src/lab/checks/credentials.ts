@@ -1,6 +1,6 @@
 import { movedAway } from '../faults/moved-away.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted } from './check.ts';
 import { followedRedirects } from './request-facts.ts';
 
 /** The header fields that carry a key. Recordings keep their names alone. */
@@ -23,9 +23,11 @@ export const credentialsNotForwarded: Check = {
       .filter(({ redirect, next }) => originOf(redirect) !== originOf(next))
       .map(({ next }) => next);
     const bad = away.filter(hasKey);
-    if (bad.length > 0) return failed(bad, `${counted(bad.length, 'request')} took the key to another host.`);
-    return away.length > 0
-      ? passed(away, 'Requests to another host had no key.')
-      : notObserved('No redirect to another host was followed.');
+    return {
+      bad,
+      good: away,
+      failed: `${counted(bad.length, 'request')} took the key to another host.`,
+      passed: 'Requests to another host had no key.',
+    };
   },
 };

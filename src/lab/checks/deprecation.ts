@@ -1,6 +1,6 @@
 import { operations } from '../../api/operations.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted } from './check.ts';
 import { follows } from './request-facts.ts';
 
 const successors = new Map(
@@ -20,12 +20,12 @@ export const deprecatedNotCalled: Check = {
   guide: 'Versioning',
   judge({ requests }) {
     const bad = requests.filter((request) => successorOf(request) !== undefined);
-    const good = requests.filter(isSuccessor);
-    if (bad.length > 0)
-      return failed(bad, `${counted(bad.length, 'request')} went to a deprecated operation.`);
-    return good.length > 0
-      ? passed(good, 'The client used the successor, and no deprecated operation.')
-      : notObserved('Neither a deprecated operation nor its successor was used.');
+    return {
+      bad,
+      good: requests.filter(isSuccessor),
+      failed: `${counted(bad.length, 'request')} went to a deprecated operation.`,
+      passed: 'The client used the successor, and no deprecated operation.',
+    };
   },
 };
 
@@ -34,29 +34,30 @@ export const successorUsed: Check = {
   level: 'recommended',
   asks: 'When a deprecated operation answers 410, the client uses its successor.',
   judged:
-    'After 410, the next request to the successor passes, and one to the deprecated operation itself fails. A client that sends neither is not judged.',
+    'After 410, the next request to the successor passes, and one of the same worker to the deprecated operation itself fails. A client that sends neither is not judged.',
   unseen: 'No deprecated operation answered 410, or neither it nor its successor was used afterwards.',
   faults: ['sunset'],
   advice: 'After 410, send the request to the operation that `Link` names with `rel="successor-version"`.',
   guide: 'Versioning',
-  judge({ requests }) {
+  judge({ requests, isOfSameWorker }) {
     const gone = new Map<string, Recorded>();
     const good: Recorded[] = [];
     const bad: Recorded[] = [];
     for (const request of requests) {
       for (const [operation, refused] of gone) {
         if (!follows(request, refused)) continue;
-        if (request.operation === operation) bad.push(refused, request);
+        if (request.operation === operation && isOfSameWorker(request, refused)) bad.push(refused, request);
         else if (request.operation === successors.get(operation)) good.push(refused, request);
         else continue;
         gone.delete(operation);
       }
       if (request.status === 410 && successorOf(request)) gone.set(request.operation as string, request);
     }
-    if (bad.length > 0)
-      return failed(bad, `${counted(bad.length / 2, 'request')} came again to an operation that was gone.`);
-    return good.length > 0
-      ? passed(good, 'After 410 the client used the successor.')
-      : notObserved('No deprecated operation answered 410 and was followed by anything about it.');
+    return {
+      bad,
+      good,
+      failed: `${counted(bad.length / 2, 'request')} came again to an operation that was gone.`,
+      passed: 'After 410 the client used the successor.',
+    };
   },
 };

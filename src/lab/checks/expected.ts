@@ -1,5 +1,6 @@
 import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
+import { pathOf, unfollowed } from './page-links.ts';
 import { hasOverlaps } from './request-facts.ts';
 
 /** What a client sends without faults. */
@@ -11,6 +12,8 @@ export interface Expected {
   timesOf(request: Recorded): number;
   /** Whether it sent two requests at once, so that it has several workers. */
   hasOverlaps: boolean;
+  /** The paths of lists of which it leaves pages that it could get. */
+  leftLists: ReadonlySet<string>;
 }
 
 /** What a client sends without faults, from the recordings of runs without faults. */
@@ -31,6 +34,7 @@ export function expectedOf(runs: readonly (readonly Recorded[])[]): Expected {
   }
   return {
     hasOverlaps: runs.some(hasOverlaps),
+    leftLists: new Set(runs.flatMap(unfollowed).map(({ target }) => pathOf(target))),
     timesOf: (request) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,
   };

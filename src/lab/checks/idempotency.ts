@@ -1,5 +1,5 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { idempotencyKeyOf, isUncertain, keyInUse, uncertainFaults } from './request-facts.ts';
 import { certainRetries, possibleRetries, type Retry, requestsOf } from './retry-pairs.ts';
@@ -42,14 +42,12 @@ export const sameKeyOnRetry: Check = {
       return thing === undefined || first.get(thing) === retry;
     };
     const bad = certainRetries(traffic, isAbandoned).filter(({ retry }) => isOther(retry));
-    if (bad.length > 0)
-      return failed(
-        requestsOf(bad),
-        `${counted(bad.length, 'POST')} came again with another Idempotency-Key, or without one.`,
-      );
-    return good.length > 0
-      ? passed(good, 'Each retried POST had the Idempotency-Key of the attempt before.')
-      : notObserved('No POST with an Idempotency-Key was retried.');
+    return {
+      bad: requestsOf(bad),
+      good,
+      failed: `${counted(bad.length, 'POST')} came again with another Idempotency-Key, or without one.`,
+      passed: 'Each retried POST had the Idempotency-Key of the attempt before.',
+    };
   },
 };
 
@@ -64,23 +62,21 @@ export const noBlindPostRetry: Check = {
   guide: 'Getting started',
   judge(traffic) {
     const uncertain = traffic.requests.filter(isUncertainPost);
-    if (uncertain.length === 0) return notObserved('No POST ended so that it may have taken effect.');
     const isBlindIfRepeated = (request: Recorded) =>
       isUncertainPost(request) && idempotencyKeyOf(request) === undefined;
     const blind = certainRetries(traffic, isBlindIfRepeated);
-    if (blind.length > 0)
-      return failed(
-        requestsOf(blind),
-        `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
-      );
     const repeated = possibleRetries(traffic, isUncertainPost).retries.filter((pair) => !hasSameKey(pair));
-    if (repeated.some(({ failed }) => isBlindIfRepeated(failed)))
-      return notObserved('A POST that may have taken effect came again, perhaps from another worker.');
+    const isDoubtful = repeated.some(({ failed }) => isBlindIfRepeated(failed));
     const twice = new Set(requestsOf(repeated));
-    const good = uncertain.filter((request) => !twice.has(request));
-    return good.length > 0
-      ? passed(good, 'No POST without Idempotency-Key was retried after it may have taken effect.')
-      : notObserved('Each POST that may have taken effect came again with another Idempotency-Key.');
+    return {
+      bad: requestsOf(blind),
+      good: isDoubtful ? [] : uncertain.filter((request) => !twice.has(request)),
+      failed: `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
+      passed: 'No POST without Idempotency-Key was retried after it may have taken effect.',
+      unseen: isDoubtful
+        ? 'A POST that may have taken effect came again, perhaps from another worker.'
+        : 'No POST may have taken effect, or each came again with another Idempotency-Key.',
+    };
   },
 };
 
@@ -102,15 +98,16 @@ export const keyForOneThing: Check = {
       ...requestsOf(differing.filter(({ failed }) => !mayBeRetried(failed))),
       ...requests.filter((request) => request.code === keyReused && !second.has(request)),
     ];
-    if (bad.length > 0)
-      return failed(bad, `${counted(bad.length, 'POST')} had a key that another POST had, too.`);
     // A POST that came with several keys may be one thing that was made twice.
     const keyed = requests.filter((request) => thingOf(request) !== undefined);
     const good = [...Map.groupBy(keyed, ({ fingerprint }) => fingerprint).values()].filter(
       (same) => new Set(same.map(idempotencyKeyOf)).size === 1,
     );
-    return good.length > 1 && differing.length === 0
-      ? passed(good.flat(), 'Each different POST had a key of its own.')
-      : notObserved('Fewer than two different POSTs had a key of their own.');
+    return {
+      bad,
+      good: good.length > 1 && differing.length === 0 ? good.flat() : [],
+      failed: `${counted(bad.length, 'POST')} had a key that another POST had, too.`,
+      passed: 'Each different POST had a key of its own.',
+    };
   },
 };

@@ -1,6 +1,6 @@
 import { maxParameters } from '../../http/input.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted } from './check.ts';
 
 /** Under `large-ids` all ids are odd and within these bounds, where a double holds only even numbers. */
 const least = 10n ** 16n;
@@ -71,10 +71,11 @@ export const idsExact: Check = {
       if (found.includes(false)) rounded.push(request);
       else if (found.includes(true)) exact.push(request);
     }
-    if (rounded.length > 0)
-      return failed(rounded, `${counted(rounded.length, 'request')} held a large id that was rounded.`);
-    return exact.length > 0
-      ? passed(exact, `${counted(exact.length, 'request')} held large ids, all of them exact.`)
-      : notObserved('No request held a large id.');
+    return {
+      bad: rounded,
+      good: exact,
+      failed: `${counted(rounded.length, 'request')} held a large id that was rounded.`,
+      passed: `${counted(exact.length, 'request')} held large ids, all of them exact.`,
+    };
   },
 };

@@ -78,10 +78,10 @@ function pairsIn(things: readonly Recorded[], isOpen: (request: Recorded) => boo
   return pairs;
 }
 
-/** A POST with a key creates one thing, however often it is sent. */
+/** A POST with a key creates one thing, however often it is sent. With another body it is the same thing, sent wrongly. */
 export function thingOf(request: Recorded): string | undefined {
   const key = idempotencyKeyOf(request);
-  return request.method === 'POST' && key !== undefined ? `${key} ${request.fingerprint}` : undefined;
+  return request.method === 'POST' && key !== undefined ? `${request.target} ${key}` : undefined;
 }
 
 const hasFailed = (request: Recorded) => !isSuccess(request) || isBroken(request) || isLeft(request);

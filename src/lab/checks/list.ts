@@ -7,14 +7,14 @@ import { credentialsNotForwarded } from './credentials.ts';
 import { deprecatedNotCalled, successorUsed } from './deprecation.ts';
 import { keyForOneThing, noBlindPostRetry, sameKeyOnRetry } from './idempotency.ts';
 import { idsExact } from './ids.ts';
-import { pagesToTheEnd } from './pages.ts';
+import { filtersKept, pagesToTheEnd } from './pages.ts';
 import { banStops, limitsForeseen, retryAfterObeyed } from './rate-limits.ts';
 import { failuresRetried, retryOnlyWhenUseful } from './retries.ts';
 import { sameBodyOnRetry } from './same-body.ts';
 import { timeLimitExists } from './time-limit.ts';
 
 /** Raise it when you add or remove a check, or change its meaning. A test notices if you forget. */
-export const checksVersion = 3;
+export const checksVersion = 4;
 
 /** Every check, in the order of `GET /lab/checks` and of report cards. */
 export const checks: readonly Check[] = [
@@ -32,6 +32,7 @@ export const checks: readonly Check[] = [
   banStops,
   limitsForeseen,
   pagesToTheEnd,
+  filtersKept,
   idsExact,
   ifMatchSent,
   updatesNotLost,

@@ -1,57 +1,90 @@
-import { operations } from '../../api/operations.ts';
-import { nextLink } from '../../client/header-fields.ts';
 import { faults } from '../faults/list.ts';
+import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
-import { isSuccess, isTouchedByAny } from './request-facts.ts';
+import { type Check, counted } from './check.ts';
+import { filtersOf, hasCursor, isPage, nextOf, placeOf, unfollowed } from './page-links.ts';
+import { isTouchedByAny } from './request-facts.ts';
 
 const shortening = faults.filter(({ shortensPages }) => shortensPages).map(({ name }) => name);
-const lists = new Set(operations.filter(({ success }) => success.kind === 'page').map(({ id }) => id));
-
-const isPage = (request: Recorded) =>
-  request.method === 'GET' && lists.has(request.operation ?? '') && isSuccess(request);
-
-/** The path and the cursor that a page names as the next: `undefined` if it is the last. */
-function nextOf({ answer }: Recorded): string | undefined {
-  const url = nextLink(answer.link);
-  return url && placeOf(url);
-}
-
-/** The path and the cursor of a page. A target may be no URL any more after its secrets were replaced. */
-function placeOf(target: string): string {
-  const [path = '', query = ''] = target.replace(/^https?:\/\/[^/]*/, '').split('?');
-  const cursor = /(?:^|&)cursor=([^&]*)/.exec(query)?.[1] ?? '';
-  return `${path} ${cursor.replaceAll(/%3d/gi, '=')}`;
-}
 
 export const pagesToTheEnd: Check = {
   name: 'pages.to-the-end',
   level: 'recommended',
   asks: 'The client follows `Link` with `rel="next"` until a page has none, also past short and empty pages.',
   judged:
-    'Judged are pages that a rehearsal made shorter than the client had asked for, and that name a next page. The client must get that page later, by its `cursor`. A client that has found what it wanted and stops on purpose looks the same, so this is only recommended. Other pages are not judged: a client may want the first page alone.',
+    'Judged are pages that a rehearsal made shorter than the client had asked for, and that name a next page. The client must get that page later, by its `cursor`. A client that has found what it wanted and stops on purpose looks the same, so this is only recommended, and `grade` does not judge lists that the program leaves without faults, too. Other pages are not judged: a client may want the first page alone.',
   unseen: 'No page with a next one was shortened by a rehearsal.',
   faults: shortening,
   advice: 'Follow `rel="next"` until a page has none, whatever number of items a page has.',
   guide: 'Getting started',
-  judge({ requests }) {
+  judge({ requests, leavesPages }) {
     const shortened = requests.filter(
-      (request) => isPage(request) && isTouchedByAny(request, shortening) && nextOf(request) !== undefined,
+      (request) =>
+        isPage(request) && isTouchedByAny(request, shortening) && nextOf(request) && !leavesPages(request),
     );
-    if (shortened.length === 0) return notObserved('No page with a next one was shortened.');
-    const lastGot = new Map<string, number>();
-    for (const request of requests) if (isPage(request)) lastGot.set(placeOf(request.target), request.atMs);
-    const left = shortened.filter(
-      (request) => (lastGot.get(nextOf(request) as string) ?? Number.NEGATIVE_INFINITY) <= request.atMs,
-    );
-    return left.length > 0
-      ? failed(
-          left,
-          `${counted(left.length, 'page')} named a next page that the client did not get. One that stops on purpose looks the same.`,
-        )
-      : passed(
-          shortened,
-          `The client got the page after each of ${counted(shortened.length, 'short page')}.`,
-        );
+    const left = new Set(unfollowed(requests));
+    const bad = shortened.filter((request) => left.has(request));
+    return {
+      bad,
+      good: shortened,
+      failed: `${counted(bad.length, 'page')} named a next page that the client did not get. One that stops on purpose looks the same.`,
+      passed: `The client got the page after each of ${counted(shortened.length, 'short page')}.`,
+    };
+  },
+};
+
+/** A page that was asked for by a cursor, and the filters of the link that the cursor is from. */
+interface NextPage {
+  page: Recorded;
+  link: Recorded;
+  lost: readonly string[];
+}
+
+/** The pages with a cursor, each with the link that it follows best: lists with different filters have equal cursors. */
+function nextPages(requests: readonly Recorded[]): NextPage[] {
+  const links = new Map<string, Map<string, Recorded>>();
+  const pages: NextPage[] = [];
+  for (const page of requests) {
+    if (!isPage(page)) continue;
+    const filters = filtersOf(page.target);
+    const found = [...(links.get(placeOf(page.target)) ?? [])].map(([names, link]) => ({
+      ...{ page, link },
+      lost: names.split(' ').filter((name) => name !== '' && !filters.includes(name)),
+    }));
+    const best = found.toSorted((a, b) => a.lost.length - b.lost.length)[0];
+    if (best) pages.push(best);
+    const next = nextOf(page);
+    // Under `same-page` a link may lead to the first page, which has no cursor. Any other list begins so.
+    if (next === undefined || !hasCursor(next)) continue;
+    const place = placeOf(next);
+    const ofPlace = links.get(place) ?? new Map<string, Recorded>();
+    links.set(place, ofPlace.set(filtersOf(next).join(' '), page));
+  }
+  return pages;
+}
+
+export const filtersKept: Check = {
+  name: 'pages.filters-kept',
+  level: 'required',
+  asks: 'The client asks for each page with the filters of the first.',
+  judged:
+    'Judged are pages that the client asked for by the `cursor` of a link. One without a parameter that the link has fails, since the list is another one then. `limit` may differ.',
+  unseen: 'No page was asked for by the cursor of a link.',
+  faults: [...shortening, samePage.name],
+  advice:
+    'Request the address in `Link` unchanged, or add its `cursor` to all parameters of the first request.',
+  guide: 'Getting started',
+  judge({ requests }) {
+    const pages = nextPages(requests);
+    const bad = pages.filter(({ lost }) => lost.length > 0);
+    return {
+      bad: bad.flatMap(({ link, page }) => [link, page]),
+      good: pages.flatMap(({ link, page }) => [link, page]),
+      failed: () => {
+        const { link, page, lost } = bad[0] as NextPage;
+        return `${counted(bad.length, 'page')} lost a filter: request ${page.number} asks for the next page without ${lost.join(' and ')}, which the link of request ${link.number} has.`;
+      },
+      passed: 'Each page was asked for with the filters of its link.',
+    };
   },
 };

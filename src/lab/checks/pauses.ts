@@ -1,16 +1,14 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { endOf, follows, isEarly, shareConnection, type Wait } from './request-facts.ts';
+import { follows, isSuccess } from './request-facts.ts';
+import { certainRetries } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
 
-/**
- * If there are several workers, a request of another one may have been in flight when the refusal was sent, for as long as a round trip
- * around the world takes.
- */
-export const inFlightMs = 250;
-
-/** A time in which an answer forbids the requests of its scope. */
-interface Pause extends Wait {
-  scope: string;
+/** A time in which an answer forbids requests. */
+export interface Pause {
+  /** A request before this time comes too early. */
+  untilMs: number;
+  /** Which requests it forbids. Without a scope: the same request alone. */
+  scope?: string;
   /** What an early request shows. */
   shownBy(early: Recorded): 'disobedience' | 'end of the pause' | 'nothing';
 }
@@ -27,46 +25,85 @@ export interface Observed {
   broken: Pair[];
   /** Early requests that the service admitted, since it had ended the pause itself. */
   lifted: Pair[];
+  /** Requests that came too early, perhaps from workers that did not know. */
+  unsure: Recorded[];
+}
+
+/** The pause of a scope that is not over. Of several, it is the first. */
+interface Current extends Pause {
+  by: Recorded;
+  /** The last request that it refused and that did not come again in time. */
+  ignoredBy?: Recorded;
 }
 
 /**
- * Which requests came too early, and which in time. Of several pauses of one scope only the first counts until it is over: the other
- * refused requests were sent before it was known. A pause in which another one was refused, perhaps of a worker that did not know of it,
- * does not count as obeyed.
+ * Which requests came too early, and which in time. The only worker had each answer. With several workers, only a retry counts. A
+ * refused request that came again in time shows that its worker waited: then another one, which did not know, sent what came too early on the
+ * same connection.
  */
 export function pausesOf(
   traffic: Traffic,
   pauseOf: (answered: Recorded) => Pause | undefined,
-  scopesOf: (request: Recorded) => readonly string[],
+  scopesOf: (request: Recorded) => readonly string[] = () => [],
 ): Observed {
-  const pauses = new Map<string, Pause & { by: Recorded; isDoubtful?: true }>();
-  const observed: Observed = { kept: [], broken: [], lifted: [] };
-  for (const request of traffic.requests) {
-    for (const scope of scopesOf(request)) {
-      const pause = pauses.get(scope);
-      if (!pause || !follows(request, pause.by)) continue;
-      const shown = isEarly(request, pause) ? pause.shownBy(request) : 'obedience';
-      const repeated = traffic.knownRetries.get(request);
-      const isRetry = repeated !== undefined && pauseOf(repeated)?.scope === scope;
-      const pair = { by: isRetry ? repeated : pause.by, request };
-      if (!isRetry && !isAware(traffic, request, pause.by)) {
-        if (shown === 'disobedience') pause.isDoubtful = true;
-        continue;
-      }
-      if (shown === 'disobedience') observed.broken.push(pair);
-      if (shown === 'obedience' && !pause.isDoubtful) observed.kept.push(pair);
-      if (shown === 'end of the pause') observed.lifted.push(pair);
-      if (shown === 'obedience' || shown === 'end of the pause') pauses.delete(scope);
+  const { requests, isOfOneWorker, knownRetries } = traffic;
+  const asked = new Map(requests.map((request) => [request, pauseOf(request)]));
+  const untilMsOf = (request: Recorded) => (isSuccess(request) ? undefined : asked.get(request)?.untilMs);
+  const retries = certainRetries(traffic, (request) => untilMsOf(request) !== undefined);
+  const refusalOf = new Map(retries.map(({ failed, retry }) => [retry, failed]));
+  const waited = cameAgainInTime(requests, untilMsOf);
+  const current = new Map<string, Current>();
+  /** Refused requests that show nothing for the client: they came too early, or others did after them, perhaps of another worker. */
+  const doubtful = new Set<Recorded>();
+  const observed: Observed = { kept: [], broken: [], lifted: [], unsure: [] };
+
+  const judge = (request: Recorded, { scope = '', untilMs, shownBy, by }: Current, told?: Recorded) => {
+    const shown = request.atMs < untilMs ? shownBy(request) : 'obedience';
+    if (shown === 'disobedience') {
+      if (told) observed.broken.push({ by: told, request });
+      else observed.unsure.push(request);
+      doubtful.add(request).add(current.get(scope)?.by ?? by);
     }
-    const asked = pauseOf(request);
-    if (asked && !pauses.has(asked.scope)) pauses.set(asked.scope, { ...asked, by: request });
+    if (shown === 'obedience' && !doubtful.has(by)) observed.kept.push({ by, request });
+    if (shown === 'end of the pause') observed.lifted.push({ by, request });
+    if (shown === 'obedience' || shown === 'end of the pause') current.delete(scope);
+  };
+
+  for (const request of requests) {
+    const by = refusalOf.get(request);
+    const own = by && asked.get(by);
+    const isSure = isOfOneWorker || knownRetries.has(request) || !waited.has(by as Recorded);
+    if (by && own) judge(request, { ...own, by }, isSure ? by : undefined);
+    for (const scope of scopesOf(request)) {
+      const pause = current.get(scope);
+      if (!pause || scope === own?.scope || !follows(request, pause.by)) continue;
+      judge(request, pause, isOfOneWorker ? pause.ignoredBy : undefined);
+    }
+    const pause = asked.get(request);
+    if (pause?.scope === undefined) continue;
+    const first = current.get(pause.scope) ?? { ...pause, by: request };
+    if (!waited.has(request)) first.ignoredBy = request;
+    current.set(pause.scope, first);
   }
   return observed;
 }
 
-/** Whether the sender of `later` had the answer to `earlier`, or its client had the time to pass it on. */
-const isAware = (traffic: Traffic, later: Recorded, earlier: Recorded) =>
-  later.atMs >= endOf(earlier) + inFlightMs ||
-  ((traffic.isOfOneWorker || shareConnection(later, earlier)) && traffic.isOfSameWorker(later, earlier));
+/** Refused requests that came again once their pause was over. Each later request is a retry of one. */
+function cameAgainInTime(
+  requests: readonly Recorded[],
+  untilMsOf: (request: Recorded) => number | undefined,
+): ReadonlySet<Recorded> {
+  const again = new Set<Recorded>();
+  const waiting = new Map<string, Recorded[]>();
+  for (const request of requests) {
+    const refused = waiting.get(request.fingerprint) ?? [];
+    const [first] = refused;
+    if (first && (untilMsOf(first) as number) <= request.atMs) again.add(refused.shift() as Recorded);
+    if (untilMsOf(request) === undefined) continue;
+    refused.push(request);
+    waiting.set(request.fingerprint, refused);
+  }
+  return again;
+}
 
 export const bothOf = (pairs: readonly Pair[]) => pairs.flatMap(({ by, request }) => [by, request]);

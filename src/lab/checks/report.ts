@@ -1,6 +1,6 @@
 import type { Level } from '../faults/shared/fault.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import type { Check, Finding } from './check.ts';
+import { type Check, type Finding, findingOf } from './check.ts';
 import type { Expected } from './expected.ts';
 import { checks, checksVersion } from './list.ts';
 import { type Traffic, trafficOf } from './traffic.ts';
@@ -56,8 +56,9 @@ export function reportOn(
   return { recording, version: checksVersion, verdict: verdictOf(results), checks: results };
 }
 
-function judge({ name, level, advice, guide, ...check }: Check, traffic: Traffic): CheckResult {
-  const { result, evidence, because } = check.judge(traffic);
+function judge(check: Check, traffic: Traffic): CheckResult {
+  const { name, level, advice, guide } = check;
+  const { result, evidence, because } = findingOf(check, traffic);
   const shown = evidence.slice(0, maxEvidence).map(({ number }) => String(number));
   const more =
     evidence.length > maxEvidence ? ` The evidence names ${maxEvidence} of ${evidence.length} requests.` : '';

@@ -1,9 +1,8 @@
 import { operations } from '../../api/operations.ts';
-import { retryAfterMs } from '../../client/header-fields.ts';
 import { errorCodes } from '../../foundation/errors.ts';
 import { connectionFaults, faults } from '../faults/list.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { clockToleranceMs, timerToleranceMs } from '../recordings/timeline-layout.ts';
+import { earliestRetryMs } from '../recordings/timeline-layout.ts';
 
 export const endOf = ({ atMs, tookMs }: Recorded) => atMs + tookMs;
 
@@ -34,12 +33,9 @@ const streams = operations.flatMap(({ id, success }) => (success.kind === 'strea
 export const isStream = (request: Recorded) =>
   streams.includes(request.operation ?? '') && (request.status === undefined || isSuccess(request));
 
-/**
- * The faults under which an answer does not come, or not to its end, so that the client may give up by itself. A recording does not tell
- * who ended a stream.
- */
+/** The faults under which an answer does not come, or not to its end, so that the client may give up by itself. */
 export const silentFaults: readonly string[] = faults
-  .filter(({ isSilent, endsConnection }) => isSilent && endsConnection)
+  .filter(({ isSilent }) => isSilent)
   .map(({ name }) => name);
 /** The faults that end a connection at once. */
 const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));
@@ -103,28 +99,11 @@ export const isUncertain = (request: Recorded) => isLeft(request) || endedUncert
 export const isTransient = (request: Recorded) =>
   endedUncertain(request) || (!isLeft(request) && refusedForTime.includes(request.status as number));
 
-/** A wait that an answer asks for. A request before `dueMs` less `toleranceMs` comes too early. */
-export interface Wait {
-  dueMs: number;
-  toleranceMs: number;
-}
+/** When a request after this one comes no longer too early; undefined if it asks for no wait. */
+export const earliestAfter = ({ answer, atMs }: Recorded) => earliestRetryMs(answer['retry-after'], atMs);
 
-/** The wait that `Retry-After` asks for, counted from the end of the answer. */
-export function retryAfterOf(refused: Recorded): Wait | undefined {
-  const text = refused.answer['retry-after'];
-  const waitMs = retryAfterMs(text, endOf(refused));
-  if (text === undefined || waitMs === undefined) return undefined;
-  const dueMs = endOf(refused) + waitMs;
-  return /^\d+$/.test(text) ? { dueMs, toleranceMs: timerToleranceMs } : untilTime(refused, dueMs);
-}
-
-/** A wait until a time of the clock. */
-export function untilTime(by: Recorded, dueMs: number): Wait | undefined {
-  const waitMs = dueMs - endOf(by);
-  return waitMs > 0 ? { dueMs, toleranceMs: Math.min(clockToleranceMs, waitMs / 2) } : undefined;
-}
-
-export const isEarly = ({ atMs }: Recorded, { dueMs, toleranceMs }: Wait) => atMs < dueMs - toleranceMs;
+/** Whether it came before the time that an answer to another request asked for. */
+export const isEarly = ({ atMs }: Recorded, refused: Recorded) => atMs < (earliestAfter(refused) ?? 0);
 
 /** The faults that redirect a request. The recording keeps the request that follows with the same target and fault. */
 export const redirectFaults: readonly string[] = faults
@@ -148,7 +127,7 @@ export function followedRedirects(requests: readonly Recorded[]): { redirect: Re
   return followed;
 }
 
-const isRedirect = ({ status }: Recorded) => status === 307 || status === 308;
+export const isRedirect = ({ status }: Recorded) => status === 307 || status === 308;
 
 export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-key'];
 
@@ -156,3 +135,9 @@ export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-
 export const isSurelySame = (one: Recorded, other: Recorded) =>
   (!one.isGuessed && !other.isGuessed) ||
   (idempotencyKeyOf(one) !== undefined && idempotencyKeyOf(one) === idempotencyKeyOf(other));
+
+/** With another value of one of these header fields it is another request. */
+const deciding = ['content-type', 'if-match', 'if-none-match', 'idempotency-key'];
+
+export const hasSameFields = (one: Recorded, other: Recorded) =>
+  deciding.every((name) => one.headers[name] === other.headers[name]);

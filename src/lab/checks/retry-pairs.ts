@@ -1,6 +1,6 @@
 import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { endOf, freeAtMs, isSurelySame, retryAfterOf } from './request-facts.ts';
+import { earliestAfter, endOf, freeAtMs, hasSameFields, isSurelySame } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A failed request and its retry. `recordings/link-attempts.ts` links any requests with one fingerprint, whatever their outcomes. */
@@ -17,30 +17,47 @@ const retryWithinMs = 60_000;
 
 /**
  * Pairs that may count against the client: surely the same request, sent by the worker that had the failure. If there is one worker, that
- * is the next with this fingerprint; if there are several, the next on this connection, or on a new one right after it.
+ * is the next with this fingerprint; if there are several, the next on this connection.
  */
 export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) => boolean): Retry[] {
   const { requests, isOfOneWorker, knownRetries, isCounted, isOfSameWorker } = traffic;
   const latest = new Map<string, Recorded>();
   const retries: Retry[] = [];
-  let before: Recorded | undefined;
   for (const request of requests) {
     const { fingerprint, connection } = request;
     const place = isOfOneWorker ? fingerprint : `${connection} ${fingerprint}`;
     const known = knownRetries.get(request);
-    const guess = latest.get(place) ?? (before?.fingerprint === fingerprint ? before : undefined);
+    const guess = latest.get(place);
     const isSure = (failed: Recorded) =>
       !isCounted(request) &&
-      request.atMs < (retryAfterOf(failed)?.dueMs ?? endOf(failed)) + retryWithinMs &&
-      isSurelySame(request, failed) &&
+      request.atMs >= freeAtMs(failed) &&
+      request.atMs < (earliestAfter(failed) ?? endOf(failed)) + retryWithinMs &&
+      repeats(request, failed) &&
       isOfSameWorker(request, failed);
     const failed = known ?? (guess && isSure(guess) ? guess : undefined);
     if (failed && isFailure(failed)) retries.push({ failed, retry: request });
     latest.set(place, request);
-    before = request;
   }
   return retries;
 }
+
+/**
+ * Whether a request with the fingerprint of a failed one is surely the same. If a body was not read, two POSTs of one length may create two
+ * things. A change of the same resource with a body of the same length, under the same conditions, is taken for the same.
+ */
+const repeats = (request: Recorded, failed: Recorded) =>
+  isSurelySame(request, failed) || (request.method !== 'POST' && hasSameFields(request, failed));
+
+/** Failures with the next request of the only worker, if that is the same, and no POST that may create another thing. */
+export const retriesInRow = (
+  { requests, isOfOneWorker }: Traffic,
+  isFailure: (request: Recorded) => boolean,
+): Retry[] =>
+  requests.flatMap((failed, index) => {
+    const retry = requests[index + 1];
+    const isSame = retry?.fingerprint === failed.fingerprint && failed.method !== 'POST';
+    return retry && isSame && isOfOneWorker && isFailure(failed) ? [{ failed, retry }] : [];
+  });
 
 /**
  * Pairs in favor of the client: a request with the fingerprint of a failed one, which began after its end, may be its retry. It is the
@@ -48,12 +65,15 @@ export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) 
  * `unretried`: the failures without a retry.
  */
 export function possibleRetries(
-  { requests, knownRetries, isCounted }: Traffic,
+  traffic: Traffic,
   isFailure: (request: Recorded) => boolean,
 ): { retries: Retry[]; unretried: Recorded[] } {
+  const { requests, knownRetries, isCounted } = traffic;
   const failures = requests.filter(isFailure);
+  const inRow = new Set(retriesInRow(traffic, isFailure).map(({ failed }) => failed));
   const repeated = new Set(knownRetries.values());
-  const mayComeAgain = (failed: Recorded) => !repeated.has(failed) && !isCounted(failed);
+  const mayComeAgain = (failed: Recorded) =>
+    !repeated.has(failed) && (!isCounted(failed) || inRow.has(failed));
   const ending = failures.filter(mayComeAgain).sort((a, b) => freeAtMs(a) - freeAtMs(b));
   const queues = new Map<string, Recorded[]>();
   const retries: Retry[] = [];
@@ -102,6 +122,11 @@ export function chainsOf(retries: readonly Retry[]): Retry[][] {
   }
   return [...chains.values()];
 }
+
+/** The pairs without those of a retry that is in another one already. */
+export const distinct = (retries: readonly Retry[]): Retry[] => [
+  ...new Map(retries.map((pair) => [pair.retry, pair])).values(),
+];
 
 export const requestsOf = (retries: readonly Retry[]) =>
   retries.flatMap(({ failed, retry }) => [failed, retry]);

@@ -1,20 +1,22 @@
 import { bodyOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, failed, notObserved, passed } from './check.ts';
+import { type Check, counted } from './check.ts';
 import {
+  faultsWith,
   followedRedirects,
   idempotencyKeyOf,
   isLeft,
-  isSurelySame,
+  isRedirect,
   isTransient,
   redirectFaults,
   uncertainFaults,
   waitFaults,
 } from './request-facts.ts';
-import { certainRetries, type Retry, requestsOf } from './retry-pairs.ts';
+import { certainRetries, distinct, type Retry, requestsOf } from './retry-pairs.ts';
 
-/** Whether a client may have retried it. */
-export const mayBeRetried = (request: Recorded) => isTransient(request) || isLeft(request);
+/** Whether a client may have retried it. A redirect and 401 ask for the same request again, elsewhere or with other credentials. */
+export const mayBeRetried = (request: Recorded) =>
+  isTransient(request) || isLeft(request) || isRedirect(request) || request.status === 401;
 
 /** Successive POSTs with one key that surely differ in their target or body. */
 export function differingPairs(requests: readonly Recorded[]): Retry[] {
@@ -49,44 +51,50 @@ export const sameBodyOnRetry: Check = {
   name: 'retry.same-body',
   level: 'required',
   asks: 'A retry, or the request after a redirect, is the same request: the same method, target, body, `Content-Type` and conditions.',
-  judged: `Judged are retries after a temporary failure, and after an answer that the client did not wait for. Another body or target with the same \`Idempotency-Key\` fails, and so does no body where there was one, in the next request of the only worker. A retry with the same body fails with another ${contentFields.map((name) => `\`${name}\``).join(' or ')}, and without the ${conditions.map((name) => `\`${name}\``).join(' or ')} of the first attempt. Another tag is right: the client may have read the resource again. After 307 and 308, the request that follows must have the same method and a body.`,
+  judged: `Judged are retries after a temporary failure, after 401, and after an answer that the client did not wait for. Another body or target with the same \`Idempotency-Key\` fails, and so does no body where there was one, in the next request of the only worker. A retry with the same body fails with another ${contentFields.map((name) => `\`${name}\``).join(' or ')}, and without the ${conditions.map((name) => `\`${name}\``).join(' or ')} of the first attempt. Another tag is right: the client may have read the resource again. After 307 and 308, the request that follows must have the same method and a body.`,
   unseen: 'No request was surely retried, and no redirect followed.',
-  faults: [...waitFaults, ...uncertainFaults, ...redirectFaults],
-  advice: 'Keep the body as bytes or text and send it again, since a stream can be read only once.',
+  faults: [...waitFaults, ...uncertainFaults, ...redirectFaults, ...faultsWith((status) => status === 401)],
+  advice:
+    'Make the body once, before the first attempt, as bytes or text: a stream can be read only once. Send it with each attempt, and after 307 and 308, by the same method and with the same header fields.',
   guide: 'Errors',
   judge(traffic) {
     const { requests, isOfOneWorker } = traffic;
-    const other = differingPairs(requests).filter(({ failed }) => mayBeRetried(failed));
-    const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
-    const redirected = followedRedirects(requests).map(({ redirect, next }) => ({
+    const differing = differingPairs(requests).filter(({ failed }) => mayBeRetried(failed));
+    const followed = followedRedirects(requests).map(({ redirect, next }) => ({
       failed: redirect,
       retry: next,
     }));
-    const [followed, altered] = [true, false].map((is) =>
-      redirected.filter((pair) => isSameRequest(pair) === is),
-    );
     const retries = certainRetries(traffic, mayBeRetried);
-    const [good, changed] = [true, false].map((is) => retries.filter((pair) => isSameInFields(pair) === is));
-    const bad = [...other, ...emptied, ...(changed as Retry[]), ...(altered as Retry[])];
-    if (bad.length > 0)
-      return failed(requestsOf(bad), `${counted(bad.length, 'request')} came again, but not as the same.`);
-    const again = (good as Retry[]).filter((pair) => isSurelySame(pair.failed, pair.retry));
-    const sure = [...again, ...(followed as Retry[])];
-    return sure.length > 0
-      ? passed(requestsOf(sure), 'Each retry was the same request.')
-      : notObserved('No request was surely retried.');
+    const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
+    const changed = [...followed, ...retries, ...emptied].filter((pair) => changeOf(pair) !== undefined);
+    const bad = distinct([...differing, ...changed]);
+    const good = [...followed, ...retries.filter(hasSameBody)];
+    return {
+      bad: requestsOf(bad),
+      good: requestsOf(good),
+      failed: () => {
+        const { failed, retry } = bad[0] as Retry;
+        const change = changeOf(bad[0] as Retry) ?? 'with another target or body';
+        return `${counted(bad.length, 'request')} came again, but not as the same: request ${retry.number} came after request ${failed.number} ${change}.`;
+      },
+      passed: 'Each retry was the same request.',
+    };
   },
 };
 
-const isSameInFields = ({ failed, retry }: Retry) =>
-  contentFields.every((name) => failed.headers[name] === retry.headers[name]) &&
-  conditions.every((name) => failed.headers[name] === undefined || retry.headers[name] !== undefined);
+/** Whether both bodies were read, and were the same. */
+const hasSameBody = ({ failed, retry }: Retry) =>
+  failed.bodyBytes !== undefined && retry.bodyBytes !== undefined && failed.fingerprint === retry.fingerprint;
 
-/** Whether what followed a redirect is the same request. The body of the first may not have been read. */
-const isSameRequest = (pair: Retry) =>
-  pair.failed.method === pair.retry.method &&
-  isEmpty(pair.failed) === isEmpty(pair.retry) &&
-  isSameInFields(pair);
+/** What has changed between two attempts, as far as it shows without their bodies. */
+function changeOf({ failed, retry }: Retry): string | undefined {
+  if (failed.method !== retry.method) return `as ${retry.method}`;
+  if (isEmpty(retry) && !isEmpty(failed)) return 'without its body';
+  const field = contentFields.find((name) => failed.headers[name] !== retry.headers[name]);
+  if (field) return `with another ${field}`;
+  const condition = conditions.find((name) => failed.headers[name] && !retry.headers[name]);
+  return condition && `without its ${condition}`;
+}
 
 /** Failures with a body, and the next request if it goes to the same target without one. */
 function emptiedRetries(requests: readonly Recorded[]): Retry[] {

@@ -1,6 +1,7 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Expected } from './expected.ts';
 import { knownRetriesOf } from './known-retries.ts';
+import { pathOf } from './page-links.ts';
 import { freeAtMs, hasOverlaps, isStream, shareConnection } from './request-facts.ts';
 
 /** The requests of a recording, and who sent them as far as it is known. A request from a proxy counts as on a connection of its own. */
@@ -14,9 +15,8 @@ export interface Traffic {
   /** Whether it is the last on its connection. */
   isLast(request: Recorded): boolean;
   /**
-   * Whether one worker surely sent both. If there are several, both came on one connection, or `earlier` was the last on its connection and
-   * `later`, the next request of all, opens one. And from the beginning of `earlier` to that of `later` nothing was in flight on a third
-   * connection, since the workers of a pool take any free one.
+   * Whether one worker sent both. If there are several, both came on one connection, and from the beginning of `earlier` to that of `later`
+   * nothing was in flight on another one, since the workers of a pool take any that is free.
    */
   isOfSameWorker(later: Recorded, earlier: Recorded): boolean;
   /** Retries that are known without a look at connections, with the attempts that they repeat. */
@@ -25,15 +25,14 @@ export interface Traffic {
   isCounted(request: Recorded): boolean;
   /** Whether it came no more often than without faults, as far as that is known. */
   isUsual(request: Recorded): boolean;
+  /** Whether the client leaves pages of this list without faults, too. */
+  leavesPages(request: Recorded): boolean;
 }
 
-/** Where a request stands among the others. */
-interface Seat {
-  index: number;
+/** Requests one after the other that came on one connection. */
+interface Row {
   connection: string;
-  /** The index of the first of the requests in a row that came on this connection. */
-  rowFrom: number;
-  /** When the last request before this row had ended. */
+  /** When the last request before had ended. */
   othersEndMs: number;
 }
 
@@ -41,41 +40,32 @@ interface Seat {
 export function trafficOf(requests: readonly Recorded[], expected?: Expected): Traffic {
   const first = new Map<string, Recorded>();
   const last = new Map<string, Recorded>();
-  const seats = new Map<Recorded, Seat>();
+  const rows = new Map<Recorded, Row>();
   const isOfOneWorker = !hasOverlaps(requests) && expected?.hasOverlaps !== true;
   let busyUntilMs = Number.NEGATIVE_INFINITY;
-  let before: Seat | undefined;
+  let row: Row = { connection: '', othersEndMs: busyUntilMs };
   for (const request of requests) {
     const connection = connectionOf(request);
     if (!first.has(connection)) first.set(connection, request);
     last.set(connection, request);
-    const index = before ? before.index + 1 : 0;
-    const isInRow = before?.connection === connection;
-    const seat: Seat = {
-      ...{ index, connection, rowFrom: index, othersEndMs: busyUntilMs },
-      ...(isInRow && before && { rowFrom: before.rowFrom, othersEndMs: before.othersEndMs }),
-    };
-    seats.set(request, seat);
+    const own = row.connection === connection ? row : { connection, othersEndMs: busyUntilMs };
+    rows.set(request, own);
     if (isStream(request)) continue;
-    before = seat;
+    row = own;
     busyUntilMs = Math.max(busyUntilMs, freeAtMs(request));
   }
-  const opens = (request: Recorded) => first.get(connectionOf(request)) === request;
-  const isLast = (request: Recorded) => last.get(connectionOf(request)) === request;
 
   return {
     requests,
     isOfOneWorker,
-    opens,
-    isLast,
+    opens: (request) => first.get(connectionOf(request)) === request,
+    isLast: (request) => last.get(connectionOf(request)) === request,
     ...knownRetriesOf(requests, expected),
+    leavesPages: ({ target }) => expected?.leftLists.has(pathOf(target)) ?? false,
     isOfSameWorker(later, earlier) {
       if (isOfOneWorker) return true;
-      const [seat, next] = [seats.get(earlier) as Seat, seats.get(later) as Seat];
-      if (seat.othersEndMs > earlier.atMs) return false;
-      if (shareConnection(later, earlier)) return seat.rowFrom === next.rowFrom;
-      const isNext = next.index === seat.index + 1 && later.atMs >= freeAtMs(earlier);
-      return isNext && isLast(earlier) && opens(later);
+      const row = rows.get(earlier) as Row;
+      return row === rows.get(later) && row.othersEndMs <= earlier.atMs && shareConnection(later, earlier);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { movedTarget } from '../../http/moved.ts';
 import type { Caller } from '../../keys/store.ts';
-import { fault, integer } from './shared/fault.ts';
+import { choice, fault } from './shared/fault.ts';
 import { isUnmoved, originOf, redirect, redirectStatus } from './shared/redirect.ts';
 
 /**
@@ -12,9 +12,9 @@ export const moved = fault({
   name: 'moved',
   parameters: {
     status: redirectStatus,
-    absolute: integer(
-      { minimum: 0, maximum: 1, default: 0 },
-      '1: `Location` is a URL, 0: a path. A client that calls the service by a name of its own gets a path.',
+    location: choice(
+      ['path', 'url'],
+      'What `Location` is. A client that calls the service by a name of its own gets a path.',
     ),
   },
   redirects: true,
@@ -27,7 +27,7 @@ export const moved = fault({
     'Clients follow with GET, without a body or without the key; others take the redirect for an answer, and believe that it was done.',
   perform: ({ request, reply, parameters, services }) => {
     const { rehearsalId } = request.caller as Caller;
-    const origin = parameters.absolute ? originOf(request, services) : undefined;
+    const origin = parameters.location === 'url' ? originOf(request, services) : undefined;
     const target = movedTarget(rehearsalId as string, request.raw.url as string);
     redirect(reply, parameters.status, (origin ?? '') + target);
   },

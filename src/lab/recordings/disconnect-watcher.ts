@@ -9,6 +9,8 @@ interface WatchedRequest {
   /** When it was admitted, by the clock of the instance. */
   beganAtMs: number;
   isRecorded: boolean;
+  /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
+  sentAtUs?: number;
 }
 
 interface Parts {
@@ -35,26 +37,46 @@ export class DisconnectWatcher {
     this.#parts = parts;
   }
 
-  /** Watches an admitted request. A stream is not watched for its end: only its reader ends it. */
+  /** Watches an admitted request. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
-    const watched = { request, reply, beganAtMs: this.#parts.clock(), isRecorded: false };
+    const watched: WatchedRequest = { request, reply, beganAtMs: this.#parts.clock(), isRecorded: false };
     this.#watched.set(request.raw, watched);
-    if (request.operation?.success.kind === 'stream') return;
     this.#inFlight.add(watched);
     const { socket } = request.raw;
     this.#watchConnection(socket);
+    const isStream = request.operation?.success.kind === 'stream';
+    if (isStream) this.#noteWrites(watched);
     reply.raw.once('close', () => {
       if (watched.isRecorded) return;
-      if (!this.#leftAtUs.get(socket)) this.#leftAtUs.set(socket, this.#parts.nowUs());
+      // The service may have ended a stream. Any other answer that was not sent had a client that disconnected.
+      const hasLeft = !isStream || socket.errored;
+      if (hasLeft && !this.#leftAtUs.get(socket)) this.#leftAtUs.set(socket, this.#parts.nowUs());
       this.#parts.record(watched);
     });
+  }
+
+  /** Notes when something is sent on a stream. */
+  #noteWrites(watched: WatchedRequest): void {
+    const { raw: response } = watched.reply;
+    const note = () => {
+      watched.sentAtUs = this.#parts.nowUs();
+    };
+    const write = response.write.bind(response) as (...args: unknown[]) => boolean;
+    response.write = (...args: unknown[]) => {
+      note();
+      return write(...args);
+    };
+    note();
   }
 
   /** Adds one listener for all requests of a connection, since a client may pipeline many. */
   #watchConnection(socket: Socket): void {
     if (this.#leftAtUs.has(socket)) return;
     this.#leftAtUs.set(socket, undefined);
-    socket.once('end', () => this.#leftAtUs.set(socket, this.#parts.nowUs()));
+    socket.once('end', () => {
+      // If the service has closed its side first, the client only follows.
+      if (!socket.writableEnded) this.#leftAtUs.set(socket, this.#parts.nowUs());
+    });
   }
 
   /** Stops watching a request, since it is recorded now, and returns what is known of it; undefined if it was not watched. */

@@ -28,6 +28,8 @@ export interface Recorded {
   status?: number;
   /** The client closed its side before its answer was complete. A client that only half-closes and reads on looks the same. */
   left?: true;
+  /** Of a stream that the client left: how long nothing had been sent before. Undefined if the service ended it. */
+  silenceMs?: number;
   /** The code of an error. */
   code?: string;
   /** The faults of a rehearsal that touched it, separated by spaces. */

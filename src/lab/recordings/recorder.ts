@@ -85,7 +85,7 @@ export class Recorder {
     if (watched?.isRecorded) return;
     const { workspaceId, recordingId } = sender;
     const name = `${workspaceId} ${recordingId}`;
-    const { beganAtMs = this.#parts.clock(), leftAtUs } = watched ?? {};
+    const { beganAtMs = this.#parts.clock(), leftAtUs, sentAtUs } = watched ?? {};
     if (beganAtMs > (this.#untilMs.get(name) ?? beganAtMs)) return;
     const batch = this.#batchOf(name, workspaceId, recordingId);
     this.#running ??= this.#run();
@@ -98,6 +98,7 @@ export class Recorder {
       nowUs: this.#clock.nowUs(),
       beganAtMs,
       leftAtUs,
+      sentAtUs,
       connection: this.#connectionOf(raw?.socket),
       isBehindProxy: this.#parts.isBehindProxy,
     });

@@ -154,6 +154,12 @@ const RecordedRequest = Type.Object(
         examples: [true],
       }),
     ),
+    silenceMs: Type.Optional(
+      milliseconds(
+        'Of a stream that the client left: milliseconds since something was last sent on it. Absent if the service ended the stream.',
+        40_000,
+      ),
+    ),
   },
   { title: 'RecordedRequest', description: 'A request and what came of it.' },
 );

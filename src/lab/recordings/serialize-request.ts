@@ -28,6 +28,8 @@ interface Context {
   beganAtMs: number;
   /** When its client disconnected, in microseconds since 1970, if that was before the end of the answer. */
   leftAtUs: number | undefined;
+  /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
+  sentAtUs: number | undefined;
   connection: string;
   /** Whether proxies are configured. */
   isBehindProxy: boolean;
@@ -45,7 +47,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
   const key = raw.headers['idempotency-key'];
   const body = bytes?.length ? textOf(bytes) : null;
   const largeNumbers = body === null ? [] : largeNumbersIn(body);
-  const { nowUs, beganAtMs, leftAtUs, connection } = context;
+  const { nowUs, beganAtMs, leftAtUs, sentAtUs, connection } = context;
   const atUs = nowUs - Math.round(durationMs * 1_000);
   const kept: RecordedFacts = {
     requestId: withoutSecrets(requestId),
@@ -56,7 +58,11 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
     ...(bytes && { bodyBytes: bytes.length }),
     ...(largeNumbers.length > 0 && { largeNumbers }),
     ...(status > 0 && { status }),
-    ...(leftAtUs !== undefined && { left: true }),
+    // A stream has no answer to complete.
+    ...(leftAtUs !== undefined &&
+      (sentAtUs === undefined
+        ? { left: true }
+        : { silenceMs: Math.max(0, Math.round((leftAtUs - sentAtUs) / 1_000)) })),
     ...(code !== undefined && { code }),
     ...(faults?.length && { fault: faults.join(' ') }),
     ...(faults?.includes('conflict') && { properties: propertiesOf(bytes) }),

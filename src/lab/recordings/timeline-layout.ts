@@ -35,8 +35,6 @@ export function attemptsOf(requests: readonly RecordedRequest[], givenBeginMs?: 
   return [...attempts.values()];
 }
 
-const isSeconds = (retryAfter = '') => /^\d+$/.test(retryAfter);
-
 /** The time between an attempt and the failed one that it repeats. */
 export interface Wait {
   fromMs: number;
@@ -46,25 +44,35 @@ export interface Wait {
   isTooSoon: boolean;
 }
 
-/** Timers end up to 16 ms early on some systems, and the times of requests are rounded. */
+/** Timers end up to 16 ms early on some systems, and times are rounded. Clocks run apart by up to a thousandth, too. */
 export const timerToleranceMs = 50;
 /** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. Never more than half of the wait. */
 export const clockToleranceMs = 1_000;
 
+/**
+ * Before this time a request comes too early after one that began at `atMs` and got this `Retry-After`; undefined if it asks for no wait.
+ * The wait counts from the beginning of the refused request: nobody has the answer sooner, and the service may note the end of an answer
+ * long after the client has it.
+ */
+export function earliestRetryMs(retryAfter: string | undefined, atMs: number): number | undefined {
+  const waitMs = retryAfterMs(retryAfter, atMs);
+  if (!waitMs) return undefined;
+  const isSeconds = /^\d+$/.test(retryAfter as string);
+  const toleranceMs = isSeconds ? timerToleranceMs + waitMs / 1_000 : Math.min(clockToleranceMs, waitMs / 2);
+  return atMs + waitMs - toleranceMs;
+}
+
 /** The wait before a retry; undefined for other attempts. */
 export function waitOf({ before, startMs, request }: Attempt): Wait | undefined {
   if (!before) return undefined;
-  const { endMs, waitUntilMs } = before;
+  const { endMs, waitUntilMs, request: refused } = before;
   const ms = Math.max(0, startMs - endMs);
   const wait = { fromMs: startMs - ms, ms, isTooSoon: false };
   if (waitUntilMs === undefined) return wait;
-  const retryAfterMs = waitUntilMs - endMs;
-  const isEarly = startMs < waitUntilMs - toleranceOf(before.request, retryAfterMs);
-  return { ...wait, retryAfterMs, isTooSoon: isEarly && countsAfter(before.request, request) };
+  const earliestMs = earliestRetryMs(refused.answerHeaders['retry-after'], Date.parse(refused.at));
+  const isEarly = earliestMs !== undefined && Date.parse(request.at) < earliestMs;
+  return { ...wait, retryAfterMs: waitUntilMs - endMs, isTooSoon: isEarly && countsAfter(refused, request) };
 }
-
-const toleranceOf = ({ answerHeaders }: RecordedRequest, waitMs: number) =>
-  isSeconds(answerHeaders['retry-after']) ? timerToleranceMs : Math.min(clockToleranceMs, waitMs / 2);
 
 /**
  * Whether the report card counts a request that comes too early after another. A request that a limit or a ban admitted does not count,

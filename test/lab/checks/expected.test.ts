@@ -100,6 +100,12 @@ test('what a test suite sends on purpose without faults is no retry', () => {
   const suite = without(refused, { ...refused, at: 9 });
   finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'passed', [1, 2], suite);
   finds('retry.only-when-useful', requests, 'passed', [1, 3], expected);
+  // A loop of attempts repeats a refusal without faults, too.
+  const gone = [0, 140, 420].map((at) => ({ at, method: 'DELETE', target: '/v1/pets/23', status: 404 }));
+  finds('retry.only-when-useful', gone, 'failed', [1, 2, 3], without(...gone));
+  const [first, ...later] = gone as [Sketch, ...Sketch[]];
+  const down = [{ ...first, status: 503 }, ...later];
+  finds('failures.retried', down, 'passed', [1, 2], without(...gone));
   // Once more is once too often.
   finds('retry.only-when-useful', [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
 });
@@ -112,6 +118,16 @@ test('a guess at a body that was not read is no retry unless there are more requ
   finds('idempotency.no-blind-post-retry', [guess, bob(9)], 'passed', [1], names);
   const ann = { at: 5, ...post, body: 'Ann' };
   finds('idempotency.no-blind-post-retry', [guess, ann, bob(9)], 'failed', [1, 3], names);
+});
+
+test('a list that a program leaves without faults, too, need not be read to its end', () => {
+  const to = (cursor: string) => ({
+    answer: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
+  });
+  const short = { at: 0, ...to('a'), fault: 'small-pages' };
+  const name = 'pages.to-the-end';
+  finds(name, [short], 'not_observed', [], without({ at: 0, ...to('b') }));
+  finds(name, [short], 'failed', [1], without({ at: 0, ...to('b') }, { at: 5, target: '/v1/pets?cursor=b' }));
 });
 
 test('levels replace those of checks, and a check that is off is left out', () => {

@@ -184,6 +184,16 @@ test('a report on the largest recording takes a fraction of a second, however it
     answer: { 'retry-after': '2' },
   };
   const worlds: Record<string, (index: number) => Parameters<typeof recorded>[number]> = {
+    'refused for ever': (index) => ({ at: index * 5, status: 429, answer: { 'retry-after': '2' } }),
+    'gone for ever': (index) => ({ at: index * 5, method: 'DELETE', target: '/v1/pets/9', status: 404 }),
+    'redirected, and followed later': (index) => ({
+      ...{ at: index * 5, method: 'POST', fault: 'moved', target: `/v1/pets/${index % (maxRecorded / 2)}` },
+      status: index < maxRecorded / 2 ? 307 : 200,
+    }),
+    'page after page': (index) => ({
+      ...{ at: index * 5, target: `/v1/pets?status=sold&cursor=${index}`, fault: 'small-pages' },
+      answer: { link: `<http://localhost/v1/pets?status=sold&cursor=${index + 1}>; rel="next"` },
+    }),
     'in turns': (index) => ({ at: index * 5, ...failing, isGuessed: true }),
     'all at once': (index) => ({ at: index / 100, tookMs: 9_000, ...failing, connection: `c${index}` }),
     'by twenty workers': (index) => ({

@@ -11,6 +11,8 @@ test('backoff.grows fails waits that are equal or none, and leaves to jitter wha
   await finds(name, failing(0, 900, 1_000, 1_500), 'not_observed');
   await finds(name, failing(0, 900, 1_000, 3_500), 'passed', [1, 2, 3, 4]);
   await finds(name, failing(0, 5), 'not_observed');
+  // A busy machine has made waits of 10, 20 and 40 ms longer.
+  await finds(name, failing(0, 32, 64, 104), 'not_observed');
   // An answer in between begins anew.
   const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
   await finds(name, mended, 'not_observed');
@@ -49,6 +51,8 @@ test('retry.only-when-useful tells a retry from another request and another ques
     { at: 9, ...missing },
   ];
   await finds(name, [...crowd, ...busy], 'not_observed');
+  const later = { at: 900, ...missing, connection: 'c9' };
+  await finds(name, [...crowd, { at: 0, ...missing }, later], 'not_observed');
   await finds(name, busy, 'failed', [1, 3]);
   await finds(
     name,
@@ -59,6 +63,18 @@ test('retry.only-when-useful tells a retry from another request and another ques
     ],
     'failed',
     [2, 3],
+  );
+  // The client may not have it.
+  const broken = { ...missing, fault: 'truncated' };
+  await finds(
+    name,
+    [
+      { at: 0, ...broken },
+      { at: 9, ...missing },
+      { at: 20, ...categories },
+    ],
+    'passed',
+    [2],
   );
   const type = (text: string) => ({ ...post, headers: { 'content-type': text } });
   await finds(
@@ -98,6 +114,25 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
   await finds(name, [{ at: 0, ...post, ...cut }], 'not_observed');
   await finds(name, [{ at: 0, ...post, ...key('k'), ...cut }], 'failed', [1]);
   await finds(name, [{ at: 0, ...post, status: 503 }], 'failed', [1]);
+  // Nobody waits for ten days.
+  const told = (seconds: number) => ({ status: 503, answer: { 'retry-after': String(seconds) } });
+  await finds(
+    name,
+    [
+      { at: 0, ...told(864_000) },
+      { at: 9, ...categories },
+    ],
+    'not_observed',
+  );
+  await finds(
+    name,
+    [
+      { at: 0, ...told(60) },
+      { at: 9, ...categories },
+    ],
+    'failed',
+    [1],
+  );
   // Two workers fail side by side, and one of them goes on.
   const both = [
     { at: 0, ...cut },
@@ -282,6 +317,16 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   await finds(other, [create(0, '{"at":1}', 500), create(900, '{"at":2}', 422)], 'not_observed');
   await finds(other, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'failed', [1, 2]);
   await finds(name, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'not_observed');
+  // It came again all the same.
+  await finds(
+    'failures.retried',
+    [create(0, '{"at":1}', 500), create(900, '{"at":22}', 201)],
+    'passed',
+    [1, 2],
+  );
+  // A body that was not read may have been another, also with the same key.
+  const { bodyBytes: _, ...unread } = create(0, '{"at":1}', 500);
+  await finds(name, [unread, create(900, '{"at":1}', 201)], 'not_observed');
   const used = { ...create(0, '{"at":1}', 422), code: 'idempotency_key_reused' };
   await finds(other, [used], 'failed', [1]);
   const second = { ...create(9, '{"at":2}', 201), ...key('b') };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
-import { categories, cut, finds, post } from '../../support/findings.ts';
+import { categories, crowd, cut, finds, post } from '../../support/findings.ts';
 
 test('pages.to-the-end judges shortened pages alone, and asks for the page that each names', async () => {
   const name = 'pages.to-the-end';
@@ -46,6 +46,22 @@ test('pages.to-the-end judges shortened pages alone, and asks for the page that 
   // The target http://u:sentinel_password=secret@localhost:8080/v1/pets without its secret, which is no URL.
   const withoutSecret = { target: 'http://u:sentinel_password=***', ...short, ...to('a') };
   await finds(name, [{ at: 0, ...withoutSecret }], 'failed', [1]);
+});
+
+test('pages.filters-kept compares with the links of the same place', async () => {
+  const name = 'pages.filters-kept';
+  const list = (at: number, query: string, next?: string) => ({
+    ...{ at, target: `/v1/pets?${query}` },
+    ...(next && { answer: { link: `<http://localhost:8080/v1/pets?${next}>; rel="next"` } }),
+  });
+  const first = list(0, 'status=sold&limit=2', 'status=sold&limit=2&cursor=a');
+  await finds(name, [first], 'not_observed');
+  await finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);
+  await finds(name, [first, list(9, 'limit=2&cursor=a')], 'failed', [1, 2]);
+  await finds(name, [first, list(9, 'limit=2&cursor=b')], 'not_observed');
+  // A first page follows no link, also if a link leads to one.
+  await finds(name, [list(0, 'status=sold', 'status=sold'), list(9, 'id=2')], 'not_observed');
+  await finds(name, [first, list(4, 'limit=2', 'cursor=a'), list(9, 'cursor=a')], 'passed', [2, 3]);
 });
 
 test('ids.exact finds what a double would have made of an id, and nothing else', async () => {
@@ -148,6 +164,9 @@ test('lifecycle: what is not needed any more is not observed', async () => {
     'not_observed',
   );
   await finds('sunset.successor-used', [{ at: 0, ...gone }, { at: 5 }], 'passed', [1, 2]);
+  const second = { at: 5, ...gone, connection: 'c2' };
+  await finds('sunset.successor-used', [{ at: 0, ...gone }, second], 'failed', [1, 2]);
+  await finds('sunset.successor-used', [...crowd, { at: 0, ...gone }, second], 'not_observed');
 });
 
 test('updates.not-lost fails what overwrote the other writer for certain', async () => {
@@ -188,22 +207,33 @@ test('credentials.not-forwarded and retry.same-body judge what follows a redirec
   await finds(same, [redirect, { ...next, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
   const empty = { ...next, bodyBytes: 0, headers: to('localhost:80') };
   await finds(same, [redirect, empty], 'failed', [1, 2]);
+  // It is the same thing, sent wrongly.
+  const keyed = (headers: object) => ({ headers: { ...headers, 'idempotency-key': 'k' } });
+  const pair = [
+    { ...redirect, ...keyed(redirect.headers) },
+    { ...empty, ...keyed(empty.headers) },
+  ];
+  const { because } = await finds(same, pair, 'failed', [1, 2]);
+  assert.match(because, /^1 request came again, .* without its body\.$/);
+  await finds('idempotency.key-for-one-thing', pair, 'not_observed');
 });
 
 test('time-limit.exists takes only silence that the service ended for a client that waits', async () => {
   const name = 'time-limit.exists';
   const silent = { at: 0, tookMs: 30_000, fault: 'no-answer', ...cut };
   await finds(name, [silent], 'failed', [1]);
+  // A good client may wait so long.
+  await finds(name, [{ ...silent, tookMs: 19_000 }], 'not_observed');
   await finds(name, [{ ...silent, tookMs: 5_000, left: true }], 'passed', [1]);
   await finds(name, [{ ...silent, tookMs: 5_000, left: true, fault: 'stall', status: 200 }], 'passed', [1]);
   await finds(name, [{ ...silent, isProxied: true }], 'not_observed');
   await finds(name, [{ ...silent, fault: 'lost-answer', left: true }], 'not_observed');
   await finds(name, [{ at: 0, tookMs: 30_000, fault: 'delay' }], 'not_observed');
-  await finds(
-    name,
-    [{ at: 0, tookMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' }],
-    'not_observed',
-  );
+  const stream = { at: 0, tookMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' };
+  await finds(name, [stream], 'failed', [1]);
+  await finds(name, [{ ...stream, tookMs: 41_000, silenceMs: 40_000 }], 'passed', [1]);
+  await finds(name, [{ ...stream, tookMs: 40_000 }], 'not_observed');
+  await finds(name, [{ ...stream, fault: 'stream-cut' }], 'not_observed');
   await finds(name, [{ ...silent, fault: 'delay', tookMs: 5_000, left: true }], 'passed', [1]);
 });
 

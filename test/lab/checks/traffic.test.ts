@@ -21,14 +21,7 @@ function isOfSameWorker(requests: Recorded[], later: Recorded, earlier: Recorded
       .slice(0, index)
       .filter(({ connection }) => connection !== (requests[from] as Recorded).connection);
   if (others(from).some((other) => freeAtMs(other) > earlier.atMs)) return false;
-  const between = requests.slice(from + 1, to);
-  if (shareConnection(later, earlier)) return between.every((other) => shareConnection(other, earlier));
-  return (
-    between.length === 0 &&
-    later.atMs >= freeAtMs(earlier) &&
-    !requests.slice(to).some((other) => shareConnection(other, earlier)) &&
-    !requests.slice(0, to).some((other) => shareConnection(other, later))
-  );
+  return requests.slice(from + 1, to + 1).every((other) => shareConnection(other, earlier));
 }
 
 test('who sent what is told from a few facts about each request as from all requests', () => {

@@ -72,7 +72,7 @@ test('moved does nothing and redirects; the other path is the operation, counted
 test('moved answers 307 or 308, with a path or a URL of the origin that the client uses', async (t) => {
   const store = await startListening(t);
   const { port } = store.app.server.address() as { port: number };
-  const { id } = await rehearse(store, [{ fault: 'moved', status: 308, absolute: 1, times: 9 }]);
+  const { id } = await rehearse(store, [{ fault: 'moved', status: 308, location: 'url', times: 9 }]);
   const at = `/v1/moved/${id}/pets?limit=1`;
   for (const [Host, location] of [
     ['localhost:8080', `http://localhost:8080${at}`],

@@ -102,3 +102,69 @@ test('a client that takes its whole answer has not left, even if it closes then'
   const [{ left, status }, ...rest] = await recordedIn(petstore, recording);
   assert.deepEqual([left, status, rest], [undefined, 200, []]);
 });
+
+const followEvents = (t: TestContext, petstore: Petstore) =>
+  open(t, petstore, 'GET', '/store/events/stream?after=0');
+
+/** The only recorded request, once there is one. */
+async function onlyRecorded(petstore: Petstore, recording: string) {
+  await until(async () => (await recordingAt(petstore, recording)).requests === 1);
+  const [request] = await recordedIn(petstore, recording);
+  return request;
+}
+
+for (const [how, leave] of Object.entries(leaving))
+  test(`of a stream whose client ${how} its connection, it is recorded how long it was silent before`, async (t) => {
+    const petstore = await startPetstore(t);
+    await petstore.listen();
+    const recording = await startRecording(petstore);
+    const socket = await followEvents(t, petstore);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (piece) => (text += piece));
+    await until(() => text.includes('event: '));
+    await setTimeout(150);
+    await petstore.call('POST', '/categories', { body: { name: 'Dragons' } });
+    await until(() => text.includes('Dragons'));
+    await setTimeout(50);
+    leave(socket);
+    await until(async () => (await recordingAt(petstore, recording)).requests === 2);
+    const [, { left, status, silenceMs, durationMs }] = await recordedIn(petstore, recording);
+    assert.deepEqual([left, status], [undefined, 200]);
+    assert.ok(silenceMs >= 45 && silenceMs <= durationMs - 100, `${silenceMs} of ${durationMs}`);
+  });
+
+test('of a stream on which nothing came, the silence began with its head', async (t) => {
+  const petstore = await startPetstore(t);
+  await petstore.listen();
+  const recording = await startRecording(petstore);
+  await rehearse(petstore, ['stream-silent']);
+  const socket = await followEvents(t, petstore);
+  await once(socket, 'data');
+  await setTimeout(100);
+  socket.end();
+  const { silenceMs, durationMs, fault } = await onlyRecorded(petstore, recording);
+  assert.equal(fault, 'stream-silent');
+  assert.ok(silenceMs >= 95 && silenceMs <= durationMs + 1, `${silenceMs} of ${durationMs}`);
+});
+
+const serviceEnds: Record<string, { faults: Parameters<typeof rehearse>[1]; end?(store: Petstore): void }> = {
+  'resets a silent one': { faults: [{ fault: 'stream-silent', streamSilenceMs: 100 }] },
+  'cuts one': { faults: ['stream-cut'] },
+  'ends one in order': { faults: [], end: ({ app }) => app.startOver() },
+};
+for (const [how, { faults, end }] of Object.entries(serviceEnds))
+  test(`no silence is recorded of a stream if the service ${how}`, async (t) => {
+    const petstore = await startPetstore(t);
+    await petstore.listen();
+    const recording = await startRecording(petstore);
+    if (faults.length > 0) await rehearse(petstore, faults);
+    const socket = await followEvents(t, petstore);
+    // The client closes its side when the service has closed its own.
+    socket.on('end', () => socket.end());
+    const closed = new Promise((resolve) => socket.resume().once('close', resolve));
+    await once(socket, 'data');
+    end?.(petstore);
+    await closed;
+    const { silenceMs, left, operation } = await onlyRecorded(petstore, recording);
+    assert.deepEqual([silenceMs, left, operation], [undefined, undefined, 'streamEvents']);
+  });

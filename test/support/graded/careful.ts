@@ -5,7 +5,11 @@ import { CarefulClient } from '../careful-client.ts';
 const { PETSTORE_BASE_URL = '', PETSTORE_API_KEY: key = '' } = process.env;
 const client = new CarefulClient({
   ...{ origin: PETSTORE_BASE_URL.replace(/\/v1$/, ''), key, now: Date.now },
-  sleep: (ms) => sleep(ms),
+  maxAttempts: 6,
+  sleep(ms) {
+    if (ms > 90_000) throw new Error(`To wait for ${ms} ms is too long.`);
+    return sleep(ms);
+  },
 });
 
 const { body: pet } = await client.post('/pets', { name: 'Smaug', categoryId: 1 });

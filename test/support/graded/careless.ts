@@ -19,6 +19,10 @@ async function send(method: string, path: string, body?: unknown, attempts = 1):
   if (answer?.ok) return answer;
   // Again, although it may have been done.
   if (!answer && careless === 'blind retries' && attempts < 5) return send(method, path, body, attempts + 1);
+  if (answer && answer.status >= 500 && careless === 'retries without end') {
+    await sleep(20);
+    return send(method, path, body);
+  }
   if (careless === 'time') return sleep(1_000_000, answer as Response);
   throw new Error(`${method} ${path}: ${answer?.status ?? 'no answer'}`);
 }

@@ -225,6 +225,19 @@ export const bystanders: readonly Bystander[] = [
       }),
   }),
   {
+    check: 'pages.filters-kept',
+    who: 'one that reads two lists, of which one has a filter, by cursors that are equal',
+    faults: [],
+    client: async (api) => {
+      const [all, some] = ['/pets?limit=2', '/pets?limit=2&status=available'];
+      for (const list of [all, some]) await send(api, list);
+      const { headers } = await send(api, all);
+      const cursor = /cursor=([^&>]+)/.exec(headers.get('Link') ?? '')?.[1];
+      for (const next of [`/pets?cursor=${cursor}`, `/pets?cursor=${cursor}&status=available&limit=5`])
+        assert.equal((await send(api, next)).status, 200);
+    },
+  },
+  {
     check: 'ids.exact',
     who: 'one whose texts look like ids that were rounded',
     faults: [{ fault: 'large-ids' }],

@@ -25,12 +25,26 @@ async function getListed(api: Api, read: (text: string) => string) {
   await send(api, `/pets?id=${read(text)}`);
 }
 
+/** Reads two pages of pets that are for sale. `toNext`: the target of the second, from the link. */
+async function readAvailable(api: Api, toNext: (link: string) => string) {
+  const { headers } = await send(api, '/pets?status=available&limit=2');
+  const link = /<[^>]*\/v1([^>]+)>/.exec(headers.get('Link') ?? '')?.[1] as string;
+  await send(api, toNext(link));
+}
+
 export const contents: Record<string, Pair> = {
   'pages.to-the-end': {
     faults: [{ fault: 'empty-page', operation: 'listPets' }, { fault: 'small-pages' }],
     careful: (api) => readPets(api, () => true),
     careless: (api) => readPets(api, (text) => JSON.parse(text).length > 0),
     shows: ['1'],
+  },
+
+  'pages.filters-kept': {
+    faults: [],
+    careful: (api) => readAvailable(api, (link) => link),
+    careless: (api) => readAvailable(api, (link) => `/pets?cursor=${/cursor=([^&]+)/.exec(link)?.[1]}`),
+    shows: ['1', '2'],
   },
 
   'ids.exact': {

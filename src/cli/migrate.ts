@@ -1,0 +1,14 @@
+import { Command } from 'commander';
+import { withStorage } from './storage.ts';
+
+/** Opening the storage does the work. This command only has a name that a deployment can call. */
+export function migrateCommand(): Command {
+  return new Command('migrate')
+    .description(
+      'Bring the tables up to date before new instances start. Each start and every other command that opens the storage does the same.',
+    )
+    .action(async () => {
+      await withStorage(async () => {});
+      console.log('The tables are up to date.');
+    });
+}

@@ -1,0 +1,47 @@
+import { operations } from '../../api/operations.ts';
+import { nextLink } from '../../client/header-fields.ts';
+import type { Recorded } from '../recordings/recorded.ts';
+import { isSuccess } from './request-facts.ts';
+
+const lists = new Set(operations.filter(({ success }) => success.kind === 'page').map(({ id }) => id));
+
+export const isPage = (request: Recorded) =>
+  request.method === 'GET' && lists.has(request.operation ?? '') && isSuccess(request);
+
+/** The target of the next page that a page names; undefined if it is the last. */
+export const nextOf = ({ answer }: Recorded): string | undefined => nextLink(answer.link);
+
+/** Path and query. A target may be no URL any more after its secrets were replaced. */
+function partsOf(target: string): [path: string, query: string] {
+  const [path = '', query = ''] = target.replace(/^https?:\/\/[^/]*/, '').split('?');
+  return [path, query];
+}
+
+export const pathOf = (target: string) => partsOf(target)[0];
+
+/** The path and the cursor of a page. */
+export function placeOf(target: string): string {
+  const [path, query] = partsOf(target);
+  const cursor = /(?:^|&)cursor=([^&]*)/.exec(query)?.[1] ?? '';
+  return `${path} ${cursor.replaceAll(/%3d/gi, '=')}`;
+}
+
+export const hasCursor = (target: string) => !placeOf(target).endsWith(' ');
+
+/** The names of the parameters of a list that choose its items, in the order of the alphabet. */
+export function filtersOf(target: string): string[] {
+  const names = partsOf(target)[1]
+    .split('&', 100)
+    .map((part) => part.slice(0, `${part}=`.indexOf('=')));
+  return [...new Set(names)].filter((name) => !['', 'cursor', 'limit'].includes(name)).sort();
+}
+
+/** Pages whose next page the client did not get later. */
+export function unfollowed(requests: readonly Recorded[]): Recorded[] {
+  const lastGot = new Map<string, number>();
+  for (const request of requests) if (isPage(request)) lastGot.set(placeOf(request.target), request.atMs);
+  return requests.filter((request) => {
+    const next = isPage(request) ? nextOf(request) : undefined;
+    return next !== undefined && (lastGot.get(placeOf(next)) ?? 0) <= request.atMs;
+  });
+}

@@ -1,0 +1,81 @@
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import type { Histogram } from '../foundation/histogram.ts';
+
+type Labels = Record<string, string>;
+
+/** Sets the value of each series. */
+type Report = (set: (labels: Labels, value: number) => void) => void;
+
+let collected: Registry | undefined;
+
+/** The metrics of the process. All its services share one registry, because its collectors cannot be stopped. */
+function ofProcess(): Registry {
+  if (!collected) {
+    collected = new Registry();
+    collectDefaultMetrics({ register: collected });
+  }
+  return collected;
+}
+
+/** Metrics in the text format of Prometheus. Their values are read when the text is made. */
+export class Exposition {
+  readonly #registry = Registry.merge([ofProcess()]);
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** Creates the text each time, which takes a millisecond or more. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  counter(name: string, help: string, labelNames: string[], report: Report): void {
+    this.#publish(Counter, name, help, labelNames, report);
+  }
+
+  gauge(name: string, help: string, labelNames: string[], report: Report): void {
+    this.#publish(Gauge, name, help, labelNames, report);
+  }
+
+  /** A histogram as prom-client publishes it: each bucket includes the smaller ones. */
+  histogram(name: string, help: string, series: () => Iterable<[Labels, Histogram]>): void {
+    const get = async () => ({
+      name,
+      help,
+      type: 'histogram',
+      values: [...series()].flatMap(([labels, { bounds, counts, sum }]) => {
+        let count = 0;
+        const buckets = [...bounds, '+Inf'].map((le, i) => {
+          count += counts[i] as number;
+          return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+        });
+        return [
+          ...buckets,
+          { metricName: `${name}_sum`, labels, value: sum },
+          { metricName: `${name}_count`, labels, value: count },
+        ];
+      }),
+    });
+    this.#registry.registerMetric({ name, help, get } as unknown as Metric);
+  }
+
+  #publish(
+    Kind: typeof Counter | typeof Gauge,
+    name: string,
+    help: string,
+    labelNames: string[],
+    report: Report,
+  ): void {
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        report((labels, value) => this.inc(labels, value));
+      },
+    });
+  }
+}

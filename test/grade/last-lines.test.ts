@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Tail } from '../../src/grade/run/tail.ts';
+import { tellingLine } from '../../src/grade/run/telling-line.ts';
+
+const linesOf = (...texts: string[]) => {
+  const tail = new Tail();
+  const take = tail.stream(() => {});
+  for (const text of texts) take(Buffer.from(text));
+  return tail.lines();
+};
+
+test('a truncated line shows no part of a secret', () => {
+  const key = `pet_${'Ab3'.repeat(12)}`;
+  for (const cut of [1, 4, 20, 39]) {
+    const long = key + ' seen'.repeat(1_000).slice(0, 4_096 + cut - key.length);
+    assert.match(linesOf(long).join('|'), /^…(?: seen)+ s?e?e?n?…$/);
+    const many = `${key}${`\n${'x'.repeat(3_000)}`.repeat(11)}`.slice(0, 32_768 + cut);
+    assert.match(linesOf('begun ', many, '\nthe end').join('|'), /^…(?:\|x+…)+\|the end$/);
+  }
+  assert.match(
+    linesOf('x'.repeat(32_800), key, `${key.slice(0, 9)}`, `${key.slice(9)} seen`).join('|'),
+    /^… seen$/,
+  );
+});
+
+/** What runtimes print when an error ends a program, and the line that says why. */
+const endings: [what: string, printed: string, line: string][] = [
+  [
+    'Node.js',
+    `file:///app/client.mjs:20
+  throw new GaveUp('no luck at /pets');
+        ^
+
+GaveUp: no luck at /pets
+    at send (file:///app/client.mjs:20:9)
+    at process.processTicksAndRejections (node:internal/process/task_queues:106:5)
+    at async file:///app/error.mjs:4:1 {
+  code: 'ERR_NO_LUCK'
+}
+
+Node.js v26.10.0
+`,
+    'GaveUp: no luck at /pets',
+  ],
+  [
+    'Node.js, with a cause',
+    `node:internal/process/promises:324
+    triggerUncaughtException(err, true /* fromPromise */);
+    ^
+
+TypeError: fetch failed
+    at Object.processResponse (node:internal/deps/undici/undici:14023:20)
+    at async file:///app/client.mjs:1:12 {
+  [cause]: Error: connect ECONNRESET 127.0.0.1:8080
+      at makeNetworkError (node:internal/deps/undici/undici:12746:35)
+}
+
+Node.js v26.10.0
+`,
+    'TypeError: fetch failed ([cause]: Error: connect ECONNRESET 127.0.0.1:8080)',
+  ],
+  [
+    'Node.js, where a text was thrown',
+    `/app/client.cjs:1
+throw 'no luck'
+^
+no luck
+(Use \`node --trace-uncaught ...\` to show where the exception was thrown)
+
+Node.js v26.10.0
+`,
+    'no luck',
+  ],
+  [
+    'Node.js, where a promise was rejected with a text',
+    `node:internal/process/promises:322
+      new UnhandledPromiseRejection(reason);
+      ^
+
+UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "no luck".
+    at throwUnhandledRejectionsMode (node:internal/process/promises:322:7) {
+  code: 'ERR_UNHANDLED_REJECTION'
+}
+
+Node.js v26.10.0
+`,
+    'The promise rejected with the reason "no luck".',
+  ],
+  [
+    'a program of Node.js that prints its error',
+    `Error: 500 at /pets
+    at send (file:///app/client.mjs:20:9)
+    at file:///app/error.mjs:4:1
+giving up
+`,
+    'Error: 500 at /pets',
+  ],
+  [
+    'Python',
+    `Traceback (most recent call last):
+  File "/app/error.py", line 5, in f
+    raise ValueError("no luck")
+ValueError: no luck
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/app/error.py", line 9, in <module>
+    f()
+    ~^^
+  File "/app/error.py", line 7, in f
+    raise GaveUp("at /pets") from e
+GaveUp: at /pets
+`,
+    'GaveUp: at /pets',
+  ],
+  [
+    'Go',
+    `x
+panic: assignment to entry in nil map
+
+goroutine 1 [running]:
+main.(*Errors).do(...)
+	/app/main.go:4
+main.main()
+	/app/main.go:5 +0x98
+exit status 2
+`,
+    'panic: assignment to entry in nil map',
+  ],
+  ['Go, by its log', '2026/06/01 12:00:00 gave up: 500\nexit status 1\n', '2026/06/01 12:00:00 gave up: 500'],
+  [
+    'Java',
+    `Exception in thread "main" java.lang.IllegalStateException: gave up
+	at shop.Errors.send(Errors.java:9)
+	at shop.Main.main(Main.java:4)
+`,
+    'Exception in thread "main" java.lang.IllegalStateException: gave up',
+  ],
+  [
+    'a shell',
+    'curl: (22) The requested URL returned error: 500\nno luck\n',
+    'curl: (22) The requested URL returned error: 500',
+  ],
+  ['what says nothing of errors', 'begun\nno luck\n', 'no luck'],
+];
+
+for (const [what, printed, line] of endings)
+  test(`the line that says why a program failed is found: ${what}`, () => {
+    assert.equal(tellingLine(linesOf(printed)), line);
+  });
+
+test('a stack that is longer than all that is kept does not hide the error', () => {
+  const stack = Array.from({ length: 60 }, (_, i) => `    at call${i} (file:///app/error.mjs:${i}:1)\n`);
+  const lines = linesOf('begun\n', 'GaveUp: no luck\n', ...stack, '\nNode.js v26.10.0\n');
+  assert.equal(tellingLine(lines), 'GaveUp: no luck');
+  assert.ok(lines.length <= 20);
+  const dump = Array.from({ length: 300 }, (_, i) => `  error${i}: [Symbol(kFlushError)],\n`);
+  const dumped = linesOf('GaveUp: no luck at all {\n', ...dump, '}\n', '\nNode.js v26.10.0\n');
+  assert.equal(tellingLine(dumped), 'GaveUp: no luck at all');
+});

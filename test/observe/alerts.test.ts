@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse, stringify } from 'yaml';
+import { temporaryFolder } from '../support/folder.ts';
+import { metricsIn, textOfAllMetrics } from '../support/metrics.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { whyNo } from '../support/programs.ts';
+
+interface Alert {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: { summary: string; reason: string };
+}
+
+interface Panel {
+  title: string;
+  type: string;
+  targets?: { expr: string }[];
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+const alerts: Alert[] = parse(textOf('deploy/prometheus/alerts.yaml')).groups[0].rules;
+const dashboard = JSON.parse(textOf('deploy/grafana/petstore.json'));
+const ofPanels = (dashboard.panels as Panel[]).flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+const ofDashboard = [...ofPanels, ...dashboard.annotations.list.map(({ expr }: { expr: string }) => expr)];
+
+/** Labels that Prometheus adds to what it scrapes. */
+const added = ['job', 'instance'];
+
+const promtool = (...args: string[]) => {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+  assert.equal(status, 0, stdout + stderr);
+};
+
+test('each metric, label and value that an alert or the dashboard names is in /metrics from the start', async (t) => {
+  const full = metricsIn(await textOfAllMetrics());
+  const started = metricsIn(await (await startPetstore(t, { seed: false })).metrics());
+  const find = (metrics: typeof full, name: string) =>
+    metrics.get(name) ?? metrics.get(name.replace(/_(bucket|sum|count)$/, ''));
+  let named = 0;
+  for (const expr of [...alerts.map(({ expr }) => expr), ...ofDashboard]) {
+    const labels = [...added, 'le'];
+    for (const [, name = '', matchers = ''] of expr.matchAll(/\b(\w+_\w+)(?:\{(.*?)\}|(?=\[| [=<>]|\)))/g)) {
+      const metric = find(full, name);
+      assert.ok(metric, `${name} in ${expr}`);
+      named++;
+      labels.push(...metric.labels);
+      const { series } = find(started, name) ?? metric;
+      for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
+        const matcher = `${label}="${value}"`;
+        if (!added.includes(label))
+          assert.ok(
+            series.some((one) => one.includes(matcher)),
+            `${name}{${matcher}}`,
+          );
+      }
+    }
+    if (expr.includes('nodejs_gc_')) continue; // It has no series before the first collection of garbage.
+    for (const [, names = ''] of expr.matchAll(/\bby \(([^)]*)\)/g))
+      for (const label of names.split(', ')) assert.ok(labels.includes(label), `${label} in ${expr}`);
+  }
+  assert.ok(named > 40, String(named));
+});
+
+test('each alert has a summary, a reason, a test, and a line that says what to do', () => {
+  assert.ok(alerts.length >= 8);
+  const page = textOf('docs/operations.md');
+  const tests = textOf('deploy/prometheus/alerts.test.yaml');
+  for (const { alert, labels, annotations } of alerts) {
+    assert.match(labels.severity, /^(page|ticket)$/);
+    assert.match(annotations.summary, /\.$/, alert);
+    assert.match(annotations.reason, /\.$/, alert);
+    assert.match(page, new RegExp(`^\\| \`${alert}\` \\| ${labels.severity} \\| .+\\. \\|$`, 'm'));
+    assert.ok(tests.includes(`alertname="${alert}"`), alert);
+  }
+});
+
+test('promtool takes the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
+  promtool('check', 'rules', join(root, 'deploy/prometheus/alerts.yaml'));
+  promtool('test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml'));
+});
+
+test('promtool takes the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
+  const folder = temporaryFolder(t);
+  copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
+  for (const page of ['metrics', 'kubernetes']) {
+    const [, settings] = /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];
+    assert.ok(settings, page);
+    // The promtool of Debian does not know how to ask Kubernetes.
+    const known = settings.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');
+    writeFileSync(join(folder, 'prometheus.yaml'), known);
+    promtool('check', 'config', join(folder, 'prometheus.yaml'));
+  }
+});
+
+test('promtool takes each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
+  const rules = ofDashboard.map((expr, i) => ({
+    record: `query_${i}`,
+    expr: expr.replaceAll('$__rate_interval', '1m'),
+  }));
+  assert.ok(rules.length > 20);
+  const file = join(temporaryFolder(t), 'queries.yaml');
+  writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
+  promtool('check', 'rules', file);
+});
