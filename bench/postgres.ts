@@ -4,6 +4,7 @@
  * `--check` the run fails where a bar is missed.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../src/db/postgres.ts';
 import { seedWorkspace } from '../src/demo/seed.ts';
@@ -104,7 +105,22 @@ async function countAllQuestions(server: Server, key: string): Promise<void> {
   console.log(`\n### Questions for one request\n\n${markdownTable(rows)}`);
 }
 
-async function compareAll(servers: Servers, settings: Record<string, string>, keys: string[]): Promise<void> {
+/** The processor time of processes until now. Linux counts it in steps of 10 ms. */
+function cpuMsOf(pids: number[]): number {
+  const timesOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return pids.reduce((sum, pid) => {
+    const [userSteps, systemSteps] = timesOf(pid).slice(11, 13);
+    return sum + 10 * (Number(userSteps) + Number(systemSteps));
+  }, 0);
+}
+
+/** `stores` returns the processes of PostgreSQL and Redis. */
+async function compareAll(
+  servers: Servers,
+  settings: Record<string, string>,
+  keys: string[],
+  stores: () => number[],
+): Promise<void> {
   const { against } = effort;
   const start = (place = {}) => servers.startService(servers.folder, { settings, ...place });
   const first = await start();
@@ -115,7 +131,8 @@ async function compareAll(servers: Servers, settings: Record<string, string>, ke
 
   const instances = (requests: LoadRequest[]): Target[] => {
     const target = (name: string, ...some: Server[]) => {
-      return { name, origins: some.map(({ origin }) => origin), requests, connections };
+      const cpuMs = () => cpuMsOf([...stores(), ...some.map(({ child }) => Number(child.pid))]);
+      return { name, origins: some.map(({ origin }) => origin), requests, connections, cpuMs };
     };
     const others = other ? [target('the other version', other)] : [];
     return [...others, target('one instance', first), target('two instances', first, second)];
@@ -140,11 +157,21 @@ async function compareAll(servers: Servers, settings: Record<string, string>, ke
     const ofOne = ratioOf(two, one, 'perSecond');
     holdAtLeast(`two instances, ${title}, of one`, ofOne, leastOfOne, effort);
   };
-  await compareNewPets('one workspace', [key], 3, 0.9);
-  await compareNewPets('sixteen workspaces', keys, 1);
+  /** Compares reads, and holds `one instance` against the other version. */
+  const compareReads = async (operation: string, path: string, leastOfOther: number) => {
+    const measured = await compare(operation, instances([get(path, key)]), effort);
+    if (!other) return;
+    const [before, one] = measured as [Measured, Measured];
+    holdAtLeast(`${operation} of the other version`, ratioOf(one, before, 'perSecond'), leastOfOther, effort);
+    holdAtMost(`p99 of ${operation} of the other version`, ratioOf(one, before, 'p99Ms'), 1, effort);
+    const cpu = ratioOf(one, before, 'cpuMicros');
+    holdAtMost(`CPU of ${operation} of the other version`, cpu, 1 / leastOfOther, effort);
+  };
+  await compareReads('getPet', '/v1/pets/1', 2.5);
+  await compareReads('listPets', '/v1/pets?limit=20', 1.5);
+  await compareNewPets('one workspace', [key], 0.9, 0.9);
+  await compareNewPets('sixteen workspaces', keys, 0.9);
   await compare('placeOrder', instances([creation(key, '/v1/store/orders', '{}')]), effort);
-  await compare('getPet', instances([get('/v1/pets/1', key)]), effort);
-  await compare('listPets', instances([get('/v1/pets?limit=20', key)]), effort);
 }
 
 introduce(effort);
@@ -161,7 +188,7 @@ try {
     PETSTORE_SECRET_KEY: 'the key of an installation for benchmarks',
     VALKEY_URL: `redis://127.0.0.1:${valkeyPort}`,
   };
-  await compareAll(servers, settings, keys);
+  await compareAll(servers, settings, keys, () => [...cluster.processes, Number(valkey.pid)]);
 } finally {
   servers.stop();
   valkey.kill();

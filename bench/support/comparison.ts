@@ -9,14 +9,19 @@ export type Target = (Load | OwnLoad) & {
   bar?: number;
   /** Most times the first target's p99. */
   p99Bar?: number;
+  /** The processor time that its servers have used until now. */
+  cpuMs?(): number;
 };
+
+/** What a load measured, and the processor time of the servers for one answer, which other work on the machine hardly changes. */
+type Outcome = Result & { cpuMicros?: number };
 
 /** A load that another program makes, and that needs no warm-up. */
 interface OwnLoad {
   run(seconds: number): Promise<Result>;
 }
 
-export type Measured = Target & { results: Result[] };
+export type Measured = Target & { results: Outcome[] };
 
 /** How long is measured, and whether a missed bar fails the run. */
 export interface Effort {
@@ -76,8 +81,12 @@ export async function compare(title: string, targets: Target[], effort: Effort):
   return measured;
 }
 
-const measure = (target: Target, seconds: number) =>
-  'run' in target ? target.run(seconds) : send(target, seconds);
+async function measure(target: Target, seconds: number): Promise<Outcome> {
+  const beforeMs = target.cpuMs?.();
+  const result = await ('run' in target ? target.run(seconds) : send(target, seconds));
+  if (!target.cpuMs || beforeMs === undefined) return result;
+  return { ...result, cpuMicros: ((target.cpuMs() - beforeMs) * 1_000) / (result.perSecond * seconds) };
+}
 
 /** Slow servers get half a minute. */
 async function warmUp(load: Target): Promise<void> {
@@ -106,14 +115,21 @@ export const rateOf = ({ results }: Measured) => median(results.map(({ perSecond
 const p50Of = ({ results }: Measured) => median(results.map(({ p50Ms }) => p50Ms));
 export const p99Of = ({ results }: Measured) => median(results.map(({ p99Ms }) => p99Ms));
 
+const cpuOf = ({ results }: Measured) => median(results.map(({ cpuMicros }) => Number(cpuMicros)));
+
 /** The median of what each round gives: neighbours in time share what else the machine does. */
-export const ratioOf = (target: Measured, base: Measured, figure: keyof Result) =>
-  median(target.results.map((result, round) => result[figure] / (base.results[round] as Result)[figure]));
+export const ratioOf = (target: Measured, base: Measured, figure: keyof Outcome) =>
+  median(
+    target.results.map(
+      (result, round) => Number(result[figure]) / Number((base.results[round] as Outcome)[figure]),
+    ),
+  );
 
 export const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 function tableOf(measured: Measured[]): string {
   const [first] = measured as [Measured];
+  const hasCpu = measured.some(({ cpuMs }) => cpuMs);
   const rows = measured.map((target) => {
     const rates = target.results.map(({ perSecond }) => perSecond);
     return [
@@ -123,9 +139,10 @@ function tableOf(measured: Measured[]): string {
       p50Of(target).toFixed(2),
       p99Of(target).toFixed(2),
       ratioOf(target, first, 'perSecond').toFixed(2),
+      ...(hasCpu ? [target.cpuMs ? cpuOf(target).toFixed(0) : ''] : []),
     ];
   });
-  const head = ['', 'Requests/s', 'Spread', 'p50 ms', 'p99 ms', 'Ratio'];
+  const head = ['', 'Requests/s', 'Spread', 'p50 ms', 'p99 ms', 'Ratio', ...(hasCpu ? ['CPU µs'] : [])];
   return markdownTable([head, ...rows]);
 }
 

@@ -1,6 +1,7 @@
 import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { ConnectionQueue } from './connection-queue.ts';
 import { GuardedClient } from './postgres-client.ts';
+import { PipelinedReads } from './postgres-reads.ts';
 import type { Statement } from './postgres-statements.ts';
 import type { Row } from './sql.ts';
 
@@ -26,6 +27,7 @@ export class Pools {
   readonly #readers: Pool;
   readonly #writers: Pool;
   readonly #queue: ConnectionQueue;
+  readonly #reads: PipelinedReads;
   /** The open connections that may be used. */
   readonly #uses = new Map<PoolClient, Use>();
   #leftAtMs = Number.NEGATIVE_INFINITY;
@@ -35,20 +37,27 @@ export class Pools {
     this.#readers = this.#open(settings, readers);
     this.#writers = this.#open(settings, writers);
     this.#queue = new ConnectionQueue([this.#readers, this.#writers], onRefused);
+    this.#reads = new PipelinedReads({
+      acquire: () => this.#acquire(this.#readers),
+      release: (client, hasFailed) => this.#release(client, hasFailed),
+    });
   }
 
-  /** Runs one statement on a connection for reads. */
+  /** Runs a statement of a read on a connection that reads share. */
+  read(statement: Statement): Promise<Row[]> {
+    return this.#reads.add(statement);
+  }
+
+  /** Runs one statement on a connection for reads that has no other statement meanwhile. */
   async query(statement: Statement): Promise<Row[]> {
     const client = await this.#acquire(this.#readers);
+    let hasFailed = true;
     try {
       const { rows } = await client.query<Row>(statement);
-      client.release();
+      hasFailed = false;
       return rows;
-    } catch (error) {
-      // After the release no event reports that the connection is lost.
-      if (client.connection.stream.destroyed) this.#lose(client);
-      client.release(true);
-      throw error;
+    } finally {
+      this.#release(client, hasFailed);
     }
   }
 
@@ -97,6 +106,12 @@ export class Pools {
       this.#uses.delete(client);
       if (isIdle) client.connection.stream.destroy();
     }
+  }
+
+  #release(client: PoolClient, hasFailed: boolean): void {
+    // After the release no event reports that the connection is lost.
+    if (hasFailed && client.connection.stream.destroyed) this.#lose(client);
+    client.release(hasFailed);
   }
 
   async #acquire(pool: Pool): Promise<PoolClient> {

@@ -127,7 +127,7 @@ class PostgresDatabase implements Database {
       const statement = this.#statements.of(template, values);
       const startMs = performance.now();
       try {
-        return await inSpan(textOf(statement), () => attempt(() => this.#pools.query(statement)));
+        return await inSpan(textOf(statement), () => attempt(() => this.#pools.read(statement)));
       } catch (error) {
         throw this.#final(error);
       } finally {

@@ -55,6 +55,7 @@ async function findMaster(
 /** Connects to a master or to a node of a cluster. */
 async function openServer(address: ValkeyUrl, mustBeNode: boolean, withinMs: number) {
   const server = new Redis({ ...optionsOf(address, address.login), db: address.database });
+  sendOncePerTurn(server);
   const inspect = async () => {
     const info = await server.info();
     const mode = /^(?:redis|server)_mode:(\w+)/m.exec(info)?.[1];
@@ -129,7 +130,21 @@ function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
     redisOptions: { ...redisOptions, db: first.database },
   });
   cluster.on('+node', handleAsking);
+  cluster.on('+node', sendOncePerTurn);
   return cluster;
+}
+
+/** Sends the commands of one turn of the event loop by one system call, because each costs as much as the command itself. */
+function sendOncePerTurn(server: Redis): void {
+  const sendCommand = server.sendCommand.bind(server);
+  server.sendCommand = (command, other) => {
+    const { stream } = server;
+    if (stream && stream.writableCorked === 0) {
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+    }
+    return sendCommand(command, other);
+  };
 }
 
 /**

@@ -85,6 +85,7 @@ test('the service has no way out but to its storage, to the server that shares i
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
     'src/db/postgres-pools.ts': ['pg'],
+    'src/db/postgres-read-query.ts': ['pg'],
     'src/db/postgres.ts': ['pg'],
     // For the class of responses, and the names of statuses.
     'src/http/server-response.ts': ['getBuiltinModule'],

@@ -116,11 +116,16 @@ export class PostgresCluster {
     await this.start();
   }
 
-  /** Kills the server and all its processes, as a machine that loses power does. */
-  kill(): void {
+  /** The ids of its processes, the first of which started the others. */
+  get processes(): number[] {
     const pid = Number(readFileSync(join(this.#folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-    for (const each of [pid, ...children.filter(Boolean)]) process.kill(Number(each), 'SIGKILL');
+    return [pid, ...children.filter(Boolean).map(Number)];
+  }
+
+  /** Kills the server and all its processes, as a machine that loses power does. */
+  kill(): void {
+    for (const pid of this.processes) process.kill(pid, 'SIGKILL');
   }
 
   async remove(): Promise<void> {

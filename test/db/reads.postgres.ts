@@ -1,0 +1,136 @@
+/** Reads that share connections to PostgreSQL. */
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import type { Database } from '../../src/db/database.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { emptyDatabase, patienceMs } from '../support/instances.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { run } from '../support/storage.ts';
+import { until } from '../support/until.ts';
+
+/** No more reads share a connection at once. */
+const groupSize = 16;
+/** Of connections that read. */
+const readers = 4;
+/** A lock that no code of the service uses. */
+const lockId = 4711;
+
+suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
+  let cluster: PostgresCluster;
+  let url: string;
+  before(async () => {
+    cluster = await PostgresCluster.start();
+    url = await emptyDatabase(cluster);
+  });
+  after(() => cluster.remove());
+
+  async function open(t: TestContext, deadlineMs = patienceMs): Promise<Database> {
+    const db = await openPostgres(url, deadlineMs);
+    t.after(() => db.close());
+    return db;
+  }
+
+  /** Makes reads of `readLocked` wait, until the returned function is called. */
+  async function lock(t: TestContext): Promise<() => Promise<unknown>> {
+    const client = new Client({ connectionString: cluster.directUrl });
+    await client.connect();
+    t.after(() => client.end());
+    await client.query(`select pg_advisory_lock(${lockId})`);
+    return () => client.query(`select pg_advisory_unlock(${lockId})`);
+  }
+
+  const readLocked = (db: Database) => db.read`
+    select 'locked' from (select pg_advisory_xact_lock_shared(${lockId})::text) waited`;
+  const readNumber = async (db: Database, n: number) =>
+    assert.deepEqual(await db.read`select ${n}::int`, [[n]]);
+  const numbers = (length: number) => Array.from({ length }, (_, n) => n);
+
+  test('reads that arrive together share a connection, and each gets its own rows', async (t) => {
+    const db = await open(t);
+    const ask = async (n: number) => {
+      const [row] = await db.read`select pg_backend_pid(), ${n}::int, ${n % 2 ? null : `é${n}`}::text`;
+      assert.deepEqual(row?.slice(1), [n, n % 2 ? null : `é${n}`]);
+      return row?.[0];
+    };
+    // On a busy machine a group may seem slow, and be sent again elsewhere.
+    await until(async () => new Set(await Promise.all(numbers(groupSize).map(ask))).size === 1);
+    const used = new Set(await Promise.all(numbers(20 * groupSize).map(ask)));
+    assert.ok(used.size > 1 && used.size <= readers, `${used.size} connections`);
+  });
+
+  test('a read that fails does so alone', async (t) => {
+    const db = await open(t);
+    const ask = async (n: number) => {
+      if (n % 3 > 0) await readNumber(db, n);
+      else await assert.rejects(db.read`select 1 / (${n}::int - ${n}::int)`, /division by zero/);
+    };
+    for (let round = 0; round < 3; round++) await Promise.all(numbers(3 * groupSize).map(ask));
+  });
+
+  test('reads behind one that is slow are answered, also while all connections but one wait', async (t) => {
+    const db = await open(t);
+    const unlock = await lock(t);
+    const answered: string[] = [];
+    const slow: Promise<unknown>[] = [];
+    const quick: Promise<unknown>[] = [];
+    // All in one group.
+    for (const n of numbers(groupSize)) {
+      if (n % 5 === 0 && slow.length < readers - 1)
+        slow.push(readLocked(db).then((rows) => answered.push(String(rows))));
+      else quick.push(readNumber(db, n));
+    }
+    await Promise.all(quick);
+    await Promise.all(numbers(10 * groupSize).map((n) => readNumber(db, n)));
+    assert.deepEqual(answered, []);
+    await unlock();
+    await Promise.all(slow);
+    assert.deepEqual(answered, ['locked', 'locked', 'locked']);
+  });
+
+  test('reads that find every connection waiting are answered once one is free', async (t) => {
+    const db = await open(t);
+    const unlock = await lock(t);
+    const slow = numbers(readers).map(() => readLocked(db));
+    const quick = numbers(groupSize).map((n) => readNumber(db, n));
+    await until(async () => (await findWaiting()).length === readers);
+    await unlock();
+    await Promise.all([...slow, ...quick]);
+  });
+
+  /** The processes of the server that wait for the lock. */
+  async function findWaiting(): Promise<number[]> {
+    const client = new Client({ connectionString: cluster.directUrl });
+    await client.connect();
+    const { rows } = await client.query(
+      `select pid from pg_locks where locktype = 'advisory' and objid = ${lockId} and not granted`,
+    );
+    await client.end();
+    return rows.map(({ pid }) => pid);
+  }
+
+  test('a read that is not done in time takes no other along', async (t) => {
+    await lock(t);
+    const end = async (read: (db: Database) => Promise<unknown>) => {
+      const db = await open(t, 6_000);
+      const late = assert.rejects(read(db), StorageUnavailableError);
+      await Promise.all(numbers(groupSize - 1).map((n) => readNumber(db, n)));
+      await late;
+      await readNumber(db, 1);
+    };
+    // The server ends the first, and the second ends with its connection.
+    await Promise.all([end(readLocked), end(({ read }) => read`select pg_sleep(60)::text`)]);
+  });
+
+  test('a killed connection fails the read that the others no longer wait for', async (t) => {
+    const db = await open(t);
+    await lock(t);
+    const killed = assert.rejects(readLocked(db), StorageUnavailableError);
+    await Promise.all(numbers(groupSize - 1).map((n) => readNumber(db, n)));
+    const [pid] = await findWaiting();
+    await run(cluster.directUrl, `select pg_terminate_backend(${pid})`);
+    await killed;
+    await readNumber(db, 1);
+  });
+});
