@@ -28,7 +28,7 @@ test('every Arazzo workflow runs on the demonstration, and meets the failures th
   const report = join(folder, 'report.json');
   const child = spawn(process.execPath, [
     ...[redocly, 'respect', `${origin}/v1/arazzo.yaml`],
-    ...['--input', `key=${ampleKey(dataDir)}`, '--json-output', report],
+    ...['--input', `key=${await ampleKey(dataDir)}`, '--json-output', report],
   ]);
   t.after(() => child.kill('SIGKILL'));
   let output = '';

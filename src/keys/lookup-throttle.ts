@@ -31,7 +31,7 @@ export class LookupThrottle {
 
   async #inTurn<T>(room: number, lookUp: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= maxWaiting) {
-      // The requests in flight use up the limit of the address. After their turn they are charged.
+      // The requests in flight use up the limit of the address, so these wait for a turn before they are charged.
       if (room > 0) await this.#turn;
       throw new ApiError('rate_limited', 'Too many unknown keys come from this address. Try again shortly.', {
         'Retry-After': '1',
