@@ -4,9 +4,10 @@
 # Report card: failed.
 # did-it-twice: gateway-timeout, no-answer, lost-answer, small-pages, empty-page.
 # failed: banned, stall, unauthorized, truncated, new-fields, sunset.
+# hung: retry-after-odd.
 # not-reached: key-in-use, stale-connection, stale-read, stream-cut, stream-pieces, stream-silent.
-# failed checks: time-limit.exists, failures.retried, idempotency.no-blind-post-retry, limits.foreseen, pages.to-the-end,
-# if-match.sent, updates.not-lost, deprecated.not-called, connections.reused.
+# failed checks: backoff.grows, time-limit.exists, failures.retried, idempotency.no-blind-post-retry, limits.foreseen,
+# pages.to-the-end, if-match.sent, updates.not-lost, deprecated.not-called, connections.reused.
 import os
 from dataclasses import dataclass
 
