@@ -3,7 +3,6 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY absent absent
 # A run needs no headers and manual of Node.js, which are a third of it, and nothing that packages have for those who develop.
 RUN npm ci --omit=dev --ignore-scripts \
   && rm -rf package-lock.json node_modules/node-linux-*/include node_modules/node-linux-*/share node_modules/node-linux-*/*.md \

@@ -154,7 +154,7 @@ async function compareVersions(servers: Servers, against: string): Promise<void>
 }
 
 async function startVersion(servers: Servers, name: string, project?: string) {
-  const { key, dataDir } = await servers.prepareData(name);
+  const { key, dataDir } = project ? servers.prepareDataBy(project, name) : await servers.prepareData(name);
   return { name, key, server: await servers.startLogging(dataDir, 'file', project) };
 }
 

@@ -5,7 +5,7 @@ import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeF
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { neededNode } from '../src/foundation/distribution/package.ts';
-import { browserProgram, scalarProgram } from '../src/foundation/distribution/tree.ts';
+import { browserProgram } from '../src/foundation/distribution/tree.ts';
 import { version } from '../src/foundation/version.ts';
 import { referencePrograms } from '../src/web/reference/serve-reference.ts';
 import { labPrograms } from '../src/web/serve-lab-page.ts';
@@ -66,23 +66,15 @@ function keepDeclarations(): void {
   for (const file of all) if (!kept.has(file)) rmSync(file);
 }
 
-/** Takes programs for browsers along: Scalar's, without the plugin for servers and what that asks for, and ours. */
+/** Bundles the programs for browsers. */
 async function carryPrograms(): Promise<void> {
-  const scalar = 'foundation/distribution/scalar.js';
-  writeFileSync(join(lib, scalar), await scalarProgram());
   for (const file of Object.values({ ...referencePrograms, ...labPrograms })) {
     const target = join(lib, file.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, await browserProgram(file));
   }
-  const notices = [
-    notice(
-      'node_modules/@scalar/fastify-api-reference',
-      `\`lib/${scalar}\` is the program for browsers out of`,
-    ),
-    notice('node_modules/lit-html', `\`lib/web/lab-page/main.js\` has parts of`),
-  ];
-  writeFileSync(join(dist, 'NOTICE.md'), `# What others wrote\n\n${notices.join('\n')}`);
+  const text = notice('node_modules/lit-html', '`lib/web/lab-page/main.js` has parts of');
+  writeFileSync(join(dist, 'NOTICE.md'), `# What others wrote\n\n${text}`);
 }
 
 function notice(folder: string, what: string): string {

@@ -1,4 +1,5 @@
 import { Command, CommanderError, type HelpContext } from 'commander';
+import { addCompletion } from './cli/completion.ts';
 import { gradeCommand } from './cli/grade.ts';
 import { gradeReceiverCommand } from './cli/grade-receiver.ts';
 import { keysCommand } from './cli/keys.ts';
@@ -43,6 +44,7 @@ export function commandLine(): Command {
     program.addCommand(command);
   }
   forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));
+  addCompletion(program);
   forAll(program, requireCommand);
   return program;
 }
@@ -71,7 +73,8 @@ function forAll(command: Command, act: (command: Command) => void): void {
 /** Makes a group without a command a usage error. Commander would print the whole help. */
 function requireCommand(group: Command): void {
   const help = group.help as (context?: HelpContext) => never;
-  const names = group.commands.map((command) => command.name()).join(', ');
+  const shown = group.createHelp().visibleCommands(group);
+  const names = shown.map((command) => command.name()).join(', ');
   group.help = (context?: unknown): never =>
     (context as HelpContext | undefined)?.error
       ? group.error(`error: a command is missing: ${names}`)

@@ -3,9 +3,9 @@
  * their program. Without a suite it goes to the test runner: `npm test -- test/resources/pets.test.ts --test-name-pattern=sold`.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 type PassedTest = { name: string; passed_on_attempt: number };
@@ -17,28 +17,59 @@ const withSql = [
   ...['db', 'events', 'history', 'keys', 'resources', 'webhooks', 'workspaces'],
   ...['lab/account', 'lab/recordings', 'lab/rehearsals'],
 ].map((folder) => `test/${folder}/*.test.ts`);
-/** Tests of these folders that only concern SQLite, or read the same answers by other programs. */
-const notOnPostgres = ['db/disk', 'events/stream-readers', 'workspaces/restore'].map(
-  (file) => `test/${file}.test.ts`,
-);
+/** Tests of these folders that concern the files of SQLite, connections, traces, or the form of answers. */
+const notOnPostgres = [
+  ...['db/data-folder', 'db/disk', 'events/stream-ends', 'events/stream-readers', 'history/trace-context'],
+  ...['lab/recordings/disconnects', 'lab/recordings/to-recorded', 'lab/rehearsals/description'],
+  ...['lab/rehearsals/refusals', 'workspaces/restore'],
+].map((file) => `test/${file}.test.ts`);
 const alsoOnPostgres = [
   ...['api/fuzz', 'api/lists', 'api/error-codes', 'http/conditional', 'http/idempotency', 'lab/faults/store'],
-  ...['limits/after-crash', 'limits/bans', 'limits/limits'],
+  ...['limits/after-crash', 'limits/bans'],
 ].map((file) => `test/${file}.test.ts`);
 
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 /** Whether a test opens the storage that a run names. */
 const opensStorage = (file: string) =>
-  /support\/(petstore|storage|lab-store)\.ts/.test(readFileSync(join(root, file), 'utf8'));
-const onPostgres = [
-  ...globSync(withSql, { cwd: root, exclude: notOnPostgres }).filter(opensStorage).sort(),
-  ...alsoOnPostgres,
-];
+  /support\/(crash\/rounds|lab-store|petstore|storage)\.ts/.test(textOf(file));
+/** The files that patterns name, without those of packages. */
+const found = (patterns: string | string[], exclude: string[] = []) =>
+  globSync(patterns, { cwd: root, exclude: ['**/node_modules/**', ...exclude] }).sort();
+const onPostgres = [...found(withSql, notOnPostgres).filter(opensStorage), ...alsoOnPostgres];
 
+const runFolder = join(tmpdir(), `petstore-tests-${process.pid}`);
 /** Where Node.js notes which tests passed, so that CI can repeat the others. */
-const passedFile = join(tmpdir(), `petstore-tests-${process.pid}.json`);
+const passedFile = join(runFolder, 'passed.json');
+
+/** Whether a file tests programs. Such a file keeps a process of its own: signals, limits and children belong to a process. */
+const startsPrograms = (file: string) =>
+  /node:child_process|support\/(certificate|crash\/rounds|load-balancers|programs|restore|service|terminal|valkey)\.ts/.test(
+    textOf(file),
+  );
+/** Tests begin when all files are loaded. Otherwise hooks for the end could run before the last file is there. */
+const beginWhenLoaded = `import { before } from 'node:test';
+const { promise, resolve: loaded } = Promise.withResolvers();
+before(() => promise);
+`;
+/** Modules that import the test files of a folder, by their paths. */
+const groups = new Map<string, string>();
+
+/** Lets the files of a folder share a process: most tests take less time than the code takes to load. */
+function byFolder(suite: string, files: readonly string[]): string[] {
+  const [alone = [], shared = []] = [true, false].map((is) =>
+    files.filter((file) => startsPrograms(file) === is),
+  );
+  const paths = [...Map.groupBy(shared, dirname)].map(([folder, files]) => {
+    const path = join(runFolder, `${suite}-${folder.replaceAll('/', '-')}.mjs`);
+    const imports = files.map((file) => `await import('${join(root, file)}');\n`);
+    groups.set(path, `${beginWhenLoaded}${imports.join('')}loaded();\n`);
+    return path;
+  });
+  return [...paths, ...alone];
+}
 
 const tests = (...files: string[]) => [
-  ...[process.execPath, '--test', '--import', './test/support/compile-cache.js', '--test-timeout=300000'],
+  ...[process.execPath, '--test', '--import', './test/support/compile-cache.js', '--test-timeout=600000'],
   ...(process.env.CI ? [`--test-rerun-failures=${passedFile}`] : []),
   ...['--test-concurrency=4', ...files],
 ];
@@ -49,11 +80,13 @@ const node = (...words: string[]) => [process.execPath, ...words];
 const suites: Record<string, { about: string; commands: string[][] }> = {
   main: {
     about: 'all that needs Node.js alone, or small programs of Linux',
-    commands: [tests('test/**/*.test.ts')],
+    commands: [tests(...byFolder('main', found('test/**/*.test.ts')))],
   },
   programs: {
     about: 'README, guides, examples, graded programs and petstore/client, with curl and Python',
-    commands: [tests('test/**/*.{examples,grade,client}.ts')],
+    commands: [
+      tests('test/**/*.{examples,grade}.ts', ...byFolder('programs', found('test/client/*.client.ts'))),
+    ],
   },
   browser: {
     about: 'the pages in Chromium and Firefox',
@@ -64,7 +97,11 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
     commands: [
       node(
         'test/support/with-postgres.ts',
-        ...tests('test/**/*.postgres.ts', 'test/limits/instances.valkey.ts', ...onPostgres),
+        ...tests(
+          'test/**/*.postgres.ts',
+          'test/limits/instances.valkey.ts',
+          ...byFolder('postgres', onPostgres),
+        ),
       ),
     ],
   },
@@ -122,7 +159,8 @@ function runSuite(name: string): void {
 
 /** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
 function run([program = '', ...words]: string[]): void {
-  rmSync(passedFile, { force: true });
+  mkdirSync(runFolder);
+  for (const [path, text] of groups) if (words.includes(path)) writeFileSync(path, text);
   const attempt = () => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
   let status = attempt();
   if (status !== 0 && existsSync(passedFile)) {
@@ -132,6 +170,6 @@ function run([program = '', ...words]: string[]): void {
     for (const [place, { name, passed_on_attempt }] of Object.entries<PassedTest>(tests))
       if (passed_on_attempt === 1) console.log(`Unsteady, passed the second time: ${name} (${place})`);
   }
-  rmSync(passedFile, { force: true });
+  rmSync(runFolder, { recursive: true });
   if (status !== 0) process.exit(status ?? 1);
 }

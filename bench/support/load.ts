@@ -11,6 +11,8 @@ export interface Load {
   origins: string[];
   requests: LoadRequest[];
   connections: number;
+  /** Each server gets a share of the requests, not all of them. */
+  areShared?: boolean;
 }
 
 export interface LoadRequest {
@@ -45,10 +47,17 @@ export const onCore = (core: number): string[] =>
 export const loadCore = 1;
 
 /** Sends a load for some seconds. Rejects when an answer is no success or a connection breaks. */
-export async function send({ origins, requests, connections }: Load, seconds: number): Promise<Result> {
+export async function send(
+  { origins, requests, connections, areShared }: Load,
+  seconds: number,
+): Promise<Result> {
   const sendTo = generator === 'wrk' ? sendByWrk : sendByAutocannon;
   const share = Math.ceil(connections / origins.length);
-  const results = await Promise.all(origins.map((origin) => sendTo(origin, requests, share, seconds)));
+  const requestsOf = (server: number) =>
+    areShared ? requests.filter((_, i) => i % origins.length === server) : requests;
+  const results = await Promise.all(
+    origins.map((origin, i) => sendTo(origin, requestsOf(i), share, seconds)),
+  );
   return {
     perSecond: results.reduce((sum, { perSecond }) => sum + perSecond, 0),
     p50Ms: Math.max(...results.map(({ p50Ms }) => p50Ms)),

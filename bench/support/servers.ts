@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +64,27 @@ export class Servers {
     );
     await db.close();
     return { key, dataDir };
+  }
+
+  /** The same by the commands of the version in another folder, whose tables may be older. */
+  prepareDataBy(project: string, name: string): { key: string; dataDir: string } {
+    const dataDir = join(this.folder, name);
+    const env = { ...process.env, PETSTORE_DATA_DIR: dataDir };
+    const run = (...words: string[]) =>
+      execFileSync(process.execPath, ['bin/petstore.js', ...words], { cwd: project, env, encoding: 'utf8' });
+    run('workspaces', 'create', workspace, '--seed');
+    const limits = ['--per-minute', '100000000', '--per-day', '1000000000'];
+    const created = run(
+      'keys',
+      'create',
+      '--workspace',
+      workspace,
+      '--plan',
+      'enterprise',
+      ...limits,
+      '--json',
+    );
+    return { key: JSON.parse(created).key, dataDir };
   }
 
   /** The service as it is run, with a log of warnings alone. */

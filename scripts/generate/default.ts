@@ -2,5 +2,5 @@
 
 import { execFileSync } from 'node:child_process';
 
-for (const name of ['openapi', 'client', 'checks', 'card'])
+for (const name of ['openapi', 'client', 'checks', 'card', 'badges'])
   execFileSync(process.execPath, [`${import.meta.dirname}/${name}.ts`], { stdio: 'inherit' });

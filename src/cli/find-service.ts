@@ -58,7 +58,7 @@ export async function findService(dataDir: string, withinMs = proofTimeoutMs): P
   if (address && isProof(address, challenge, await proofFor(challenge, address.url, withinMs)))
     return address.url;
   throw new Error(
-    `No service runs with PETSTORE_DATA_DIR ${dataDir}. Start one there by "${start}", or say by --url or PETSTORE_BASE_URL where it is.`,
+    `No service runs with PETSTORE_DATA_DIR ${dataDir}. Start one with "${start}", or give its address with --url or PETSTORE_BASE_URL.`,
   );
 }
 

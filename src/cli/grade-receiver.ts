@@ -15,12 +15,12 @@ const more = `
 Start your receiver first, with the secret that WEBHOOK_SECRET or --secret names.
 Then this command posts events to URL, as a webhook of the store does: once,
 twice, out of order, forged, too old, slowly in pieces. After each it runs the
-command of --state, and compares what that prints. It must print the same while
-the receiver knows the same, so leave out times and counts of requests.
+command of --state, and compares its output. The output must change only if the
+state of the receiver changes, so leave out times and counts of requests.
 
 With --reset, two equal messages are also sent at the same time.
 
-The exit status is ${failedStatus} if a required check failed, and else 0.
+The exit status is ${failedStatus} if a required check failed, and otherwise 0.
 
 Examples:
   export WEBHOOK_SECRET=whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=
@@ -38,10 +38,10 @@ interface Options {
 
 export const gradeReceiverCommand = () =>
   new Command('grade-receiver')
-    .description('Send a receiver of webhooks every hard case, and print its report card.')
-    .argument('<url>', 'where it listens, such as http://localhost:3000/hooks', parseUrl)
-    .requiredOption('--state <command>', 'prints what the receiver knows; a shell runs it')
-    .option('--reset <command>', 'makes the receiver forget everything; a shell runs it')
+    .description('Send a webhook receiver every hard case, and print its report card.')
+    .argument('<url>', 'URL of the receiver, such as http://localhost:3000/hooks', parseUrl)
+    .requiredOption('--state <command>', 'command that prints the state of the receiver; a shell runs it')
+    .option('--reset <command>', 'command that clears the state of the receiver; a shell runs it')
     .addOption(
       new Option('--secret <secret>', 'the secret that the receiver verifies with')
         .env('WEBHOOK_SECRET')

@@ -22,37 +22,45 @@ const statuses = { passed: 0, failed: 1, incomplete: 3 };
 const unwrittenStatus = 1;
 
 const more = `
-COMMAND runs twice without faults, then once for each fault and each place where
-it strikes: the first, a middle and the last use of every operation. Each run
-has its own workspace. PETSTORE_BASE_URL and PETSTORE_API_KEY tell COMMAND where
-it is. COMMAND survives a run if it ends with 0, changes in the store what it
-changes without faults, once, and prints the same lines. If a run seems to
-deviate, COMMAND runs up to three more times without faults, to see what varies
-by itself. Where a failure comes back 25 times, or the service asks for a wait
-of days, COMMAND survives if it gives up with another status than 0.
+COMMAND runs twice without faults. Then it runs once for each fault and each
+place where the fault is performed: on the first, a middle and the last use of
+every operation. Each run has its own workspace. COMMAND finds it through
+PETSTORE_BASE_URL and PETSTORE_API_KEY.
 
-A fault may have parameters, as for "lab rehearse". With an operation, or with
-the number of uses to let pass, it is performed exactly so, in one run:
+COMMAND survives a run if it exits with 0, makes the same changes in the store
+as without faults, each once, and prints the same lines. If a run seems to
+deviate, COMMAND runs up to three more times without faults, to see what varies
+anyway. If a failure comes back 25 times, or the service asks for a wait of
+days, COMMAND survives if it gives up with another status than 0.
+
+A fault may have parameters, as for "lab rehearse". If you give an operation, or
+the number of uses that pass first, it is performed exactly there, in one run:
   --fault lost-answer:operation=createPet,after=3
 
-This command starts a store of its own. If PETSTORE_BASE_URL is set, it uses the
+This command starts its own store. If PETSTORE_BASE_URL is set, it uses the
 service there. PETSTORE_DATA_DIR or DATABASE_URL must then name its storage.
 
-Several runs are under way at once. If COMMAND needs what exists once, such as a
-fixed port, give --at-once 1. A run that takes longer than --timeout is ended
-and hung. The time that a fault makes COMMAND wait is added to --timeout. If
-COMMAND runs in a container, --host names the address of this machine there:
+Several runs are made at the same time. If COMMAND needs something that exists
+only once, such as a fixed port, use --at-once 1. A run that takes longer than
+--timeout is ended and counts as hung. The time that a fault makes COMMAND wait
+is added to --timeout.
+
+If COMMAND runs in a container, --host gives the address of this machine there:
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
     -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
 
-LEVELS has a line for each fault or check: NAME=required, NAME=recommended or
-NAME=off. Empty lines, and lines that begin with #, are skipped.
+The file of --levels has a line for each fault or check: NAME=required,
+NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
+skipped.
 
-The exit status is ${statuses.failed} if COMMAND did something twice or else otherwise than
-without faults and ended with 0, hung although the service answered, did not
-survive a required fault, failed a required check, or fails without faults, or
-if a file could not be written. It
-is ${statuses.incomplete} if no fault was reached, and else 0.
+The exit status is ${statuses.failed} if one of these is true:
+- COMMAND exited with 0, but did something twice or otherwise than without
+  faults.
+- COMMAND hung although the service answered.
+- COMMAND did not survive a required fault, or failed a required check.
+- COMMAND fails without faults.
+- A file could not be written.
+It is ${statuses.incomplete} if no fault was reached, and otherwise 0.
 
 Examples:
   petstore grade -- node my-client.mjs
@@ -85,29 +93,28 @@ export const gradeCommand = () =>
     .argument('[command...]', 'the program and its arguments, after --')
     .usage('[options] -- COMMAND...')
     .option('--fault <name>', 'run under this fault only; may be given several times', addFault)
-    .option('--list', 'list the faults, and which of them must be survived')
+    .option('--list', 'list the faults, and which of them a program must survive')
     .addOption(
-      new Option('--thorough', 'strike every use of an operation, not three; takes long').conflicts('list'),
+      new Option(
+        '--thorough',
+        'perform each fault on every use of an operation, not on three; takes long',
+      ).conflicts('list'),
     )
     .option(
       '--timeout <seconds>',
       'how long a run may take, also without faults; 60 by default',
       parseTimeout,
     )
-    .option(
-      '--at-once <n>',
-      'how many runs are under way at once; by default two for each processor',
-      parseCount,
-    )
+    .option('--at-once <n>', 'number of runs at the same time; by default two for each processor', parseCount)
     .option(
       '--level <name=level>',
       'make a fault or check required, recommended or off; may be given several times',
       addLevel,
     )
-    .option('--levels <file>', 'read levels from a file; --level goes before it')
+    .option('--levels <file>', 'read levels from a file; --level overrides it')
     .option('--ignore-output', 'do not compare what the program prints')
-    .option('--host <address>', 'let the store of this command listen there, and name it to the program')
-    .option('--compare <file>', 'show what became better or worse than on this card, which --json printed')
+    .option('--host <address>', 'address that the store of this command listens on and gives to the program')
+    .option('--compare <file>', 'show what became better or worse since this card, which --json printed')
     .option('--json', 'print the card as JSON')
     .option('--junit <file>', 'also write the card as JUnit')
     .option('--html <file>', 'also write the card as a page, with pictures of the requests')

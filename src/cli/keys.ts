@@ -92,7 +92,7 @@ export function keysCommand(): Command {
 
   keys
     .command('plan')
-    .description('Change the plan of a key. A running server follows within a second.')
+    .description('Change the plan of a key. A running server applies it within a second.')
     .argument('<id>', 'id of the key, as in "keys list"')
     .addArgument(new Argument('<plan>', 'the new plan').choices(planNames))
     .addOption(perMinute())
@@ -105,7 +105,9 @@ export function keysCommand(): Command {
 
   keys
     .command('unban')
-    .description('Lift the ban of a key and forget earlier ones. A running server follows within a second.')
+    .description(
+      'Lift the ban of a key and forget earlier ones. A running server applies it within a second.',
+    )
     .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
       const nowMs = await latestClockMs();

@@ -29,7 +29,7 @@ COMMAND gets PETSTORE_BASE_URL and PETSTORE_API_KEY:
   petstore lab record -- node my-client.mjs
 Without COMMAND, all requests of the key are recorded until Ctrl-C.
 If a rehearsal is active, its faults are listed with the card. The verdict is incomplete if the client met none of them.
-The exit status is ${failedStatus} if the verdict is failed, ${incompleteStatus} if it is incomplete, and else that of COMMAND.`;
+The exit status is ${failedStatus} if the verdict is failed, ${incompleteStatus} if it is incomplete, and otherwise that of COMMAND.`;
 
 export const recordCommand = () =>
   withServiceOptions(
@@ -89,7 +89,7 @@ async function untilEnd(
   if (command.length === 0) {
     // Listens before the note is shown, since its reader may end the recording at once.
     const ended = untilSignal();
-    note(`Recording ${id}: all that the key does at ${access.baseUrl}. Ctrl-C ends it.`);
+    note(`Recording ${id}: all requests of the key at ${access.baseUrl}. Ctrl-C ends it.`);
     await ended;
     return 0;
   }

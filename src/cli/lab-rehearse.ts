@@ -18,10 +18,12 @@ for each operation, and after, the number of requests that pass first.`;
 export const rehearseCommand = () =>
   withServiceOptions(
     new Command('rehearse')
-      .description('Make a running service perform faults for one key. Its rehearsal before ends.')
+      .description(
+        'Make a running service perform faults for one key. The previous rehearsal of the key ends.',
+      )
       .argument('[fault...]', 'faults to perform, such as rate-limited:operation=placeOrder', addFault)
-      .option('--expires <seconds>', 'when it ends by itself; by default after 10 minutes', parseCount)
-      .addOption(new Option('--show', 'show what was performed until now').conflicts(['end', 'expires']))
+      .option('--expires <seconds>', 'when it expires; by default after 10 minutes', parseCount)
+      .addOption(new Option('--show', 'show what was performed so far').conflicts(['end', 'expires']))
       .addOption(new Option('--end', 'end the rehearsal, and show what was performed').conflicts('expires'))
       .option('--json', 'print JSON'),
   )

@@ -5,7 +5,7 @@ import { withStorage } from './storage.ts';
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description(
-      'Bring the tables up to date before new instances start. Each start and every other command that opens the storage does the same.',
+      'Migrate the tables before new instances start. Each start and every other command that opens the storage does the same.',
     )
     .action(async () => {
       await withStorage(async () => {});

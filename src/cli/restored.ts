@@ -5,7 +5,7 @@ import { printFields } from './terminal.ts';
 export function restoredCommand(): Command {
   return new Command('restored')
     .description(
-      'Begin a new generation after a backup was restored. Run it before the service starts, with all instances stopped. Ids go on far ahead, older positions in the history get 410, and webhooks get events that say to read the lists again.',
+      'Begin a new generation after a backup was restored. Run it before the service starts, with all instances stopped. Ids continue far ahead, older positions in the history get 410, and webhooks get events that tell them to read the lists again.',
     )
     .option('--json', 'print JSON')
     .action(async ({ json }) => {

@@ -8,7 +8,7 @@ const maxPets = 100_000_000;
 
 export function seedCommand(): Command {
   return new Command('seed')
-    .description('Add many plausible pets, with stock, to a workspace.')
+    .description('Add many realistic pets, with stock, to a workspace.')
     .requiredOption('--workspace <name>', 'workspace to fill; required')
     .requiredOption('--pets <n>', `how many pets to add, at most ${maxPets}; required`, parsePets)
     .action(async (options) => {

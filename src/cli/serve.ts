@@ -10,12 +10,12 @@ export function serveCommand(): Command {
     .description('Run the service until it gets SIGTERM, SIGINT or SIGHUP.')
     .option(
       '--json',
-      'print one line of JSON once it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
+      'print one line of JSON when it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
     )
     .addOption(new Option('--port <n>', 'port to listen on, instead of PORT; 0 picks a free one'))
     .option(
       '--ephemeral',
-      'keep everything in memory, and create or read no folder. The service ends when its standard input closes, if that is a pipe. With --json it obeys lines of JSON there (docs/from-code.md)',
+      'keep everything in memory, and create or read no folder. The service ends when its standard input closes, if that is a pipe. With --json it reads commands there, one JSON line each (docs/from-code.md)',
     )
     .addOption(
       new Option(

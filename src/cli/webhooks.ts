@@ -10,7 +10,7 @@ export function webhooksCommand(): Command {
   const command = webhooks
     .command('listen')
     .description(
-      'Print events as they happen, or post them, signed like those of a webhook, to a local address.',
+      'Print events as they happen. With --forward, also post them to a local address, signed like webhooks.',
     )
     .option('--forward <url>', 'address to post each event to, such as http://localhost:3000/hooks', parseUrl)
     .option('--type <type...>', `only events of these types: ${eventTypes.join(', ')}`)
@@ -19,7 +19,7 @@ export function webhooksCommand(): Command {
     .addOption(
       new Option(
         '--secret <secret>',
-        'secret to sign with; by default it is derived from the key, and so is the same each time',
+        'secret to sign with; by default derived from the key, so it is the same each time',
       ).argParser(parseSecret),
     )
     .option('--json', 'print each event as JSON on a line')

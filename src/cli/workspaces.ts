@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../db/sql.ts';
 import { type Counted, contentKinds } from '../db/tables.ts';
+import { grouped } from '../foundation/bounds.ts';
 import {
   assertStillThere,
   closeWorkspace,
@@ -72,7 +73,8 @@ export function workspacesCommand(): Command {
           const lost = await contentOf(db.read, name, contentKinds);
           await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
         }
-        await deleteInBatches(db, workspace, cause(workspace.id));
+        const progress = deletedRows();
+        await deleteInBatches(db, workspace, cause(workspace.id), progress.add).finally(progress.end);
         await db.write((sql) => resetWorkspace(sql, workspace), cause(workspace.id));
       });
       console.log(`Workspace ${name} holds the demonstration data again.`);
@@ -90,8 +92,10 @@ export function workspacesCommand(): Command {
           throw new Error(`There is no workspace ${name}. "workspaces list" shows all workspaces.`);
         if (!options.yes)
           await confirm(`Delete workspace ${name} with all it holds (${await contentOf(db.read, name)})?`);
-        await closeWorkspace(db, workspace, cause(workspace.id));
-        await deleteInBatches(db, workspace, cause(workspace.id));
+        const progress = deletedRows();
+        await closeWorkspace(db, workspace, cause(workspace.id), progress.add)
+          .then(() => deleteInBatches(db, workspace, cause(workspace.id), progress.add))
+          .finally(progress.end);
         await db.write(async (sql) => {
           await assertStillThere(sql, workspace);
           await deleteWorkspace(sql, workspace.id);
@@ -108,6 +112,21 @@ async function contentOf(sql: Sql, name: string, some?: readonly Counted[]): Pro
   const [{ id, name: _, createdAtMs, ...counts } = {}] = await listWorkspaces(sql, name);
   const held = Object.entries(counts).filter(([countedAs]) => !some || some.some((one) => one === countedAs));
   return held.map(([countedAs, count]) => `${countedAs}: ${count}`).join(', ');
+}
+
+/** Counts the rows deleted so far, on a terminal only. */
+function deletedRows(): { add(rows: number): void; end(): void } {
+  let deleted = 0;
+  const isShown = process.stderr.isTTY;
+  return {
+    add(rows) {
+      deleted += rows;
+      if (isShown && rows > 0) process.stderr.write(`\r${grouped(deleted)} rows deleted`);
+    },
+    end() {
+      if (isShown && deleted > 0) process.stderr.write('\n');
+    },
+  };
 }
 
 /** The write context of a command. */

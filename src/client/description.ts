@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5f9e58a6a876). Do not edit.
+// Made from openapi.json by "npm run generate" (25b54e7da166). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -154,12 +154,12 @@ export interface components {
       name: string;
       /**
        * Format: int64
-       * @description The category the animal belongs to.
+       * @description The id of the category that the animal belongs to.
        */
       categoryId: Int64;
       status?: components['schemas']['PetStatus'] | Unknown;
     };
-    /** @description Pets in the order of their ids. */
+    /** @description Pets, ordered by id. */
     Pets: components['schemas']['Pet'][];
     /** @description The body of every error. */
     Error: {
@@ -179,7 +179,7 @@ export interface components {
       name: string;
       /**
        * Format: int64
-       * @description The category the animal belongs to.
+       * @description The id of the category that the animal belongs to.
        */
       categoryId: Int64;
       status?: components['schemas']['PetStatus'];
@@ -190,7 +190,7 @@ export interface components {
       name?: string;
       /**
        * Format: int64
-       * @description The category the animal belongs to.
+       * @description The id of the category that the animal belongs to.
        */
       categoryId?: Int64;
       status?: components['schemas']['PetStatus'] | null;
@@ -207,7 +207,7 @@ export interface components {
       /** @description Short description of the category. */
       description?: string;
     };
-    /** @description Categories in the order of their ids. */
+    /** @description Categories, ordered by id. */
     Categories: components['schemas']['Category'][];
     /** @description A category to add, or all fields of a category to replace. */
     NewCategory: {
@@ -216,7 +216,7 @@ export interface components {
       /** @description Short description of the category. */
       description?: string;
     };
-    /** @description An order for units of a pet. When it is placed, `quantity` is 1 if absent, and `complete` is `false`. */
+    /** @description An order for units of a pet. If absent when it is placed, `quantity` is 1 and `complete` is `false`. */
     Order: {
       /**
        * Format: int64
@@ -235,15 +235,15 @@ export interface components {
       quantity?: number;
       /**
        * Format: date-time
-       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.
+       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). Responses have the same instant in UTC.
        */
       shipDate?: string;
       /** @description Whether the order has been fulfilled. */
       complete?: boolean;
     };
-    /** @description Orders in the order of their ids. */
+    /** @description Orders, ordered by id. */
     Orders: components['schemas']['Order'][];
-    /** @description Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent back as it is, but not changed. */
+    /** @description Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent unchanged. */
     OrderPatch: {
       /**
        * Format: int64
@@ -257,7 +257,7 @@ export interface components {
       quantity?: number | null;
       /**
        * Format: date-time
-       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.
+       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). Responses have the same instant in UTC.
        */
       shipDate?: string | null;
       /** @description Whether the order has been fulfilled. */
@@ -272,12 +272,12 @@ export interface components {
       petId: Int64;
       /**
        * Format: int32
-       * @description Units in stock now, without those that orders hold.
+       * @description Units in stock now, without those in open orders.
        */
       quantity: number;
       status: components['schemas']['PetStatus'] | Unknown;
     };
-    /** @description Inventory entries in the order of their pets. */
+    /** @description Inventory entries, ordered by pet id. */
     InventoryItems: components['schemas']['InventoryItem'][];
     /** @description A new stock count. */
     InventoryUpdate: {
@@ -288,7 +288,7 @@ export interface components {
       quantity: number;
     };
     /**
-     * @description What an event tells. More types may be added.
+     * @description The type of an event. Later versions may add types.
      * @enum {string}
      */
     EventType:
@@ -310,11 +310,11 @@ export interface components {
     CategoryCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'category.created';
@@ -323,7 +323,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Category'];
     };
@@ -338,11 +338,11 @@ export interface components {
     CategoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'category.updated';
@@ -351,7 +351,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Category'];
       previous: components['schemas']['PreviousCategory'];
@@ -360,11 +360,11 @@ export interface components {
     CategoryDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'category.deleted';
@@ -373,7 +373,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Category'];
     };
@@ -381,11 +381,11 @@ export interface components {
     PetCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'pet.created';
@@ -394,7 +394,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Pet'];
     };
@@ -404,7 +404,7 @@ export interface components {
       name?: string | null;
       /**
        * Format: int64
-       * @description The category the animal belongs to.
+       * @description The id of the category that the animal belongs to.
        */
       categoryId?: Int64 | null;
       status?: (components['schemas']['PetStatus'] | Unknown) | null;
@@ -413,11 +413,11 @@ export interface components {
     PetUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'pet.updated';
@@ -426,7 +426,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Pet'];
       previous: components['schemas']['PreviousPet'];
@@ -435,11 +435,11 @@ export interface components {
     PetDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'pet.deleted';
@@ -448,7 +448,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Pet'];
     };
@@ -456,7 +456,7 @@ export interface components {
     PreviousInventoryItem: {
       /**
        * Format: int32
-       * @description Units in stock now, without those that orders hold.
+       * @description Units in stock now, without those in open orders.
        */
       quantity?: number | null;
       status?: (components['schemas']['PetStatus'] | Unknown) | null;
@@ -465,11 +465,11 @@ export interface components {
     InventoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'inventory.updated';
@@ -478,7 +478,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['InventoryItem'];
       previous: components['schemas']['PreviousInventoryItem'];
@@ -487,11 +487,11 @@ export interface components {
     OrderPlaced: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'order.placed';
@@ -500,7 +500,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Order'];
     };
@@ -518,7 +518,7 @@ export interface components {
       quantity?: number | null;
       /**
        * Format: date-time
-       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.
+       * @description Expected or actual ship date (RFC 3339, at most nine fractional digits). Responses have the same instant in UTC.
        */
       shipDate?: string | null;
       /** @description Whether the order has been fulfilled. */
@@ -528,11 +528,11 @@ export interface components {
     OrderUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'order.updated';
@@ -541,7 +541,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Order'];
       previous: components['schemas']['PreviousOrder'];
@@ -550,11 +550,11 @@ export interface components {
     OrderCompleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'order.completed';
@@ -563,7 +563,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Order'];
     };
@@ -571,11 +571,11 @@ export interface components {
     OrderCancelled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'order.cancelled';
@@ -584,7 +584,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Order'];
     };
@@ -592,11 +592,11 @@ export interface components {
     WorkspaceReset: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'workspace.reset';
@@ -605,7 +605,7 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       /** @description Holds nothing. */
       data: Record<string, never>;
@@ -614,11 +614,11 @@ export interface components {
     WorkspaceSeeded: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'workspace.seeded';
@@ -627,43 +627,43 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       /** @description Holds nothing. */
       data: Record<string, never>;
     };
-    /** @description Events that were never sent, because the history no longer held them when their turn came. The receiver got a message of type `events.missed` for each gap. Absent while there is none. */
+    /** @description Events that were never sent, because they were removed from the history first. The receiver got a message of type `events.missed` for each gap. Absent if there are none. */
     MissedEvents: {
       /**
        * Format: int64
-       * @description How many, of all types, since the webhook was added.
+       * @description Number of missed events of all types since the webhook was added.
        */
       count: Int64;
       /**
        * Format: int64
-       * @description The last of them.
+       * @description The last missed event.
        */
       lastEventId: Int64;
       /**
        * Format: date-time
-       * @description When the service last came to such events, in UTC.
+       * @description When the service last noticed missed events, in UTC.
        */
       noticedAt: string;
     };
-    /** @description An address to which the events of the workspace are sent. */
+    /** @description A URL that receives the events of the workspace. */
     Webhook: {
       /**
        * Format: int64
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
       url: string;
-      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
       /** @description What the webhook is for. */
       description?: string;
-      /** @description Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept. */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept. */
       enabled: boolean;
       disabledReason?: ('gone' | 'failing') | Unknown;
       /**
@@ -673,7 +673,7 @@ export interface components {
       createdAt: string;
       /**
        * Format: date-time
-       * @description Until when the secret before the present one signs, too. Absent if the secret was never rotated.
+       * @description Until when the previous secret also signs. Absent if the secret was never rotated.
        */
       previousSecretValidUntil?: string;
       missedEvents?: components['schemas']['MissedEvents'];
@@ -682,11 +682,11 @@ export interface components {
     WebhookDisabled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
        */
       id: Int64;
       /**
-       * @description What the event tells. (enum property replaced by openapi-typescript)
+       * @description What happened. (enum property replaced by openapi-typescript)
        * @enum {string}
        */
       type: 'webhook.disabled';
@@ -695,11 +695,11 @@ export interface components {
        * @description When the change was made, in UTC.
        */
       timestamp: string;
-      /** @description `X-Request-Id` of the request that made the change. Absent if none did. */
+      /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
       data: components['schemas']['Webhook'];
     };
-    /** @description One line of the history of a workspace. Its `type` says what `data` is. More types may be added, so skip those that you do not know. */
+    /** @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore those that you do not know. */
     Event:
       | components['schemas']['CategoryCreated']
       | components['schemas']['CategoryUpdated']
@@ -715,15 +715,15 @@ export interface components {
       | components['schemas']['WorkspaceReset']
       | components['schemas']['WorkspaceSeeded']
       | components['schemas']['WebhookDisabled'];
-    /** @description Events in the order of their ids. */
+    /** @description Events, ordered by id. */
     Events: components['schemas']['Event'][];
-    /** @description Webhooks in the order of their ids. */
+    /** @description Webhooks, ordered by id. */
     Webhooks: components['schemas']['Webhook'][];
     /** @description A webhook to add. */
     NewWebhook: {
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
       url: string;
-      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: components['schemas']['EventType'][];
       /** @description What the webhook is for. */
       description?: string;
@@ -735,13 +735,13 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
       url: string;
-      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
       /** @description What the webhook is for. */
       description?: string;
-      /** @description Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept. */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept. */
       enabled: boolean;
       disabledReason?: ('gone' | 'failing') | Unknown;
       /**
@@ -751,14 +751,14 @@ export interface components {
       createdAt: string;
       /**
        * Format: date-time
-       * @description Until when the secret before the present one signs, too. Absent if the secret was never rotated.
+       * @description Until when the previous secret also signs. Absent if the secret was never rotated.
        */
       previousSecretValidUntil?: string;
       missedEvents?: components['schemas']['MissedEvents'];
-      /** @description The secret that signs what is sent (Standard Webhooks). Keep it: no other answer shows it again. */
+      /** @description The secret that signs messages (Standard Webhooks). Save it: it is not shown again. */
       secret: string;
     };
-    /** @description A message that tells of no event, to try a webhook. */
+    /** @description A message without an event, to test a webhook. */
     Ping: {
       /**
        * @description Distinguishes it from events.
@@ -767,10 +767,10 @@ export interface components {
       type: 'ping';
       /**
        * Format: date-time
-       * @description When it was asked for, in UTC.
+       * @description When it was requested, in UTC.
        */
       timestamp: string;
-      /** @description The webhook that is tried. */
+      /** @description The webhook that is tested. */
       data: {
         /**
          * Format: int64
@@ -779,7 +779,7 @@ export interface components {
         webhookId: Int64;
       };
     };
-    /** @description A message about events that are never sent, because the history no longer held them when their turn came. It comes before the next event. Read the lists again. */
+    /** @description A message about events that are never sent, because they were removed from the history first. It comes before the next event. Read the lists again. */
     EventsMissed: {
       /**
        * @description Distinguishes it from events.
@@ -811,11 +811,11 @@ export interface components {
       };
     };
     /**
-     * @description Whether it will be sent (again), has arrived, or was given up. While the webhook is disabled, `pending` ones wait.
+     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up.
      * @enum {string}
      */
     DeliveryState: 'pending' | 'delivered' | 'failed';
-    /** @description One request to the URL of a webhook, and what became of it. */
+    /** @description One request to the URL of a webhook, with its result. */
     DeliveryAttempt: {
       /**
        * Format: date-time
@@ -824,7 +824,7 @@ export interface components {
       at: string;
       /**
        * Format: int32
-       * @description The status of the answer. Absent if there was none.
+       * @description The status of the response. Absent if there was none.
        */
       status?: number;
       /**
@@ -847,17 +847,17 @@ export interface components {
        * @description The webhook that it is for.
        */
       webhookId: Int64;
-      /** @description `webhook-id` of its requests, which stays the same when it is sent again. */
+      /** @description `webhook-id` of its requests, the same in each attempt. */
       messageId: string;
       /**
        * Format: int64
-       * @description The event that is sent; for `events.missed` the last that was missed. Absent for a `ping`.
+       * @description The event that is sent. For `events.missed` the last missed event. Absent for a `ping`.
        */
       eventId?: Int64;
       /** @description The type of the event, `ping`, or `events.missed`. */
       type: string;
       state: components['schemas']['DeliveryState'] | Unknown;
-      /** @description The attempts until now, the last twenty at most. */
+      /** @description The attempts so far, at most the last twenty. */
       attempts: components['schemas']['DeliveryAttempt'][];
       /**
        * Format: date-time
@@ -866,21 +866,21 @@ export interface components {
       nextAttemptAt?: string;
       /**
        * Format: date-time
-       * @description When it was first sent or asked for, in UTC.
+       * @description When it was first sent or requested, in UTC.
        */
       createdAt: string;
     };
-    /** @description Deliveries, the newest first. */
+    /** @description Deliveries, newest first. */
     Deliveries: components['schemas']['Delivery'][];
-    /** @description Fields of a webhook to change. `types` of null stands for all types. */
+    /** @description Fields of a webhook to change. A `types` of null means all types. */
     WebhookPatch: {
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too. */
+      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
       url?: string;
-      /** @description Only events of these types are sent. Absent: all, also types that are added later. */
+      /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: components['schemas']['EventType'][] | null;
       /** @description What the webhook is for. */
       description?: string | null;
-      /** @description Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept. */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept. */
       enabled?: boolean;
     };
   };
@@ -949,7 +949,7 @@ export interface operations {
         categoryId?: Int64;
         /** @description Only pets with these ids. Repeat the parameter for more than one: `?id=1&id=2`. */
         id?: Int64[];
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;
@@ -964,7 +964,7 @@ export interface operations {
   listCategories: {
     parameters: {
       query?: {
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;
@@ -979,11 +979,11 @@ export interface operations {
   listOrders: {
     parameters: {
       query?: {
-        /** @description Only complete orders, or only open ones. */
+        /** @description `true`: only complete orders. `false`: only open ones. */
         complete?: boolean;
         /** @description Only orders for this pet. */
         petId?: Int64;
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;
@@ -1000,7 +1000,7 @@ export interface operations {
       query?: {
         /** @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken. */
         status?: components['schemas']['PetStatus'];
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;
@@ -1019,7 +1019,7 @@ export interface operations {
         after?: Int64;
         /** @description Only events of these types. Repeat the parameter for more than one. */
         type?: components['schemas']['EventType'][];
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;
@@ -1049,7 +1049,7 @@ export interface operations {
   listWebhooks: {
     parameters: {
       query?: {
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;
@@ -1064,9 +1064,9 @@ export interface operations {
   listDeliveries: {
     parameters: {
       query?: {
-        /** @description Whether it will be sent (again), has arrived, or was given up. While the webhook is disabled, `pending` ones wait. */
+        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up. */
         state?: components['schemas']['DeliveryState'];
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;

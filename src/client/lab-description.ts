@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (52015d621ab8). Do not edit.
+// Made from the description of the lab by "npm run generate" (352ecddc01db). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -105,18 +105,18 @@ export interface components {
     };
     /** @description A fault of a rehearsal, and how often it was performed. */
     RehearsedFault: {
-      /** @description The name of a fault. `GET /faults` lists those of this version; a later one may have more. */
+      /** @description The name of a fault. `GET /faults` lists them; later versions may add more. */
       fault: string;
-      /** @description The operationId of the only operation that it is for. A later version may have more of them. Absent: every one that it fits. */
+      /** @description The operationId of the only operation that it acts on. Later versions may add operations. Absent: every operation that it fits. */
       operation?: string;
       /**
        * Format: int32
-       * @description How many requests pass first, of each operation, or, of `banned`, of the key. A condition takes none.
+       * @description How many requests pass first, of each operation, or, of `banned`, of the key. Not for conditions.
        */
       after?: number;
       /**
        * Format: int32
-       * @description How often it is performed on requests of each operation, or, of `banned`, of the key; 1 if absent. A condition takes none.
+       * @description How often it is performed on requests of each operation, or, of `banned`, of the key. Default: 1. Not for conditions.
        */
       times?: number;
       /**
@@ -126,7 +126,7 @@ export interface components {
       retryAfterSeconds?: number;
       /**
        * Format: int32
-       * @description Of a step, how often it will still be performed, on all its operations together: 0 once the rehearsal is over. Of the condition `near-limit`, its parameter as it was asked for, which stays. Other conditions have none.
+       * @description For a step: how often it is still to be performed, on all its operations together; 0 once the rehearsal is over. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.
        */
       remaining?: number;
       /**
@@ -134,7 +134,7 @@ export interface components {
        * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
        */
       silenceMs?: number;
-      /** @description Of `retry-after-odd`: What `Retry-After` says. `none`: the field is absent, so a good client waits by a backoff of its own. `zero` is `0`, and `past` a date an hour ago: both mean "now", and a good client still does not come back sooner than its own backoff lets it. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days are more milliseconds than a 32-bit timer holds. */
+      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
@@ -143,7 +143,7 @@ export interface components {
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that came through a proxy. With more than 100 requests of a key that wait, the oldest goes on.
        */
       delayMs?: number;
       /**
@@ -160,12 +160,12 @@ export interface components {
       streamSilenceMs?: number;
       /**
        * Format: int32
-       * @description How often it was performed. Of a condition, how many answers it has touched.
+       * @description How often it was performed. For a condition: how many responses it has changed.
        */
       performed: number;
       /**
        * Format: int32
-       * @description How many requests came sooner than they were told, and got it again.
+       * @description How many requests came before `Retry-After` was over, and got the fault again.
        */
       repeated?: number;
     };
@@ -180,18 +180,18 @@ export interface components {
       createdAt: string;
       /**
        * Format: date-time
-       * @description When it ends by itself.
+       * @description When it expires.
        */
       expiresAt: string;
       /**
        * Format: date-time
-       * @description When it was ended, by a request or by the next rehearsal.
+       * @description When a request or the next rehearsal ended it.
        */
       endedAt?: string;
-      /** @description Its faults, in their order. */
+      /** @description Its faults, in order. */
       faults: components['schemas']['RehearsedFault'][];
     };
-    /** @description Rehearsals, the newest first; 20 at most. */
+    /** @description Rehearsals, newest first; 20 at most. */
     RehearsalList: components['schemas']['Rehearsal'][];
     /** @description A fault to perform, with its parameters. */
     PlannedFault: {
@@ -234,7 +234,7 @@ export interface components {
         | 'new-status'
         | 'sunset';
       /**
-       * @description The operation that it is for, by its operationId. Without it, every one that it fits.
+       * @description The operationId of the operation that it acts on. Absent: every operation that it fits.
        * @enum {string}
        */
       operation?:
@@ -271,12 +271,12 @@ export interface components {
         | 'deleteWebhook';
       /**
        * Format: int32
-       * @description How many requests pass first, of each operation, or, of `banned`, of the key. A condition takes none.
+       * @description How many requests pass first, of each operation, or, of `banned`, of the key. Not for conditions.
        */
       after?: number;
       /**
        * Format: int32
-       * @description How often it is performed on requests of each operation, or, of `banned`, of the key; 1 if absent. A condition takes none.
+       * @description How often it is performed on requests of each operation, or, of `banned`, of the key. Default: 1. Not for conditions.
        */
       times?: number;
       /**
@@ -295,7 +295,7 @@ export interface components {
        */
       silenceMs?: number;
       /**
-       * @description Of `retry-after-odd`: What `Retry-After` says. `none`: the field is absent, so a good client waits by a backoff of its own. `zero` is `0`, and `past` a date an hour ago: both mean "now", and a good client still does not come back sooner than its own backoff lets it. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days are more milliseconds than a 32-bit timer holds.
+       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
        * @enum {string}
        */
       shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
@@ -306,7 +306,7 @@ export interface components {
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that a proxy has passed on. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that came through a proxy. With more than 100 requests of a key that wait, the oldest goes on.
        */
       delayMs?: number;
       /**
@@ -325,47 +325,47 @@ export interface components {
        */
       streamSilenceMs?: number;
     };
-    /** @description A rehearsal to begin. */
+    /** @description A rehearsal to start. */
     NewRehearsal: {
-      /** @description Faults to perform. Steps are consumed in this order; conditions hold all the time. */
+      /** @description Faults to perform. Steps are used up in this order; conditions apply all the time. */
       faults: components['schemas']['PlannedFault'][];
       /**
        * Format: int32
-       * @description How long the rehearsal lasts; 600 if absent.
+       * @description How long the rehearsal lasts, in seconds. Default: 600.
        */
       expiresInSeconds?: number;
     };
     /** @description One thing that a good client does. */
     Check: {
-      /** @description Its name, which stays. */
+      /** @description Its name, which never changes. */
       name: string;
       level: ('required' | 'recommended') | Unknown;
-      /** @description What it asks of a client. */
+      /** @description What it requires of a client. */
       asks: string;
       /** @description What counts for and against a client. */
       judged: string;
       /** @description When it is not observed. */
       unseen: string;
-      /** @description The faults that bring it about. */
+      /** @description The faults that make it observable. */
       faults: string[];
-      /** @description What to do about a failure. */
+      /** @description How to fix a failure. */
       advice: string;
-      /** @description The guide of the reference that says more. */
+      /** @description The guide of the reference with more about it. */
       guide: string;
     };
-    /** @description What recordings are judged by. */
+    /** @description The checks that judge recordings. */
     CheckList: {
       /**
        * Format: int32
-       * @description The version of the checks. It is raised when one is added or removed, or comes to mean something else.
+       * @description The version of the checks. It increases when a check is added, removed or changes its meaning.
        */
       version: number;
       /** @description All checks. */
       checks: components['schemas']['Check'][];
     };
-    /** @description What came of one check. */
+    /** @description The result of one check. */
     CheckResult: {
-      /** @description Its name, which stays. */
+      /** @description Its name, which never changes. */
       name: string;
       level: ('required' | 'recommended') | Unknown;
       result: ('passed' | 'failed' | 'not_observed') | Unknown;
@@ -373,9 +373,9 @@ export interface components {
       evidence: string[];
       /** @description Why, in a sentence. */
       because: string;
-      /** @description What to do about a failure. */
+      /** @description How to fix a failure. */
       advice: string;
-      /** @description The guide of the reference that says more. */
+      /** @description The guide of the reference with more about it. */
       guide: string;
     };
     /** @description The report card of a recording. */
@@ -384,7 +384,7 @@ export interface components {
       recording: string;
       /**
        * Format: int32
-       * @description The version of the checks. It is raised when one is added or removed, or comes to mean something else.
+       * @description The version of the checks. It increases when a check is added, removed or changes its meaning.
        */
       version: number;
       verdict: ('passed' | 'failed' | 'incomplete') | Unknown;
@@ -482,10 +482,10 @@ export interface components {
       durationMs: number;
       /**
        * Format: double
-       * @description Milliseconds from the end of the attempt before at the same thing: the same method, target and body. Absent for the first.
+       * @description Milliseconds from the end of the attempt before at the same thing: the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method, target and body. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
+      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
       retryOf?: string;
       /** @description The faults of a rehearsal that touched it. */
       fault?: string;
@@ -512,6 +512,8 @@ export interface components {
        * @description Of a stream that the client left: milliseconds since something was last sent on it. Absent if the service ended the stream.
        */
       silenceMs?: number;
+      /** @description Of a stream that `stream-cut` ended: the id of the event of which only the half came. */
+      cutEventId?: string;
     };
     /** @description Requests in the order in which they were kept, which is that of their ends. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];
@@ -789,7 +791,7 @@ export interface operations {
       query?: {
         /** @description Continues after the request with this number. */
         after?: number;
-        /** @description How many items to return at most. */
+        /** @description Maximum number of items to return. */
         limit?: number;
         /** @description Where to continue: the `cursor` in the link with `rel="next"` of the previous page. */
         cursor?: string;

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (52015d621ab8). Do not edit.
+// Made from the description of the lab by "npm run generate" (352ecddc01db). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -17,98 +17,98 @@ export interface Lab {
   /**
    * List faults: `GET /faults`.
    *
-   * Returns every fault that a rehearsal can perform: what it does, and what a good client does then.
+   * Returns every fault that a rehearsal can perform: what it does, and how a good client reacts.
    */
   listFaults(options?: ReadOptions): Promise<types.FaultList>;
 
   /**
    * List rehearsals: `GET /rehearsals`.
    *
-   * Returns the rehearsals of the key, the newest first; 20 at most are kept.
+   * Returns the rehearsals of the key, newest first. At most 20 are kept.
    */
   listRehearsals(options?: ReadOptions): Promise<types.RehearsalList>;
 
   /**
    * Start a rehearsal: `POST /rehearsals`.
    *
-   * Makes the service perform faults for the key that asks, and for no other. The rehearsal before ends. Once this is answered, every instance acts on it; with several instances that takes half a second. Answers that a fault has touched say so in `Petstore-Rehearsal`.
+   * Makes the service perform faults for your key, and for no other. The previous rehearsal ends. When you get the response, all instances perform the faults; with several instances it takes half a second. `Petstore-Rehearsal` marks each response that a fault has changed.
    */
   startRehearsal(body: types.NewRehearsal, options?: CreateOptions): Promise<types.Rehearsal>;
 
   /**
    * Get a rehearsal: `GET /rehearsals/{rehearsalId}`.
    *
-   * Returns a rehearsal of the key: how often each fault was performed, and how often it still will be.
+   * Returns a rehearsal of the key: how often each fault was performed, and how often it is still to be performed.
    */
   getRehearsal(rehearsalId: string, options?: ReadOptions): Promise<types.Rehearsal>;
 
   /**
    * End a rehearsal: `DELETE /rehearsals/{rehearsalId}`.
    *
-   * Ends a rehearsal, which is still listed. What was performed can be read until a day after it would have ended by itself.
+   * Ends a rehearsal. You can read it until a day after its expiry time.
    */
   endRehearsal(rehearsalId: string, options?: ChangeOptions): Promise<types.Rehearsal>;
 
   /**
    * List checks: `GET /checks`.
    *
-   * Returns every check of a report card: what it asks of a client, how it is judged, and what to do.
+   * Returns every check of a report card: what it requires of a client, how it is judged, and how to fix a failure.
    */
   listChecks(options?: ReadOptions): Promise<types.CheckList>;
 
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges what a recording has kept until now: each check with its result, the requests that show it, and what to do. Read it when the client has ended: one that still waits looks like one that has given up. Requests that the page of the lab sent itself are left out: their `X-Request-Id` begins with `lab-page-`, and not with `lab-page-burst-`. The report is made once for what the recording holds, and kept with it. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it when the client has ended: a client that still waits looks as if it gave up. It leaves out requests of the lab page itself: their `X-Request-Id` begins with `lab-page-`, and not with `lab-page-burst-`. The report is stored until the recording changes. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 
   /**
    * Get a report card as Markdown: `GET /recordings/{recordingId}/report/markdown`.
    *
-   * Returns the report card as a text for people: the failures first, then a table of all checks. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the report card for people: failures first, then a table of all checks. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReportAsMarkdown(recordingId: string, options?: CallOptions): Promise<string>;
 
   /**
    * Get a report card as JUnit XML: `GET /recordings/{recordingId}/report/junit`.
    *
-   * Returns the report card as JUnit XML, which CI systems read. It has a failure exactly if the verdict is `failed`: recommended checks that failed are skipped with their reason, as is what was not observed. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReportAsJunit(recordingId: string, options?: CallOptions): Promise<string>;
 
   /**
    * List recordings: `GET /recordings`.
    *
-   * Returns the recordings of the key, the newest first; 20 at most are kept.
+   * Returns the recordings of the key, newest first. At most 20 are kept.
    */
   listRecordings(options?: ReadOptions): Promise<types.RecordingList>;
 
   /**
    * Start a recording: `POST /recordings`.
    *
-   * Begins to keep what is sent with the key that asks, and with no other, and what comes of it. The recording before ends, and can still be read. Once this is answered, every instance keeps. Credentials are never kept, nor the values of header fields that are not known to be harmless.
+   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never kept, nor values of header fields that are not known to be harmless.
    */
   startRecording(body: types.NewRecording, options?: CreateOptions): Promise<types.Recording>;
 
   /**
    * Get a recording: `GET /recordings/{recordingId}`.
    *
-   * Returns a recording of the key: how long it lasts, and how many requests it has kept.
+   * Returns a recording of the key: when it ends, and how many requests it has.
    */
   getRecording(recordingId: string, options?: ReadOptions): Promise<types.Recording>;
 
   /**
    * Remove a recording: `DELETE /recordings/{recordingId}`.
    *
-   * Ends a recording, and removes it with all that it has kept.
+   * Ends a recording, and removes it with all its requests.
    */
   deleteRecording(recordingId: string, options?: ChangeOptions): Promise<void>;
 
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns what a recording has kept, in the order in which it was kept, which is that of the ends: so a reader that follows while the client goes on misses nothing. A request that began earlier and took longer comes later; sort by `at` for the order in which they came. To follow a recording, ask again with the last `id` as `after`. The `gapMs` and the `retryOf` of a request may change when a request that began before it ends. What other instances answered within the last second may still be missing. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the requests of a recording, ordered by when they ended. So a reader that follows a running client misses nothing. For the order in which requests began, sort by `at`. To follow a recording, request it again with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   listRecordedRequests(
     recordingId: string,
@@ -119,14 +119,14 @@ export interface Lab {
   /**
    * Get a recording as an HTTP Archive: `GET /recordings/{recordingId}/har`.
    *
-   * Returns what a recording has kept as an HTTP Archive (HAR 1.2), which the developer tools of browsers open, and other tools. Bodies of answers are not kept. An archive holds 1000 requests at most, and fewer if they are large; its comment then says how to get the next one. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more is answered 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has 1000 requests at most, and fewer if they are large; its comment then says how to get the next one. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getHar(recordingId: string, query?: GetHarQuery, options?: ReadOptions): Promise<types.Har>;
 
   /**
    * End a recording: `POST /recordings/{recordingId}/end`.
    *
-   * Ends a recording. Requests that were answered before this one was received are counted in the answer, and `requests` is final. What is answered later is left out and counted in `leftOut`, and so is what another instance writes more than 500 ms later, since the storage is slow. What the recording has kept can be read until a day after it began.
+   * Ends a recording. It contains every request that was answered before this one arrived, and `requests` is final. Requests that are answered later are left out and counted in `leftOut`. So are requests that another instance writes more than 500 ms later, because the storage is slow. You can read a recording until a day after it began.
    */
   endRecording(recordingId: string, options?: CreateOptions): Promise<types.Recording>;
 

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5f9e58a6a876). Do not edit.
+// Made from openapi.json by "npm run generate" (25b54e7da166). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -34,21 +34,21 @@ export interface Operations {
   /**
    * List pets: `GET /pets`.
    *
-   * Returns the pets that match every filter, in the order of their ids. With `id` it returns single pets, one or up to a hundred at once; without `limit` they come on one page. With one `id` the `ETag` is that of the pet, for `If-Match`; without such a pet, and otherwise, it is that of the page.
+   * Returns the pets that match all filters, ordered by id. With `id` it returns single pets, up to a hundred at once, on one page unless `limit` is set. With one `id` the `ETag` is that of the pet, for use in `If-Match`. Otherwise, or if there is no such pet, it is that of the page.
    */
   listPets(query?: ListPetsQuery, options?: ReadOptions): List<types.Pet>;
 
   /**
    * Add a pet: `POST /pets`.
    *
-   * Adds a pet to a category, together with its inventory entry: one unit in stock, or none when the pet comes as `sold`.
+   * Adds a pet to a category, together with its inventory entry: one unit in stock, or none if its `status` is `sold`.
    */
   createPet(body: types.NewPet, options?: CreateOptions): Promise<types.Pet>;
 
   /**
    * Get a pet: `GET /pets/{petId}`.
    *
-   * Returns a pet. `GET /pets?id=` does the same, for several pets at once, and for one carries the same `ETag`.
+   * Returns a pet. `GET /pets?id=` does the same for one or several pets; for one pet it returns the same `ETag`.
    *
    * **Deprecated** since 2025-12-05. Its sunset is 2030-12-05: it may be removed from then on. Use `GET /pets` instead.
    *
@@ -59,14 +59,14 @@ export interface Operations {
   /**
    * Replace a pet: `PUT /pets/{petId}`.
    *
-   * Replaces all fields of a pet. An absent `status` becomes `available`. The status of its inventory entry follows; the stock stays.
+   * Replaces all fields of a pet. Without `status` it becomes `available`. Its inventory entry gets the same status; the stock does not change.
    */
   replacePet(petId: Int64, body: types.NewPet, options?: ChangeOptions): Promise<types.Pet>;
 
   /**
    * Change fields of a pet: `PATCH /pets/{petId}`.
    *
-   * Changes the given fields of a pet and leaves the others (JSON Merge Patch, RFC 7396). A `status` of null becomes `available`.
+   * Changes the given fields of a pet (JSON Merge Patch, RFC 7396). A `status` of null becomes `available`.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -75,21 +75,21 @@ export interface Operations {
   /**
    * Remove a pet: `DELETE /pets/{petId}`.
    *
-   * Removes a pet and its inventory entry. Refused with `conflict` while an open order holds units of it; completed orders stay.
+   * Removes a pet and its inventory entry. Refused with `conflict` while an open order has units of it. Completed orders stay.
    */
   deletePet(petId: Int64, options?: ChangeOptions): Promise<void>;
 
   /**
    * List categories: `GET /categories`.
    *
-   * Returns the categories of pets in the order of their ids.
+   * Returns the categories of pets, ordered by id.
    */
   listCategories(query?: ListCategoriesQuery, options?: ReadOptions): List<types.Category>;
 
   /**
    * Add a category: `POST /categories`.
    *
-   * Adds a category that pets can belong to.
+   * Adds a category for pets.
    */
   createCategory(body: types.NewCategory, options?: CreateOptions): Promise<types.Category>;
 
@@ -103,7 +103,7 @@ export interface Operations {
   /**
    * Replace a category: `PUT /categories/{categoryId}`.
    *
-   * Replaces all fields of a category. An absent `description` removes it.
+   * Replaces all fields of a category. Without `description` the old one is removed.
    */
   replaceCategory(
     categoryId: Int64,
@@ -121,14 +121,14 @@ export interface Operations {
   /**
    * List orders: `GET /store/orders`.
    *
-   * Returns the orders that match every filter, in the order of their ids.
+   * Returns the orders that match all filters, ordered by id.
    */
   listOrders(query?: ListOrdersQuery, options?: ReadOptions): List<types.Order & { id: Int64 }>;
 
   /**
    * Place an order: `POST /store/orders`.
    *
-   * Places an order; every field may be left out. With `petId` the units are taken from stock at once, all or none: `insufficient_stock` says that there are too few. An order placed as `complete` is fulfilled from the start.
+   * Places an order. Every field is optional. With `petId` the units are taken from stock at once; if there are too few, the order is refused with `insufficient_stock`. An order placed as `complete` is fulfilled from the start.
    */
   placeOrder(body: types.Order, options?: CreateOptions): Promise<types.Order & { id: Int64 }>;
 
@@ -142,7 +142,7 @@ export interface Operations {
   /**
    * Change or fulfil an order: `PATCH /store/orders/{orderId}`.
    *
-   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change. A request that changes nothing gets the order as it is, complete or not, so it may be repeated.
+   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` changes the stock by the difference. `complete: true` fulfils and closes the order. `petId` cannot change. A request that changes nothing returns the order unchanged, even a complete one, so you can retry it.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -164,7 +164,7 @@ export interface Operations {
   /**
    * List the inventory: `GET /inventory`.
    *
-   * Returns the inventory entries in the order of their pets: all, or those with one status.
+   * Returns the inventory entries, ordered by pet id: all, or those with one status.
    */
   listInventory(query?: ListInventoryQuery, options?: ReadOptions): List<types.InventoryItem>;
 
@@ -178,7 +178,7 @@ export interface Operations {
   /**
    * Set the stock of a pet: `PATCH /inventory/{petId}`.
    *
-   * Sets the units in stock. The status of the entry and of its pet follows: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.
+   * Sets the units in stock. This also sets the status of the entry and of its pet: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.
    *
    * **Experimental:** this operation may change or be removed without notice.
    */

@@ -54,6 +54,9 @@ export const contentKinds = kinds.filter((kind): kind is ContentKind =>
   tables.some(({ name, holds }) => name === kind && holds === 'content'),
 );
 
+/** Such as `categories, pets and orders`. */
+export const contentInWords = `${contentKinds.slice(0, -1).join(', ')} and ${contentKinds.at(-1)}`;
+
 const namesOf = (some: readonly Declared[]) => some.map(({ name }) => name);
 
 /** Content, each table before the tables that it refers to. */

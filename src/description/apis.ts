@@ -1,13 +1,13 @@
 import { grouped } from '../foundation/bounds.ts';
-import { referenceUrl } from '../foundation/reference-url.ts';
-import type { Operation } from '../http/operation.ts';
+import { errorPagesUrl, referenceUrl } from '../foundation/reference-url.ts';
+import type { Operation, Tag } from '../http/operation.ts';
 import { labPrefix } from '../http/target.ts';
 import { faults } from '../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import { plans } from '../limits/plans.ts';
 import { type ApiInfo, describeApi, type OpenapiVersion } from './document.ts';
-import { type Guide, guides } from './guides.ts';
+import { type Guide, guides, slugOf } from './guides.ts';
 import type { JsonObject } from './schemas.ts';
 
 /** The URL of the lab of an API. */
@@ -26,32 +26,49 @@ export function describeStore(
     introduction: introduction(baseUrl, texts),
     guides: texts,
     faults: hasLab ? faults : [],
+    errorPages: errorPagesUrl(baseUrl),
     quota: plans.free,
     keptKeys: 'twice the requests of a day',
-    tags,
+    tags: tagsOf(operations),
   };
   return describeApi(operations, baseUrl, info, version);
 }
 
-const tags = [
-  {
-    name: 'Pets',
+/** The groups of operations, in the order of the reference. */
+const tags: Record<Tag, { summary: string; description: string }> = {
+  Pets: {
     summary: 'Pets and categories',
     description: 'Pets and the categories they belong to.',
   },
-  {
-    name: 'Store',
+  Store: {
     summary: 'Orders, stock and events',
     description:
       'Orders for pets, the stock they are taken from, and what happens in the workspace: events and webhooks.',
   },
-];
+  Rehearsals: {
+    summary: 'Faults on demand',
+    description: 'Faults on demand, for your key alone.',
+  },
+  Recordings: {
+    summary: 'Requests and report cards',
+    description: 'What your client sent and got, and a report card of it.',
+  },
+  Account: {
+    summary: 'Your key and its workspace',
+    description: 'How your key stands, and its workspace.',
+  },
+};
+
+const tagsOf = (operations: readonly Operation[]): ApiInfo['tags'] =>
+  Object.entries(tags).flatMap(([name, texts]) =>
+    operations.some(({ tag }) => tag === name) ? [{ name, ...texts }] : [],
+  );
 
 /** The start page of the reference. */
 function introduction(baseUrl: string, guides: Guide[]): string {
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const [start, authentication, ...others] = guides.map(
-    ({ name }) => `[${name}](${referenceUrl(baseUrl)}#tag/${name.toLowerCase().replaceAll(' ', '-')})`,
+    ({ name }) => `[${name}](${referenceUrl(baseUrl)}/guides/${slugOf(name)})`,
   );
   return `A demonstration API that behaves like a real one, for people who build SDK generators, gateways, clients and agents: limits that
 hold, errors that name the field, writes that survive a crash. It is a pet shop with categories, orders and stock, and a history of all
@@ -59,7 +76,7 @@ that happens, as a list, as a stream and as webhooks. Try whatever you like.
 
 1. **Get a key.** The service prints one when it starts. ${authentication} says how to send it.
 2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
-   top of the page, and press *Test Request* beside any operation.
+   top of the page, and press *Try it* on the page of any operation.
 3. **Write a client that lasts.** What it needs to know: ${others.join(', ')}.
 
 This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools,
@@ -79,26 +96,11 @@ bans, failures, connections that break. A **recording** keeps what your client r
 whether the client kept its half of the interface.
 
 The keys are those of the API. Requests to the lab take nothing from the limits of a key, and are bounded by ${labQuota.perMinute} a minute
-of their own. [Rehearse failures](${referenceUrl(baseUrl)}#tag/rehearse-failures) shows each fault with an example.`,
+of their own. [Rehearse failures](${referenceUrl(baseUrl)}/guides/rehearse-failures) shows each fault with an example.`,
   guides: [],
   faults: [],
+  errorPages: errorPagesUrl(baseUrl),
   quota: labQuota,
   keptKeys: `${grouped(labKeptBounds.keys)} of the lab`,
-  tags: [
-    {
-      name: 'Rehearsals',
-      summary: 'Faults on demand',
-      description: 'Faults on demand, for your key alone.',
-    },
-    {
-      name: 'Recordings',
-      summary: 'Requests and report cards',
-      description: 'What your client sent and got, and a report card of it.',
-    },
-    {
-      name: 'Account',
-      summary: 'Your key and its workspace',
-      description: 'How your key stands, and its workspace.',
-    },
-  ],
+  tags: tagsOf(labOperations),
 });

@@ -29,6 +29,8 @@ export interface ApiInfo {
   guides: readonly Guide[];
   /** The faults whose errors its operations may answer, too. */
   faults: readonly Fault[];
+  /** Where each error code has a page, below. */
+  errorPages: string;
   /** The quota in examples. */
   quota: Quota;
   /** How many Idempotency-Keys an API key may have, in words. */
@@ -48,7 +50,10 @@ export function describeApi(
   const [openapi, dialect] = forms[version];
   const schemas = new Schemas(dialect);
   const parameters = new Parameters(schemas, operations, keptKeys);
-  const responses = new Responses(schemas, info.faults, version === '3.2');
+  const responses = new Responses(schemas, info.faults, info.errorPages, {
+    hasItems: version === '3.2',
+    hasProblems: version !== '3.0',
+  });
   const hasWebhooks = version !== '3.0';
   const context = { operations, schemas, parameters, responses, baseUrl, hasWebhooks };
   const paths: Record<string, JsonObject> = {};

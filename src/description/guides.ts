@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { command, firstStart, neededNode } from '#distribution';
+import { contentInWords } from '../db/tables.ts';
 import { events } from '../events/schema.ts';
 import { lifetimeMs } from '../events/stream.ts';
 import {
@@ -17,6 +18,7 @@ import { faults } from '../lab/faults/list.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import { labKeptBounds, labQuota, maxResetRows } from '../lab/lab-bounds.ts';
 import { keptBoundsOf, maxStreams, maxWebhooks, type Plan, plans, type Quota } from '../limits/plans.ts';
+import { toolsFor } from '../mcp/tools.ts';
 import { defaultBanRules, minStrikes } from '../settings/ban-rules.ts';
 import { settings } from '../settings/config.ts';
 import { maxUnrecorded } from '../webhooks/result-queue.ts';
@@ -24,6 +26,7 @@ import { disableAfterMs, retryDelaysMs } from '../webhooks/retry-policy.ts';
 import { batchMs } from '../webhooks/send-batch.ts';
 import { attemptTimeoutMs } from '../webhooks/send-request.ts';
 import { previousSecretMs } from '../webhooks/webhook-store.ts';
+import { raiseHeadings } from './markdown.ts';
 
 /** A text about the whole API, in CommonMark. */
 export type Guide = {
@@ -39,6 +42,7 @@ const names = [
   'Errors',
   'Events',
   'Rehearse failures',
+  'Agents',
   'Generate a client',
   'Versioning',
 ];
@@ -46,24 +50,44 @@ const names = [
 /** The guide that needs a lab. */
 const labGuide = 'Rehearse failures';
 
-const namesFor = (hasLab: boolean) => names.filter((name) => hasLab || name !== labGuide);
+/** The names of the guides, in their order. */
+export const guideNames = (hasLab: boolean) => names.filter((name) => hasLab || name !== labGuide);
 
 export const guidePath = ({ name }: Pick<Guide, 'name'>) => `/guides/${fileOf(name)}`;
 
-export const guidePaths = (hasLab = true) => namesFor(hasLab).map((name) => guidePath({ name }));
+export const guidePaths = (hasLab = true) => guideNames(hasLab).map((name) => guidePath({ name }));
 
 /** The guides, for an API at `baseUrl`. */
 export function guides(baseUrl: string, hasLab = true): Guide[] {
-  const values = { ...facts(), base_url: baseUrl, root_url: baseUrl.replace(/\/v1$/, '') };
+  const rootUrl = baseUrl.replace(/\/v1$/, '');
+  const values = { ...facts(), tools: toolTable(hasLab), base_url: baseUrl, root_url: rootUrl };
   const examples = fill(faults.map(faultExample).join('\n\n'), values);
-  return namesFor(hasLab).map((name) => ({
+  return guideNames(hasLab).map((name) => ({
     name,
     description: fill(textOf(`guides/${fileOf(name)}`), { ...values, examples }),
   }));
 }
 
+/** A guide as a document of its own. In the reference its sections are below the heading of a tag. */
+export const guideText = ({ name, description }: Guide, rootUrl: string) =>
+  `# ${name}
+
+${raiseHeadings(description)}
+
+---
+
+[All guides and documents of this API](${rootUrl}/llms.txt)
+`;
+
 /** The file name of a guide. */
-export const fileOf = (name: string) => `${name.toLowerCase().replaceAll(' ', '-')}.md`;
+export const fileOf = (name: string) => `${slugOf(name)}.md`;
+
+/** A name or a heading as a part of an address. */
+export const slugOf = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
 
 const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8').trimEnd();
 
@@ -95,6 +119,7 @@ const facts = () => ({
   idempotency_hours: grouped(rememberHours),
   kept_keys: keptTable(),
   max_reset_rows: grouped(maxResetRows),
+  content: contentInWords,
   lab_kept_keys: grouped(labKeptBounds.keys),
   lab_kept_megabytes: megabytes(labKeptBounds.bytes),
   max_page: grouped(maxLimit),
@@ -113,6 +138,7 @@ const facts = () => ({
   faults: faultTable(),
   conditions: inWords(faults.filter(({ isCondition }) => isCondition).map(({ name }) => `\`${name}\``)),
   lab_requests: grouped(labQuota.perMinute),
+  mcp_messages: grouped(labQuota.perMinute),
   rotation_hours: grouped(previousSecretMs / 3_600_000),
 });
 
@@ -148,6 +174,15 @@ function keptTable(): string {
 }
 
 const megabytes = (bytes: number) => `${grouped(bytes / 1_000_000)} MB`;
+
+function toolTable(hasLab: boolean): string {
+  const rows = toolsFor(hasLab).map(({ name, description, start, operation: { method, path } }) => [
+    `\`${name}\``,
+    description,
+    `\`${method} ${start}${path}\``,
+  ]);
+  return table(['Tool', 'What it does', 'Request'], rows);
+}
 
 function eventTable(): string {
   const rows = events.map(({ type, data, meaning }) => [

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from './schemas.ts';
 
 /** Any object of the description. */
 // biome-ignore lint/suspicious/noExplicitAny: the description is valid OpenAPI, which a test checks
-type Part = Record<string, any>;
+export type Part = Record<string, any>;
 
 /** Parameters that many operations share are described once. */
 const isShared = ({ in: place, name }: Part) => place === 'header' || name === 'limit' || name === 'cursor';
@@ -11,13 +11,7 @@ const isShared = ({ in: place, name }: Part) => place === 'header' || name === '
 /** All operations and schemas of a description as Markdown, without code samples: a tenth of its size. */
 export function toMarkdown(description: JsonObject): string {
   const { paths, components } = description as Part;
-  const resolve = (part: Part): Part =>
-    part.$ref
-      ? part.$ref
-          .slice(2)
-          .split('/')
-          .reduce((found: Part, name: string) => found[name], description)
-      : part;
+  const resolve = resolverOf(description);
   const operations = Object.entries<Part>(paths).flatMap(([path, item]) =>
     Object.entries<Part>(item).map(([method, operation]) => [
       `### ${operation.summary}`,
@@ -55,6 +49,17 @@ export function toMarkdown(description: JsonObject): string {
     .filter(Boolean)
     .join('\n\n');
 }
+
+/** Follows the references of a description. */
+export const resolverOf =
+  (description: Part) =>
+  (part: Part): Part =>
+    part.$ref
+      ? part.$ref
+          .slice(2)
+          .split('/')
+          .reduce((found: Part, name: string) => found[name], description)
+      : part;
 
 const lines = (texts: string[]) => texts.map((text) => `- ${text}`).join('\n');
 
@@ -120,13 +125,13 @@ export const errorList = () =>
 
 export const inCode = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
 
-/** The values that a schema allows, in short. */
-function typeOf(schema: Part): string {
+/** The values that a schema allows, in short. `named` writes the name of a schema. */
+export function typeOf(schema: Part, named = (name: string) => `\`${name}\``): string {
   const { $ref, oneOf, anyOf = oneOf, type, format, items, nullable, enum: values } = schema;
-  if ($ref) return `\`${$ref.split('/').at(-1)}\``;
-  if (anyOf) return anyOf.map(typeOf).join(' or ');
+  if ($ref) return named($ref.split('/').at(-1));
+  if (anyOf) return anyOf.map((one: Part) => typeOf(one, named)).join(' or ');
   if (values) return values.map((value: Json) => `\`${JSON.stringify(value)}\``).join(' or ');
-  const name = items ? `array of ${typeOf(items)}` : (format ?? type);
+  const name = items ? `array of ${typeOf(items, named)}` : (format ?? type);
   return `${name}${boundsOf(schema)}${nullable ? ' or null' : ''}`;
 }
 
@@ -141,3 +146,14 @@ function boundsOf({ minimum, maximum, minLength, maxLength, maxItems, default: u
   ];
   return bounds.length > 0 ? ` (${bounds.join(', ')})` : '';
 }
+
+/** Raises headings by one level, but not in code blocks. */
+export const raiseHeadings = (text: string) =>
+  text
+    .split(/(^```[\s\S]*?^```$)/m)
+    .map((part, i) => (i % 2 === 0 ? part.replaceAll(/^###/gm, '##') : part))
+    .join('');
+
+/** The first sentence of a text, in one line. */
+export const firstSentence = (text: string) =>
+  (/^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text).replaceAll('\n', ' ');

@@ -85,21 +85,21 @@ const requestHeaders = (
     '*',
   ),
   'If-None-Match': withPattern(
-    'When reading, answer 304 if the ETag is among these, or `*`; when changing, refuse with 412.',
+    'If the ETag is among these, or for `*`: a read returns 304, and a change is refused with 412.',
     entityTagsPattern,
     etagOf(jsonText({ ...exampleResource(operations), status: 'pending' })),
   ),
   'Idempotency-Key': withPattern(
-    `Makes the request safe to repeat: for ${rememberHours} hours the same key with the same body gets the first answer again. It belongs to the API key that sends it. Take a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A refused request leaves the key unused. An API key has at most ${keptKeys} at once: a new one beyond them is refused with \`conflict\`.`,
+    `Makes a retry safe: for ${rememberHours} hours the same \`Idempotency-Key\` with the same body returns the first response again. It belongs to the API key that sends it. Use a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A refused request does not use it. The service keeps at most ${keptKeys} for an API key, and refuses a new one beyond that with \`conflict\`.`,
     keyPattern,
   ),
   'Last-Event-ID': {
-    description: 'The `id` that was received last, or 0: the stream goes on after it.',
+    description: 'The `id` of the last event that you received, or 0. The stream continues after it.',
     schema: { type: 'integer', format: 'int64', minimum: 0 },
     example: 0,
   },
   'X-Request-Id': text(
-    'An id for this request: 1 to 128 visible ASCII characters. The answer carries it. Any other value is accepted, and the answer carries a new id.',
+    'An id for this request: 1 to 128 visible ASCII characters. The response has the same id. Any other value is ignored, and the response has a new id.',
     'walk-1',
   ),
 });

@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
-import { bearerChallenge, type ErrorCode, errorCodes } from '../foundation/errors.ts';
+import { ApiError, bearerChallenge, type ErrorCode, errorCodes } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
-import { ErrorBody } from '../foundation/schema.ts';
+import { problemOf } from '../foundation/problem.ts';
+import { ErrorBody, ProblemBody } from '../foundation/schema.ts';
 import { etagOf } from '../http/etag.ts';
 import { jsonText } from '../http/json.ts';
 import type { Operation } from '../http/operation.ts';
@@ -17,6 +18,14 @@ import { StreamedEvent } from './streamed-event.ts';
 /** Errors of requests that fail before their operation is known. */
 const statusesBeforeRouting = [408, 431];
 
+/** What the description says of responses. */
+interface Forms {
+  /** Streams are described by their items, as OpenAPI 3.2 can. */
+  hasItems: boolean;
+  /** Errors are described as problems too. Generators that read OpenAPI 3.0 expect one form. */
+  hasProblems: boolean;
+}
+
 /**
  * Describes the responses of operations. Each set of error codes with one status is a component, named after the codes. Deprecated
  * operations have more header fields, and so error responses of their own.
@@ -26,13 +35,14 @@ export class Responses {
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
   readonly #faults: readonly Fault[];
-  readonly #hasItems: boolean;
+  readonly #errorPages: string;
+  readonly #forms: Forms;
 
-  /** `hasItems`: whether streams are described by their items, which needs OpenAPI 3.2. */
-  constructor(schemas: Schemas, faults: readonly Fault[], hasItems: boolean) {
+  constructor(schemas: Schemas, faults: readonly Fault[], errorPages: string, forms: Forms) {
     this.#schemas = schemas;
     this.#faults = faults;
-    this.#hasItems = hasItems;
+    this.#errorPages = errorPages;
+    this.#forms = forms;
   }
 
   /** The responses of an operation, by their statuses. */
@@ -51,7 +61,7 @@ export class Responses {
 
   #content(kind: Operation['success']['kind'], schema: TSchema): JsonObject {
     const example = exampleOf(schema);
-    return kind === 'stream' && this.#hasItems
+    return kind === 'stream' && this.#forms.hasItems
       ? {
           itemSchema: this.#schemas.use(StreamedEvent),
           examples: { stream: { summary: 'The start of a stream', serializedValue: example } },
@@ -77,16 +87,36 @@ export class Responses {
 
   /** The examples and the guide on errors explain each code, so the description is short. */
   #error(status: number, codes: ErrorCode[], operation?: Operation): JsonObject {
-    const examples = codes.map((code) => [code, { value: { code, message: errorCodes[code][1], status } }]);
+    const errors = codes.map((code) => exampleError(code));
+    const examples = (bodyOf: (error: ApiError) => object) =>
+      Object.fromEntries(errors.map((error) => [error.code, { value: bodyOf(error) as JsonObject }]));
     return {
       description: `${reasonPhrase(status)}.`,
       headers: refs(errorHeaders(status, codes, operation)),
       content: {
-        'application/json': { schema: this.#schemas.use(ErrorBody), examples: Object.fromEntries(examples) },
+        'application/json': {
+          schema: this.#schemas.use(ErrorBody),
+          examples: examples(({ body }) => body),
+        },
+        ...(this.#forms.hasProblems && {
+          'application/problem+json': {
+            schema: this.#schemas.use(ProblemBody),
+            examples: examples((error) => problemOf(error, this.#errorPages)),
+          },
+        }),
       },
     };
   }
 }
+
+/** An error of this code, as examples show it. */
+export const exampleError = (code: ErrorCode): ApiError =>
+  new ApiError(
+    code,
+    errorCodes[code][1],
+    {},
+    code === 'rate_limited' ? { violatedPolicies: ['minute'] } : {},
+  );
 
 /** The codes in the order of their declaration. */
 const codesByStatus = (errors: readonly ErrorCode[]): Map<number, ErrorCode[]> =>

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { formsFromThread, formsOf } from '../http/content-codings.ts';
 import { serveDocument } from '../http/document.ts';
+import { prefix } from '../http/target.ts';
 import { type OpenapiVersion, openapiVersions } from './document.ts';
 
 export const asJson = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
@@ -13,15 +14,16 @@ export async function asYaml(document: object): Promise<string> {
 const pathOf = (start: string, version: OpenapiVersion) =>
   `${start}/openapi${version === '3.0' ? '' : `-${version}`}`;
 
+export const asyncapiPath = `${prefix}/asyncapi`;
+
+export const arazzoPath = `${prefix}/arazzo`;
+
 /** The paths of all descriptions of an API. */
 export const descriptionPaths = (start: string) =>
-  openapiVersions.flatMap((version) => inBothForms(pathOf(start, version)));
-
-export const asyncapiPath = (start: string) => `${start}/asyncapi`;
-
-export const arazzoPath = (start: string) => `${start}/arazzo`;
-
-export const inBothForms = (path: string) => [`${path}.json`, `${path}.yaml`];
+  [
+    ...openapiVersions.map((version) => pathOf(start, version)),
+    ...(start === prefix ? [asyncapiPath, arazzoPath] : []),
+  ].flatMap((path) => [`${path}.json`, `${path}.yaml`]);
 
 /** Serves the descriptions of an API below `start`, without a key. */
 export function serveDescriptions(

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ApiError } from '../foundation/errors.ts';
+import { ApiError, errorAt, type Place } from '../foundation/errors.ts';
 import { identifying } from '../foundation/schema.ts';
 import { type Extent, extentOf, findEvent, readEvents } from '../history/store.ts';
 import { type AnyInput, operation, page, resource, stream } from '../http/operation.ts';
@@ -51,7 +51,8 @@ export const eventOperations = [
       const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
       const range = { after, upTo, types: query.type, limit: limit + 1 };
       const { events, ...extent } = await readEvents(sql, workspaceId, range);
-      if (asked !== undefined) assertPosition(after, extent, { baseUrl, digitsOf });
+      const place = { parameter: page.after ? 'cursor' : 'after' };
+      if (asked !== undefined) assertPosition(after, extent, place, { baseUrl, digitsOf });
       const items = events.slice(0, limit);
       const lookedAt = events.length > limit ? (items.at(-1)?.id ?? after) : Math.min(upTo, extent.last);
       return {
@@ -102,7 +103,8 @@ export const eventOperations = [
       const extent = await extentOf(sql, workspaceId);
       // A client that reconnects sends the header with its first URL, so the header wins.
       const asked = lastEventId ?? query.after;
-      if (asked !== undefined) assertPosition(asked, extent, { baseUrl, digitsOf });
+      const place = lastEventId === undefined ? { parameter: 'after' } : { header: 'Last-Event-ID' };
+      if (asked !== undefined) assertPosition(asked, extent, place, { baseUrl, digitsOf });
       return { after: asked ?? extent.last, types: query.type };
     },
   }),
@@ -115,16 +117,19 @@ export const eventOperations = [
 function assertPosition(
   after: number,
   { first, last }: Extent,
+  place: Place,
   { baseUrl, digitsOf }: Pick<AnyInput, 'baseUrl' | 'digitsOf'>,
 ): void {
   if (after > last) {
-    throw new ApiError(
+    throw errorAt(
+      place,
       'invalid_request',
       (shown) => `There is no event ${shown(digitsOf(after))} yet; the last one is ${shown(last)}.`,
     );
   }
   if (after < first - 1) {
-    throw new ApiError(
+    throw errorAt(
+      place,
       'events_expired',
       (shown) =>
         `The events after ${shown(after)} are no longer kept; the oldest is ${shown(first)}. Read the lists again, and then the events after ${shown(first - 1)}.`,

@@ -13,13 +13,13 @@ const variants = events.map(({ type, data, meaning, previous }) =>
   Type.Object(
     {
       id: Id(
-        'The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, far ahead.',
+        'The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.',
       ),
-      type: Type.Literal(type, { description: 'What the event tells.', examples: [type] }),
+      type: Type.Literal(type, { description: 'What happened.', examples: [type] }),
       timestamp: DateTime('When the change was made, in UTC.', '2026-11-21T09:30:00.000Z'),
       requestId: Type.Optional(
         Type.String({
-          description: '`X-Request-Id` of the request that made the change. Absent if none did.',
+          description: '`X-Request-Id` of the request that made the change. Absent if no request made it.',
           examples: ['walk-1'],
         }),
       ),
@@ -39,11 +39,11 @@ export const Event = Type.Union(variants, {
   title: 'Event',
   discriminator: 'type',
   description:
-    'One line of the history of a workspace. Its `type` says what `data` is. More types may be added, so skip those that you do not know.',
+    'An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore those that you do not know.',
 });
 export type Event = Type.Static<(typeof variants)[number]>;
 
 export const Events = Type.Array(Event, {
   title: 'Events',
-  description: 'Events in the order of their ids.',
+  description: 'Events, ordered by id.',
 });

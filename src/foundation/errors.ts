@@ -39,6 +39,28 @@ export type ErrorCode = keyof typeof errorCodes;
 /** A message, or a function that makes it from a formatter of ids. */
 type Message = string | ((id: (id: unknown) => string) => string);
 
+/** Where a value stands: its JSON Pointer in the body, as a URI fragment (RFC 6901, section 6), or its name elsewhere. */
+export type Place = { pointer: string } | { parameter: string } | { header: string };
+
+/** What a message calls a value, and where it stands. */
+export interface Subject {
+  subject: string;
+  place: Place;
+}
+
+/** What is wrong with one value. */
+export interface Problem extends Partial<Subject> {
+  /** Follows the subject in a message. */
+  detail: string;
+}
+
+interface ErrorDetails extends ErrorOptions {
+  /** Values that are wrong. Where one has no detail, the message says what is wrong with it. */
+  problems?: readonly Partial<Problem>[];
+  /** The quota policies of `RateLimit-Policy` that are used up. */
+  violatedPolicies?: readonly string[];
+}
+
 /**
  * An error that is sent to the caller. Its code decides the status. API keys are removed from its message. Its `cause` is only
  * logged.
@@ -47,12 +69,22 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Fields;
   readonly #says: Message;
+  readonly #details: ErrorDetails;
 
-  constructor(code: ErrorCode, says: Message, headers: Fields = {}, options?: ErrorOptions) {
-    super(withoutKeys(typeof says === 'string' ? says : says(String)), options);
+  constructor(code: ErrorCode, says: Message, headers: Fields = {}, details: ErrorDetails = {}) {
+    super(withoutKeys(typeof says === 'string' ? says : says(String)), details);
     this.code = code;
     this.headers = headers;
     this.#says = says;
+    this.#details = details;
+  }
+
+  get problems(): readonly Partial<Problem>[] {
+    return this.#details.problems ?? [];
+  }
+
+  get violatedPolicies(): readonly string[] {
+    return this.#details.violatedPolicies ?? [];
   }
 
   /** The same error with its ids formatted by `show`. */
@@ -63,8 +95,13 @@ export class ApiError extends Error {
       this.code,
       says((id) => show(String(id))),
       this.headers,
-      { cause: this.cause },
+      this.#details,
     );
+  }
+
+  /** The same error with other header fields. */
+  withHeaders(headers: Fields): ApiError {
+    return new ApiError(this.code, this.#says, headers, this.#details);
   }
 
   get status(): number {
@@ -75,6 +112,33 @@ export class ApiError extends Error {
   get body() {
     return { code: this.code, message: this.message, status: this.status };
   }
+}
+
+/** The error for values that break rules of the description. Its message names them all. */
+export function invalidRequest(problems: readonly Problem[]): ApiError {
+  const sentences = problems.map(({ subject, detail }) => (subject ? `${subject} ${detail}` : detail));
+  return new ApiError('invalid_request', `${sentences.join('. ')}.`, {}, { problems });
+}
+
+/** An error about one value. */
+export const errorAt = (
+  place: Place,
+  code: ErrorCode,
+  says: Message,
+  headers?: Fields,
+  options?: ErrorOptions,
+) => new ApiError(code, says, headers, { ...options, problems: [{ place }] });
+
+/** A part of the body, to which these names and indexes lead. */
+export function bodyProperty(...path: (string | number)[]): Subject {
+  const name = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
+  const tokens = path.map((step) =>
+    encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1')),
+  );
+  return {
+    subject: `Body property ${name.slice(1)}`,
+    place: { pointer: ['#', ...tokens].join('/') },
+  };
 }
 
 /** The challenge of a 401 (RFC 6750, section 3). */

@@ -91,9 +91,12 @@ export const withoutCutEnd = (text: string) => text.replace(/(?<![^\s"])[^\s"]*$
 
 const maxQuoted = 100;
 
-/** A caller's text for a message: in quotes, without keys, and cut if it is long. */
-export function quote(text: string): string {
+/** A caller's text for an answer: without keys, and cut if it is long. */
+export function shortened(text: string): string {
   // Keys are removed before cutting: half a key would not be recognized.
   const shown = withoutKeys(text);
-  return JSON.stringify(shown.length <= maxQuoted ? shown : `${shown.slice(0, maxQuoted)}…`.toWellFormed());
+  return shown.length <= maxQuoted ? shown : `${shown.slice(0, maxQuoted)}…`.toWellFormed();
 }
+
+/** The same in quotes, for a message. */
+export const quote = (text: string) => JSON.stringify(shortened(text));

@@ -32,10 +32,13 @@ export const Id = (description: string, options: { readOnly?: true } = {}) =>
 /** U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. */
 const anyText = '^[^\\u0000]*$';
 const notBlank = '^\\s*[^\\s\\u0000][^\\u0000]*$';
+/** What a header field can carry as it is. */
+export const bareText = '^[!#-~][!-~]*$';
 
 /** The words of messages for each pattern of a schema. */
 export const patternWords: Readonly<Record<string, string>> = {
   [anyText]: 'without the null character',
+  [bareText]: 'of ASCII without spaces, and without a quote at the start',
   [notBlank]: 'not only white space, without the null character',
 };
 
@@ -118,6 +121,61 @@ export const ErrorBody = Type.Object(
     }),
   },
   { title: 'Error', description: 'The body of every error.' },
+);
+
+const FieldProblem = Type.Object(
+  {
+    pointer: Type.Optional(
+      Type.String({
+        description:
+          'Where the value stands in the body: a JSON Pointer as a URI fragment (RFC 6901). `#` is the whole body.',
+        examples: ['#/name'],
+      }),
+    ),
+    parameter: Type.Optional(
+      Type.String({ description: 'The name of the path or query parameter.', examples: ['limit'] }),
+    ),
+    header: Type.Optional(
+      Type.String({ description: 'The name of the header field.', examples: ['If-Match'] }),
+    ),
+    detail: Type.String({ description: 'What is wrong with it.' }),
+  },
+  {
+    title: 'FieldProblem',
+    description:
+      'What is wrong with one value of a request. It is named by `pointer`, `parameter` or `header`.',
+  },
+);
+
+/** Like ErrorBody, it has no example. */
+export const ProblemBody = Type.Object(
+  {
+    type: Type.String({
+      format: 'uri',
+      description:
+        'A URL that names the type of problem. It leads to a page about it, or is a type that the RateLimit header fields draft defines.',
+    }),
+    title: Type.String({ description: 'The type in a few words.' }),
+    status: Type.Integer({
+      format: 'int32',
+      description: 'The HTTP status code, equal to that of the response.',
+    }),
+    detail: Type.String({ description: 'The `message` of the Error.' }),
+    code: Type.String({ description: 'The `code` of the Error.' }),
+    errors: Type.Optional(
+      Type.Array(FieldProblem, { description: 'Each value that is wrong, if single values are.' }),
+    ),
+    'violated-policies': Type.Optional(
+      Type.Array(Type.String({ description: 'A name in `RateLimit-Policy`.', examples: ['minute'] }), {
+        description: 'The quota policies that are used up (draft-ietf-httpapi-ratelimit-headers).',
+      }),
+    ),
+  },
+  {
+    title: 'Problem',
+    description:
+      'The body of an error for clients that prefer `application/problem+json` in `Accept` (RFC 9457).',
+  },
 );
 
 /**

@@ -31,17 +31,21 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Ref
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
   const { name, label, place, faults: strikes } = plan;
   const touched = requests.filter((request) => request.fault?.split(' ').includes(fault.name));
-  const mayGiveUp = strikes.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
+  const mayWait = strikes.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
   const [first] = touched;
-  // A program that was ended did not give up by itself.
-  const gaveUpAfterMs = exitStatus === undefined ? null : first && patienceOf(first);
+  // A program that was ended left its last request then, and not by itself.
+  const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
+  const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
-    ...{ name, label, place, strikes, performed, mayWaitLong: fault.isSilent === true || mayGiveUp },
-    ...verdictOn(run, reference.deviationsOf(fault, run), mayGiveUp),
+    ...{ name, label, place, strikes, performed, mayWaitLong: fault.isSilent === true || mayWait },
+    ...verdictOn(run, reference.deviationsOf(fault, run), mayWait || fault.mayEnd === true),
     ...(fault.isSilent && first && { gaveUpAfterMs }),
     ...{ exitStatus, lastLines, tookMs, checks: reference.checksOf(run), requests: shownRequests(requests) },
   };
 }
+
+const beganAfter = (one: RecordedRequest, before: RecordedRequest) =>
+  Date.parse(one.at) >= Date.parse(before.at) + before.durationMs;
 
 /** How long the client bore the silence of a request; null if the service ended it. */
 const patienceOf = ({ left, durationMs, silenceMs }: RecordedRequest) =>

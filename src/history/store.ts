@@ -53,6 +53,13 @@ interface Range {
   limit: number;
 }
 
+/**
+ * The id of the oldest kept event of a row of `sequences`. PostgreSQL keeps entries of removed rows in its index for a while, so the
+ * search begins where the last ones were removed.
+ */
+const oldestId = fragment`(
+  select min(id) from events where events.workspace_id = s.workspace_id and id >= s.least_id)`;
+
 /** Events in the order of their ids, with the extent of the history in the same snapshot. */
 export async function readEvents(
   sql: Sql,
@@ -62,7 +69,7 @@ export async function readEvents(
   const ofTypes = types ? fragment`and e.type in (${join(types, ', ')})` : fragment``;
   // One statement sees one snapshot. It returns at least one row, since the sequence always exists.
   const rows = await sql`
-    select ${eventColumns.list}, s.last_id, (select min(id) from events where workspace_id = ${workspaceId})
+    select ${eventColumns.list}, s.last_id, ${oldestId}
     from sequences s
     left join events e on e.workspace_id = ${workspaceId} and e.id > ${after} and e.id <= ${upTo} ${ofTypes}
     where s.workspace_id = ${workspaceId} and s.kind = 'events' order by e.id limit ${limit}`;
@@ -82,8 +89,8 @@ export async function findEvent(sql: Sql, workspaceId: number, id: number): Prom
 /** The extent of a history. Events that are committed later have ids above `last`. */
 export async function extentOf(sql: Sql, workspaceId: number): Promise<Extent> {
   const [row] = await sql`
-    select last_id, (select min(id) from events where workspace_id = ${workspaceId}) from sequences
-    where workspace_id = ${workspaceId} and kind = 'events'`;
+    select s.last_id, ${oldestId} from sequences s
+    where s.workspace_id = ${workspaceId} and s.kind = 'events'`;
   return toExtent(row);
 }
 
@@ -106,35 +113,46 @@ export async function forgetOldEvents(
   let rows: Row[] = [];
   do {
     rows = await db.read`
-      select s.workspace_id, s.last_id from sequences s
-      join events e on e.workspace_id = s.workspace_id
-        and e.id = (select min(id) from events where workspace_id = s.workspace_id)
+      select s.workspace_id, s.last_id, s.least_id from sequences s
+      join events e on e.workspace_id = s.workspace_id and e.id = ${oldestId}
       where s.kind = 'events' and s.workspace_id > ${rows.at(-1)?.[0] ?? 0}
         and (e.id <= s.last_id - ${maxCount} or e.created_at_ms <= ${agedAtMs})
       order by s.workspace_id limit ${batchSize}`;
-    for (const [workspaceId, last] of rows) {
+    for (const [workspaceId, last, least] of rows) {
       const tooFarBack = Number(last) - maxCount;
       const needed = (await oldestNeeded(Number(workspaceId))) ?? Infinity;
       const notNeeded = Math.max(needed - 1, tooFarBack - maxCount);
-      await forgetUntil(db, Number(workspaceId), Math.min(tooFarBack, notNeeded), agedAtMs);
+      await forgetUntil(db, Number(workspaceId), Number(least), Math.min(tooFarBack, notNeeded), agedAtMs);
     }
   } while (rows.length === batchSize);
 }
 
-/** Removes the oldest events of a workspace, up to the first that is recent enough by id and by age. */
+/** Removes the oldest events of a workspace, up to the first that is recent enough by id and by age. No event is below `least`. */
 async function forgetUntil(
   db: Database,
   workspaceId: number,
+  least: number,
   tooFarBack: number,
   agedAtMs: number,
 ): Promise<void> {
-  for (;;) {
+  for (let from = least; ; ) {
     const oldest = await db.read`
-      select id, created_at_ms from events where workspace_id = ${workspaceId} order by id limit ${batchSize}`;
+      select id, created_at_ms from events where workspace_id = ${workspaceId} and id >= ${from}
+      order by id limit ${batchSize}`;
     const kept = oldest.findIndex(([id, atMs]) => Number(id) > tooFarBack && Number(atMs) > agedAtMs);
     const upTo = oldest.at(kept === -1 ? -1 : kept - 1)?.[0];
     if (kept === 0 || upTo === undefined) return;
-    await db.write((sql) => sql`delete from events where workspace_id = ${workspaceId} and id <= ${upTo}`);
+    const [first, next] = [from, Number(upTo) + 1];
+    await db.write(
+      (sql) =>
+        sql`delete from events where workspace_id = ${workspaceId} and id >= ${first} and id < ${next}`,
+    );
+    // On its own, so that no writer waits while rows are removed.
+    await db.write(
+      (sql) => sql`
+        update sequences set least_id = ${next} where workspace_id = ${workspaceId} and kind = 'events'`,
+    );
     if (kept !== -1) return;
+    from = next;
   }
 }

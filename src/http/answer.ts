@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError, ErrorCode } from '../foundation/errors.ts';
 import type { FieldName, Fields } from '../foundation/field-names.ts';
+import { errorContent, jsonType } from './error-content.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
-import { jsonText } from './json.ts';
 import type { Answer } from './operation.ts';
 import './rehearsed.ts';
 import { isForApi } from './target.ts';
@@ -14,6 +14,10 @@ declare module 'fastify' {
     /** The code of the error that it was answered with. */
     errorCode: ErrorCode | undefined;
   }
+  interface FastifyInstance {
+    /** Where each error code has a page, below. */
+    errorPages: string;
+  }
   interface FastifyContextConfig {
     /** Headers of every answer of a deprecated operation. */
     lifecycle?: RouteHeaders | undefined;
@@ -22,8 +26,6 @@ declare module 'fastify' {
 
 /** Returns the headers of every answer of a route, for the path parameters of the request. */
 export type RouteHeaders = (params: Record<string, string>) => Fields;
-
-const jsonType = 'application/json; charset=utf-8';
 
 /** What describes a JSON text that is sent. */
 export const bodyFields = (body: string | Uint8Array, mediaType = jsonType): Fields => ({
@@ -40,14 +42,18 @@ export const headersOf = (request: FastifyRequest): Fields => ({
   ...request.rehearsed?.fields,
 });
 
-/** Answers with an Error object. As text, since Fastify asks no serializer where a path cannot be decoded. */
+/**
+ * Answers with an error. As bytes, since Fastify asks no serializer where a path cannot be decoded, and would add a charset to the type
+ * of a text.
+ */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   request.errorCode = error.code;
+  const { type, text } = errorContent(error, request.headers.accept, request.server.errorPages);
   return reply
     .code(error.status)
-    .headers({ ...headersOf(request), ...error.headers })
-    .type(jsonType)
-    .send(jsonText(error.body));
+    .headers({ ...headersOf(request), ...error.headers, Vary: 'Accept' })
+    .type(type)
+    .send(Buffer.from(text));
 }
 
 /**

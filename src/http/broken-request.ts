@@ -5,8 +5,8 @@ import { ApiError, toApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import { bodyFields } from './answer.ts';
 import { endConnection, isAnsweredEarly, isEnding } from './connections.ts';
+import { errorContent } from './error-content.ts';
 import { commonHeaders, requestIdOf } from './headers.ts';
-import { jsonText } from './json.ts';
 import { pendingResponse } from './node-internals.ts';
 import { reasonPhrase } from './server-response.ts';
 
@@ -32,10 +32,14 @@ interface Answering {
   /** Milliseconds since 1970. */
   clock: () => number;
   answered(facts: UnreadAnswered): void;
+  /** `Accept` of a request without a response. */
+  accept: string | undefined;
+  /** Where each error code has a page, below. */
+  errorPages: string;
 }
 
 /**
- * Answers a request that Node.js could not parse, with the same headers and Error object as any other error, and ends the
+ * Answers a request that Node.js could not parse, with the same headers and body as any other error, and ends the
  * connection. It writes to the socket, since Node.js gives no response object. Earlier requests on the connection get
  * their answers first. If only the body is broken, the request was charged when its header fields arrived, and gets no
  * second answer if it was refused then. Otherwise its key is unknown, so its address is charged.
@@ -45,7 +49,7 @@ export async function answerBrokenRequest(
   socket: Socket,
   answering: Answering,
 ): Promise<void> {
-  const { admit, clock, answered } = answering;
+  const { admit, clock, answered, accept, errorPages } = answering;
   if (isEnding(socket)) return;
   const pending = pendingResponse(socket);
   if (pending?.req.complete) {
@@ -76,19 +80,20 @@ export async function answerBrokenRequest(
   // Another error of this connection may have been answered meanwhile.
   if (isEnding(socket)) return;
   const apiError = refusal ?? refusalOf(error, requestId);
-  const body = jsonText(apiError.body);
+  const { type, text } = errorContent(apiError, pending?.req.headers.accept ?? accept, errorPages);
   const headers: Fields = {
     'X-Request-Id': requestId,
     ...commonHeaders,
     ...limits,
     ...apiError.headers,
-    ...bodyFields(body),
+    Vary: 'Accept',
+    ...bodyFields(text, type),
     Date: new Date(clock()).toUTCString(),
     Connection: 'close',
   };
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const line = `HTTP/1.1 ${apiError.status} ${reasonPhrase(apiError.status)}`;
-  endConnection(socket, `${line}\r\n${fields.join('')}\r\n${body}`);
+  endConnection(socket, `${line}\r\n${fields.join('')}\r\n${text}`);
   const { status, code } = apiError;
   const unread = pending?.req;
   answered({ requestId, status, code, unread, address: socket.remoteAddress, reason: error.code });

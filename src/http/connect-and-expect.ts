@@ -10,7 +10,7 @@ const noProxy = new ApiError('invalid_request', 'CONNECT is not supported: this 
  */
 export function refuseConnect(
   server: Server,
-  answer: (refusal: ApiError, socket: Socket) => void,
+  answer: (refusal: ApiError, socket: Socket, accept: string | undefined) => void,
 ): () => void {
   const handedOver = new Set<Socket>();
   server.on('connect', (request, stream) => {
@@ -20,7 +20,7 @@ export function refuseConnect(
     socket.on('timeout', () => socket.destroy());
     handedOver.add(socket);
     socket.once('close', () => handedOver.delete(socket));
-    answer(noProxy, socket);
+    answer(noProxy, socket, request.headers.accept);
   });
   return () => {
     for (const socket of handedOver) socket.destroy();

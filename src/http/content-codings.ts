@@ -5,6 +5,7 @@ import { parentPort } from 'node:worker_threads';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { memoize } from '../foundation/promises.ts';
 import { startThread } from '../foundation/thread.ts';
+import { weightsIn } from './weights.ts';
 
 /** The codings in which a text is sent, the best first. */
 export const codings = ['br', 'gzip', 'identity'] as const;
@@ -91,28 +92,20 @@ export function sendText(text: string): void {
   parentPort?.postMessage({ tag, bytes }, [bytes.buffer]);
 }
 
-/** Browsers send a few dozen characters. */
-const maxLength = 1_000;
-
-/** A member of the field: a coding, and its weight if it has one. */
-const member = /^([\w!#$%&'*+.^`|~-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
-
 /**
  * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3); of equal weights the one that is
- * first in `codings`. Members that are malformed are ignored. A client that takes none gets the text as it is, and so does one whose
- * field is so long that reading it would cost more than the rest of the answer.
+ * first in `codings`. A client that takes none gets the text as it is.
  */
 export function preferredCoding(field: string | undefined): Coding {
   // A client that says nothing may not be able to decompress.
-  if (field === undefined || field.length > maxLength) return 'identity';
-  const weights = new Map<string, number>();
-  for (const part of field.split(',')) {
-    const [, coding = '', weight = '1'] = member.exec(part.trim()) ?? [];
-    weights.set(coding.toLowerCase().replace(/^x-(?=gzip$)/, ''), Number(weight));
-  }
+  const weights = weightsIn(field);
   const any = weights.get('*');
   // Without a weight of its own, `identity` is worth less than what is named.
-  const weightOf = (coding: Coding) => weights.get(coding) ?? any ?? (coding === 'identity' ? 0.0001 : 0);
+  const weightOf = (coding: Coding) =>
+    weights.get(coding) ??
+    (coding === 'gzip' ? weights.get('x-gzip') : undefined) ??
+    any ??
+    (coding === 'identity' ? 0.0001 : 0);
   const best = codings.toSorted((a, b) => weightOf(b) - weightOf(a))[0] as Coding;
   return weightOf(best) > 0 ? best : 'identity';
 }

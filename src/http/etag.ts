@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError } from '../foundation/errors.ts';
+import { errorAt } from '../foundation/errors.ts';
 
 /**
  * A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, whatever happened to the
@@ -20,7 +20,8 @@ const tag = tagOf('!#-~\\x80-\\xff');
 export function parseEntityTags(field: string, value: string): '*' | string[] {
   if (value.trim() === '*') return '*';
   if (!new RegExp(`^[\\s,]*${tag}(?:[ \\t]*,[\\s,]*${tag})*[\\s,]*$`).test(value)) {
-    throw new ApiError(
+    throw errorAt(
+      { header: field },
       'invalid_request',
       `${field} must be * or entity tags in double quotes, such as "abc".`,
     );
@@ -55,12 +56,17 @@ export function isKnown(ifNoneMatch: '*' | string[], etag: string): boolean {
  */
 export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(etagOf(current))) {
-    throw new ApiError(
+    throw errorAt(
+      { header: 'If-Match' },
       'precondition_failed',
       'If-Match does not match: the resource has changed. Get it again and repeat the change on the new version.',
     );
   }
   if (ifNoneMatch !== undefined && isKnown(ifNoneMatch, etagOf(current))) {
-    throw new ApiError('precondition_failed', 'If-None-Match matches the resource as it is now.');
+    throw errorAt(
+      { header: 'If-None-Match' },
+      'precondition_failed',
+      'If-None-Match matches the resource as it is now.',
+    );
   }
 }

@@ -52,11 +52,11 @@ export function fieldLines({ rawHeaders }: IncomingMessage, name: string): strin
 }
 
 /** Fields that proxies add. */
-const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+export const proxyFields = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 /** Whether something between client and service says that it passed the request on. */
 export const isPassedOn = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
-  ofProxies.some((name) => headers[name] !== undefined);
+  proxyFields.some((name) => headers[name] !== undefined);
 
 /** Whether a request has content, or may have some (RFC 9112, section 6.3). */
 export const hasContent = ({ headers }: FastifyRequest) =>

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { batchSize, type Database, inBatches, type Transaction } from '../db/database.ts';
 import { Fragment, fragment, type Sql } from '../db/sql.ts';
 import { grouped } from '../foundation/bounds.ts';
-import { ApiError } from '../foundation/errors.ts';
+import { ApiError, errorAt } from '../foundation/errors.ts';
 import { withDocumentedNames } from '../foundation/field-names.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { fieldLines } from './headers.ts';
@@ -225,7 +225,8 @@ export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const [field] = fields;
   if (field === undefined) return undefined;
   if (fields.length > 1 || !keyForm.test(field)) {
-    throw new ApiError(
+    throw errorAt(
+      { header: 'Idempotency-Key' },
       'invalid_request',
       `Idempotency-Key must be sent once and be 1 to ${maxKeyLength} ASCII characters, without spaces or in double quotes.`,
     );

@@ -1,8 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { ApiError } from '../foundation/errors.ts';
-import { quote } from '../foundation/redact.ts';
+import {
+  ApiError,
+  bodyProperty,
+  errorAt,
+  invalidRequest,
+  type Problem,
+  type Subject,
+} from '../foundation/errors.ts';
+import { quote, shortened } from '../foundation/redact.ts';
 import { toInt64 } from '../foundation/schema.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
@@ -36,29 +43,42 @@ interface InputSpec {
  * undeclared properties of the body, and throws one `invalid_request` that names everything that is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
-  const readParams = objectReader(spec.params, 'Path parameter ');
-  const readQuery = objectReader(spec.query, 'Query parameter ');
-  const readBody = spec.body && objectReader(spec.body, 'Body property ');
+  const readParams = objectReader(spec.params, pathParameter);
+  const readQuery = objectReader(spec.query, queryParameter);
+  const readBody = spec.body && objectReader(spec.body, bodyProperty);
 
   return (request) => {
-    const problems: string[] = [];
+    const problems: Problem[] = [];
     const given = textValues(spec.params, request.params as Values);
     const body = spec.body && parseBody(request);
     const params = readParams(given, problems);
     const query = readQuery(queryValues(spec, request.raw.url as string, problems), problems);
     const page = readPage(spec.cursorOf, query, problems);
     const values = { params, query, page, body: readBody?.(body as Values, problems) ?? {} };
-    if (problems.length > 0) throw new ApiError('invalid_request', `${problems.join('. ')}.`);
+    if (problems.length > 0) throw invalidRequest(problems);
     return values;
   };
 }
 
-function readPage(cursorOf: string | undefined, query: Values, problems: string[]): PageRequest {
+const parameter =
+  (place: string) =>
+  (...path: (string | number)[]): Subject => ({
+    subject: `${place} parameter ${path[0]}`,
+    place: { parameter: String(path[0]) },
+  });
+
+const pathParameter = parameter('Path');
+const queryParameter = parameter('Query');
+
+function readPage(cursorOf: string | undefined, query: Values, problems: Problem[]): PageRequest {
   const { cursor, limit = defaultLimit } = query as { cursor?: string; limit?: number };
   if (cursorOf === undefined || cursor === undefined) return { after: 0, limit };
   const after = readCursor(cursorOf, cursor);
   if (after === undefined)
-    problems.push('Query parameter cursor must come from the Link header of a page of this list');
+    problems.push({
+      ...queryParameter('cursor'),
+      detail: 'must come from the Link header of a page of this list',
+    });
   return { after: after ?? 0, limit };
 }
 
@@ -82,7 +102,7 @@ function textValues(properties: TProperties, texts: Values): Values {
 }
 
 /** The declared query parameters. A parameter that is not declared, or is sent twice without being a list, is a problem. */
-function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
+function queryValues(spec: InputSpec, url: string, problems: Problem[]): Values {
   const start = url.indexOf('?');
   const values: Values = {};
   if (start === -1) return values;
@@ -102,11 +122,17 @@ function queryValues(spec: InputSpec, url: string, problems: string[]): Values {
   }
   const known = Object.keys(spec.query).join(', ') || 'none';
   for (const name of [...unknown].slice(0, maxNamed)) {
-    problems.push(`${quote(name)} is not a query parameter of this operation, which takes ${known}`);
+    problems.push({
+      subject: quote(name),
+      place: { parameter: shortened(name) },
+      detail: `is not a query parameter of this operation, which takes ${known}`,
+    });
   }
   if (unknown.size > maxNamed)
-    problems.push(`${unknown.size - maxNamed} more are not query parameters of this operation either`);
-  for (const name of repeated) problems.push(`Query parameter ${name} must be sent once`);
+    problems.push({
+      detail: `${unknown.size - maxNamed} more are not query parameters of this operation either`,
+    });
+  for (const name of repeated) problems.push({ ...queryParameter(name), detail: 'must be sent once' });
   return values;
 }
 
@@ -135,7 +161,7 @@ function parseBody(request: FastifyRequest): Values {
   }
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new ApiError('invalid_request', 'The body must be a JSON object.');
+    throw invalidRequest([{ subject: 'The body', place: { pointer: '#' }, detail: 'must be a JSON object' }]);
   }
   return body as Values;
 }
@@ -148,21 +174,21 @@ export function assertContentType(request: FastifyRequest, mediaTypes: readonly 
 
 function assertMediaType(contentTypes: string[], mediaTypes: readonly string[]): void {
   const [contentType = '', ...more] = contentTypes;
-  if (more.length > 0) throw new ApiError('unsupported_media_type', 'Content-Type must be sent once.');
+  if (more.length > 0) throw unsupported('Content-Type', 'Content-Type must be sent once.');
   if (mediaTypes.includes(contentType)) return;
   const type = contentType.toLowerCase();
   const [mediaType = ''] = type.split(';', 1);
   const isUtf8 = !/;\s*charset\s*=(?!\s*"?utf-8"?\s*(?:;|$))/.test(type);
   if (!isUtf8 || !mediaTypes.includes(mediaType.trim())) {
-    throw new ApiError(
-      'unsupported_media_type',
-      `Content-Type must be ${mediaTypes.join(' or ')}, in UTF-8.`,
-    );
+    throw unsupported('Content-Type', `Content-Type must be ${mediaTypes.join(' or ')}, in UTF-8.`);
   }
 }
 
 function assertNotEncoded({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): void {
   if (encoding.toLowerCase() !== 'identity') {
-    throw new ApiError('unsupported_media_type', 'The body must be sent without Content-Encoding.');
+    throw unsupported('Content-Encoding', 'The body must be sent without Content-Encoding.');
   }
 }
+
+const unsupported = (header: string, message: string) =>
+  errorAt({ header }, 'unsupported_media_type', message);

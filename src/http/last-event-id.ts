@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../foundation/errors.ts';
+import { errorAt } from '../foundation/errors.ts';
 import { toInt64 } from '../foundation/schema.ts';
 import { fieldLines } from './headers.ts';
 import { numberIn } from './pagination.ts';
@@ -10,7 +10,11 @@ export function lastEventIdOf(request: FastifyRequest): number | undefined {
   if (value === undefined) return undefined;
   const id = /^(0|[1-9]\d*)$/.test(value) ? toInt64(value) : undefined;
   if (id === undefined || more.length > 0)
-    throw new ApiError('invalid_request', 'Last-Event-ID must be sent once and be the id of an event, or 0.');
+    throw errorAt(
+      { header: 'Last-Event-ID' },
+      'invalid_request',
+      'Last-Event-ID must be sent once and be the id of an event, or 0.',
+    );
   return id;
 }
 

@@ -26,4 +26,7 @@ export function takePlace(request: IncomingMessage): string {
 
 /** Nobody was redirected to this place, or no longer. */
 export const nothingThere = () =>
-  new ApiError('not_found', `There is nothing at this path. Redirects of a rehearsal hold while it lasts.`);
+  new ApiError(
+    'not_found',
+    `There is nothing at this path. Redirects of a rehearsal work only while it is active.`,
+  );

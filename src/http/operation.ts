@@ -8,7 +8,7 @@ import type { InstallationKey } from '../settings/secret-key.ts';
 import { type Page, type PageRequest, pageQueryOf } from './pagination.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account';
+export type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account';
 
 /** An operation: everything that the router, the reader of requests and the description need. */
 export interface Operation extends Shape {

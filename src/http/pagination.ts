@@ -77,7 +77,7 @@ export const pageQueryOf = (operationId: string) => {
         minimum: 1,
         maximum: maxLimit,
         default: defaultLimit,
-        description: 'How many items to return at most.',
+        description: 'Maximum number of items to return.',
         examples: [20],
       }),
     ),

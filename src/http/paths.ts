@@ -1,28 +1,28 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../foundation/errors.ts';
+import { ApiError, errorAt } from '../foundation/errors.ts';
 import { headersOf } from './answer.ts';
 import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
 import { nothingThere } from './moved.ts';
 import type { Operation } from './operation.ts';
-import { decoded, encodedPathOf, isForApi, pathOf, prefix } from './target.ts';
+import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix } from './target.ts';
 
 const maxHintLength = 500;
 
 /** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
   readonly #starts: string[];
-  /** The form of each path of a document, by the path as the router takes it. */
-  readonly #documents: ReadonlyMap<string, RegExp>;
+  /** The form of each path that is of no API, by the path as the router takes it. */
+  readonly #others: ReadonlyMap<string, RegExp>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
   /**
    * The operations of each API by the beginning of its paths. `documents` are read-only paths from the root, as the router
-   * takes them: a part may be a parameter with the pattern of its values.
+   * takes them: a part may be a parameter with the pattern of its values. `mcpPath` is another path, which takes POST.
    */
   constructor(apis: Readonly<Record<string, readonly Operation[]>>, documents: readonly string[]) {
     this.#starts = Object.keys(apis);
-    this.#documents = new Map(documents.map((path) => [path, formOf(path)]));
+    this.#others = new Map([...documents, mcpPath].map((path) => [path, formOf(path)]));
     const all = Object.entries(apis).flatMap(([start, operations]) =>
       operations.map(({ method, path }) => ({ method, path: start + path })),
     );
@@ -38,23 +38,25 @@ export class Paths {
   }
 
   #isDocument(path: string): boolean {
-    return this.#documents.has(path) || this.#documents.values().some((form) => form.test(path));
+    if (path === mcpPath) return false;
+    return this.#others.has(path) || this.#others.values().some((form) => form.test(path));
   }
 
   /**
-   * Throws `not_found` if the path is another spelling of the path of a document, which the router accepts, and `invalid_request` if
+   * Throws `not_found` if the path is another spelling of a path of no API, which the router accepts, and `invalid_request` if
    * other software may see the end of a request elsewhere that no API admits.
    */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
     if (request.raw.movedTo !== undefined && !request.is404) throw nothingThere();
-    const form = this.#documents.get(request.routeOptions.url ?? '');
+    const form = this.#others.get(request.routeOptions.url ?? '');
     if (form || !isForApi(request)) assertFraming(request.raw);
     if (form?.test(pathOf(request)) === false) throw this.#notFound(request);
   }
 
   /** The methods of a path, undefined where it does not exist. */
   #methods(path: string): string[] | undefined {
+    if (path === mcpPath) return ['POST', 'OPTIONS'];
     if (this.#isDocument(path)) return ['GET', 'HEAD', 'OPTIONS'];
     return this.#methodsByPattern.find(([pattern]) => pattern.test(path))?.[1];
   }
@@ -116,6 +118,8 @@ const formOf = (path: string) => {
   return new RegExp(`^${parts.join('')}$`);
 };
 
+const hostField = { header: 'Host' };
+
 /**
  * Throws `invalid_request` unless the request has one valid Host (RFC 9112, section 3.2). Checked here, since Node.js would
  * answer a missing Host with a 400 without a body, use the first of several, and accept any value.
@@ -123,17 +127,22 @@ const formOf = (path: string) => {
 function assertHost(request: IncomingMessage): void {
   const [host, ...more] = fieldLines(request, 'host');
   if (more.length > 0 || (host === undefined && request.httpVersion !== '1.0')) {
-    throw new ApiError('invalid_request', 'The header field Host must be sent once.');
+    throw errorAt(hostField, 'invalid_request', 'The header field Host must be sent once.');
   }
   if (host && !authority.test(host)) {
-    throw new ApiError('invalid_request', 'The header field Host must be a host, with or without a port.');
+    throw errorAt(
+      hostField,
+      'invalid_request',
+      'The header field Host must be a host, with or without a port.',
+    );
   }
 }
 
 /** Throws `invalid_request` for a request that other software may read differently. Its connection ends after the answer. */
 function assertFraming(request: IncomingMessage): void {
   if (isMisframed(request))
-    throw new ApiError(
+    throw errorAt(
+      { header: 'Transfer-Encoding' },
       'invalid_request',
       'Transfer-Encoding must be chunked and nothing else, in a request of HTTP/1.1.',
     );

@@ -11,6 +11,9 @@ export const prefix = '/v1';
 /** The beginning of all paths of the lab, an API of its own beside it. */
 export const labPrefix = '/lab';
 
+/** Where agents send messages of the Model Context Protocol. */
+export const mcpPath = '/mcp';
+
 declare module 'fastify' {
   interface FastifyInstance {
     /** The beginnings of the paths of the APIs that are served. */
@@ -24,6 +27,9 @@ export const isForApi = (request: FastifyRequest) =>
 
 /** Whether a request is for the lab, where there is one. */
 export const isForLab = (request: Targeted) => isBelow(labPrefix, decodedPathOf(request));
+
+/** Whether a request is a message of an agent. */
+export const isForMcp = (request: Targeted) => decodedPathOf(request) === mcpPath;
 
 /**
  * The path of a request: within an API decoded as the router does, elsewhere as it is written. A proxy may block paths such

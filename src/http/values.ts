@@ -1,5 +1,6 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
+import type { Problem, Subject } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { isInt32, isInt64 } from '../foundation/schema.ts';
 import { brokenRule, expectation, expectationOfObjects } from './expectation.ts';
@@ -8,84 +9,89 @@ export type Values = Record<string, unknown>;
 
 type Check = (value: unknown) => boolean;
 
+/** Says what is wrong with a value that does not fit its schema. `path` leads to it. */
+type Explain = (value: unknown, path: Path) => Problem[];
+
 /** How values of a schema are read. */
 interface Reading {
   mustBe: string;
   fits: Check;
-  /** What is wrong with a value that does not fit. `subject` is what the message calls it. */
-  problem(value: unknown, subject: string): string;
+  explain: Explain;
 }
 
-/** Takes the declared properties out of an object and notes a problem for each that does not fit its schema. */
-type ObjectReader = (source: Values, problems: string[], start?: string) => Values;
+/** The names and indexes that lead to a value. */
+type Path = (string | number)[];
+type SubjectAt = (...path: Path) => Subject;
 
-/**
- * A reader of objects with these properties, which messages call by `start` and their names. Throws, and names the property, if there
- * are no words for a schema.
- */
-export function objectReader(properties: TProperties, start: string): ObjectReader {
+/** Takes the declared properties out of an object and notes problems for each that does not fit its schema. */
+type ObjectReader = (source: Values, problems: Problem[], path?: Path) => Values;
+
+/** A reader of objects with these properties. Throws, and names the property, if there are no words for a schema. */
+export function objectReader(properties: TProperties, subjectAt: SubjectAt, at: Path = []): ObjectReader {
   const fields = Object.entries(properties)
     .filter(([, schema]) => !(schema as { readOnly?: boolean }).readOnly)
     .map(([name, schema]) => ({
       name,
       isRequired: !Type.IsOptional(schema),
-      ...readingOf(schema, start + name),
+      ...readingOf(schema, subjectAt, [...at, name]),
     }));
-  return (source, problems, at = start) => {
+  return (source, problems, path = []) => {
     const values: Values = {};
-    for (const { name, isRequired, mustBe, fits, problem } of fields) {
+    for (const { name, isRequired, mustBe, fits, explain } of fields) {
       const value = Object.hasOwn(source, name) ? source[name] : undefined;
       if (value === undefined) {
-        if (isRequired) problems.push(`${at}${name} must be ${mustBe}; it is missing`);
+        if (isRequired)
+          problems.push({ ...subjectAt(...path, name), detail: `must be ${mustBe}; it is missing` });
       } else if (fits(value)) values[name] = value;
-      else problems.push(problem(value, at + name));
+      else problems.push(...explain(value, [...path, name]));
     }
     return values;
   };
 }
 
-function readingOf(schema: TSchema, subject: string): Reading {
+function readingOf(schema: TSchema, subjectAt: SubjectAt, at: Path): Reading {
   const { items } = schema as { items?: TSchema };
-  if (items && Type.IsObject(items)) return readingOfObjects(schema, items, subject);
-  const mustBe = prefixError(subject, () => expectation(schema));
-  const problem = (value: unknown, at: string) => {
+  if (items && Type.IsObject(items)) return readingOfObjects(schema, items, subjectAt, at);
+  const mustBe = prefixError(subjectAt(...at), () => expectation(schema));
+  const explain: Explain = (value, path) => {
     const rule = brokenRule(schema, value);
-    return `${at} must be ${mustBe}${rule === undefined ? '' : `; ${rule}`}`;
+    return [{ ...subjectAt(...path), detail: `must be ${mustBe}${rule === undefined ? '' : `; ${rule}`}` }];
   };
-  return { mustBe, fits: checker(schema), problem };
+  return { mustBe, fits: checker(schema), explain };
 }
 
 /** Reads a list of objects, which take declared properties only. The message names the first wrong object, since a list may be long. */
-function readingOfObjects(schema: TSchema, { properties }: TObject, subject: string): Reading {
-  const mustBe = prefixError(subject, () => expectationOfObjects(schema));
+function readingOfObjects(schema: TSchema, { properties }: TObject, subjectAt: SubjectAt, at: Path): Reading {
+  const mustBe = prefixError(subjectAt(...at), () => expectationOfObjects(schema));
   const isList = checker({ ...schema, items: {} } as TSchema);
-  const readObject = objectReader(properties, `${subject}[].`);
+  const readObject = objectReader(properties, subjectAt, [...at, 0]);
   const names = Object.keys(properties);
 
-  const problemsOf = (value: unknown, at: string): string[] => {
+  const problemsOf: Explain = (value, path) => {
+    const problem = (detail: string) => ({ ...subjectAt(...path), detail });
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return [`${at} must be an object`];
+      return [problem('must be an object')];
     const other = Object.keys(value).find((name) => !Object.hasOwn(properties, name));
     const problems =
-      other === undefined ? [] : [`${at} must not have ${quote(other)}; it takes ${names.join(', ')}`];
-    readObject(value as Values, problems, `${at}.`);
+      other === undefined ? [] : [problem(`must not have ${quote(other)}; it takes ${names.join(', ')}`)];
+    readObject(value as Values, problems, path);
     return problems;
   };
   const fits: Check = (list) =>
-    isList(list) && (list as unknown[]).every((value) => problemsOf(value, '').length === 0);
-  const problem = (list: unknown, at: string) => {
-    if (!isList(list)) return `${at} must be ${mustBe}`;
+    isList(list) && (list as unknown[]).every((value) => problemsOf(value, []).length === 0);
+  const explain: Explain = (list, path) => {
+    if (!isList(list)) return [{ ...subjectAt(...path), detail: `must be ${mustBe}` }];
     for (const [index, value] of (list as unknown[]).entries()) {
-      const problems = problemsOf(value, `${at}[${index}]`);
-      if (problems.length > 0) return problems.join('. ');
+      const problems = problemsOf(value, [...path, index]);
+      if (problems.length > 0) return problems;
     }
-    throw new Error(`${at} fits`);
+    throw new Error(`${subjectAt(...path).subject} fits`);
   };
-  return { mustBe, fits, problem };
+  return { mustBe, fits, explain };
 }
 
-/** Returns the result of `words`, and puts `subject` before the message of an error. */
-function prefixError(subject: string, words: () => string): string {
+/** Returns the result of `words`, and puts the subject before the message of an error. */
+function prefixError({ subject }: Subject, words: () => string): string {
   try {
     return words();
   } catch (cause) {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../api/admission.ts';
 import { isPassedOn } from '../http/headers.ts';
 import { nothingThere } from '../http/moved.ts';
-import { isForLab } from '../http/target.ts';
+import { isForLab, isForMcp } from '../http/target.ts';
 import type { Decision } from '../limits/decision.ts';
 import type { RequestOutcome } from '../observe/request-outcome.ts';
 import type { AccountState } from './account/account.ts';
@@ -71,7 +71,8 @@ export class Lab {
   /** Keeps an answered request if its key has a recording. */
   observe(facts: RequestOutcome): void {
     if (facts.sender?.recordingId === undefined) return;
-    if (!isForLab(facts.exchange?.request ?? facts.unread ?? {})) this.#recorder.observe(facts);
+    const request = facts.exchange?.request ?? facts.unread ?? {};
+    if (!isForLab(request) && !isForMcp(request)) this.#recorder.observe(facts);
   }
 
   /** Keeps the request that began a ban of its key. */

@@ -50,6 +50,7 @@ export function limitRefusal(decision: Decision): ApiError {
     'rate_limited',
     `The limit of ${decision[window].quota} requests per ${window} is used up. Try again after ${seconds} s.`,
     headers,
+    { violatedPolicies: (['minute', 'day'] as const).filter((name) => decision[name].remaining === 0) },
   );
 }
 

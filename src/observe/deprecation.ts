@@ -62,7 +62,7 @@ export function assertNotSunset(operation: Operation, operations: readonly Opera
   const { method, path } = successorOf(operation, operations);
   throw new ApiError(
     'gone',
-    `This operation is not served from its sunset (${deprecated.sunset}) on. Use ${method} ${path} instead.`,
+    `This operation ended at its sunset (${deprecated.sunset}). Use ${method} ${path} instead.`,
   );
 }
 

@@ -7,15 +7,17 @@ import fastify, {
 } from 'fastify';
 import { serveApi } from '../api/api.ts';
 import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
+import { guidePath, guides, guideText } from '../description/guides.ts';
+import { firstSentence } from '../description/markdown.ts';
 import {
   arazzoPath,
   asyncapiPath,
   descriptionPaths,
-  inBothForms,
   serveAsJsonAndYaml,
   serveDescriptions,
 } from '../description/serve-description.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
+import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { headersOf } from '../http/answer.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
@@ -34,9 +36,9 @@ import { keyCacheMs } from '../keys/identify.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import { keptBoundsOf } from '../limits/plans.ts';
+import { serveMcp } from '../mcp/serve-mcp.ts';
 import { traceRequests } from '../observe/request-spans.ts';
-import { serveTexts, textPaths } from '../web/reference/plain-texts.ts';
-import { referenceFiles, referencePaths, serveReference } from '../web/reference/serve-reference.ts';
+import { readingPaths, serveReading } from '../web/reference/serve-reading.ts';
 import { labPageFiles, labPagePaths, serveLabPage } from '../web/serve-lab-page.ts';
 import { hashedPath } from '../web/serve-page.ts';
 import { type AllParts, type Components, createComponents, type Parts, withDefaults } from './components.ts';
@@ -60,7 +62,7 @@ export function buildApp(given: Parts): FastifyInstance {
   const components = createComponents(parts);
   const { lab, identify, streams, requestLog } = components;
   const apis = { [prefix]: parts.operations, ...(lab && { [labPrefix]: labOperations }) };
-  const paths = new Paths(apis, documentPaths(lab !== undefined));
+  const paths = new Paths(apis, documentPaths(parts.operations, lab !== undefined));
   const errors = errorAnswers(parts, components, paths);
 
   const app = createServer(parts, components, errors);
@@ -79,6 +81,7 @@ export function buildApp(given: Parts): FastifyInstance {
     else done();
   });
   serveDocuments(app, parts, components);
+  serveAgents(app, parts, components);
   serveApis(app, parts, components, { paths, answerUnrouted: errors.answerUnrouted });
   app.setNotFoundHandler(errors.answerUnrouted);
   app.setErrorHandler(errors.answerError);
@@ -123,6 +126,7 @@ function createServer(
     frameworkErrors: answerUndecodable,
   });
   app.decorate('documents', new DocumentSender(stopwatch));
+  app.decorate('errorPages', errorPagesUrl(config.baseUrl));
   for (const name of requestFields) app.decorateRequest(name, undefined);
   app.setReplySerializer(jsonText);
   answerHalfClosed(app.server);
@@ -156,32 +160,40 @@ function serveDocuments(
   const { baseUrl } = config;
   serveHealth(app, { assertReady, metrics, stopwatch, prove });
   serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
-  serveAsJsonAndYaml(app, asyncapiPath(prefix), async () =>
+  serveAsJsonAndYaml(app, asyncapiPath, async () =>
     (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
   );
-  serveAsJsonAndYaml(app, arazzoPath(prefix), async () =>
+  serveAsJsonAndYaml(app, arazzoPath, async () =>
     (await import('../description/arazzo.ts')).describeWorkflows(baseUrl, config.lab),
   );
   if (lab) {
     serveDescriptions(app, labPrefix, (version) => describeLab(baseUrl, version));
     serveLabPage(app);
   }
-  serveReference(app, baseUrl);
-  const description = () => describeStore(operations, baseUrl, config.lab);
-  serveTexts(app, { baseUrl, labUrl: lab && labUrlOf(baseUrl), operations, description });
+  serveReading(app, { baseUrl, hasLab: config.lab, operations });
 }
 
 /** The paths of what can be read without a key. */
-const documentPaths = (hasLab: boolean) => [
-  ...referencePaths,
-  ...referenceFiles.map(hashedPath),
-  ...textPaths(hasLab),
+const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
+  ...readingPaths({ operations, hasLab }),
   ...healthPaths,
   ...descriptionPaths(prefix),
-  ...inBothForms(asyncapiPath(prefix)),
-  ...inBothForms(arazzoPath(prefix)),
   ...(hasLab ? [...labPagePaths, ...labPageFiles.map(hashedPath), ...descriptionPaths(labPrefix)] : []),
 ];
+
+/** Serves the Model Context Protocol, with the guides. */
+function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdmission }: Components): void {
+  const { baseUrl, lab: hasLab } = config;
+  const rootUrl = baseUrl.replace(/\/v1$/, '');
+  const texts = () =>
+    guides(baseUrl, hasLab).map((guide) => ({
+      uri: rootUrl + guidePath(guide),
+      name: guide.name,
+      description: firstSentence(guide.description),
+      text: guideText(guide, rootUrl),
+    }));
+  serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
+}
 
 /** Serves the operations of the store, and those of the lab. */
 function serveApis(

@@ -14,6 +14,7 @@ import { labOperations } from '../lab/operations.ts';
 import type { WorkerOfReadings } from '../lab/readings/worker.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import { mcpAccount } from '../mcp/serve-mcp.ts';
 import { DeprecatedCalls } from '../observe/deprecation.ts';
 import type { Log } from '../observe/log/logger.ts';
 import { RequestLog } from '../observe/log/requests.ts';
@@ -117,7 +118,19 @@ export function createComponents(parts: AllParts) {
     banBegan: (request, decision) => lab?.banBegan(request, decision),
   };
   const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
-  return { identify, admission, labAdmission, lab, streams, assertReady, metrics, requestLog, outcomes };
+  const mcpAdmission: Admission = { limiter, metrics, identify, accountOf: mcpAccount };
+  return {
+    identify,
+    admission,
+    labAdmission,
+    mcpAdmission,
+    lab,
+    streams,
+    assertReady,
+    metrics,
+    requestLog,
+    outcomes,
+  };
 }
 
 function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { admit, admitUnread } from '../api/admission.ts';
 import { ApiError, isBodyError, toApiError } from '../foundation/errors.ts';
+import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { sendError } from '../http/answer.ts';
 import { answerBrokenRequest } from '../http/broken-request.ts';
 import type { Paths } from '../http/paths.ts';
@@ -10,7 +11,7 @@ import type { AllParts, Components } from './components.ts';
 
 export type ErrorAnswers = ReturnType<typeof errorAnswers>;
 
-/** Answers with an error object, whatever was thrown on the way of a request and however much of it could be read. */
+/** Answers with an error, whatever was thrown on the way of a request and however much of it could be read. */
 export function errorAnswers({ config, log, clock }: AllParts, components: Components, paths: Paths) {
   const { admission, labAdmission, outcomes, requestLog } = components;
   return { answerError, answerUnrouted, answerUndecodable, answerBroken };
@@ -52,11 +53,13 @@ export function errorAnswers({ config, log, clock }: AllParts, components: Compo
     outcomes.requestCompleted(undefined, request, reply);
   }
 
-  /** For a request that Node.js could not parse. */
-  function answerBroken(error: Error, socket: Socket): void {
+  /** For a request that Node.js could not parse, or has handed over with its connection. */
+  function answerBroken(error: Error, socket: Socket, accept?: string): void {
     void answerBrokenRequest(error, socket, {
       admit: (address) => admitUnread(admission, address, config.trustProxy !== false),
       clock,
+      accept,
+      errorPages: errorPagesUrl(config.baseUrl),
       answered: (outcome) => outcomes.report({ ...outcome, sender: outcome.unread?.sender }),
     });
   }

@@ -31,7 +31,7 @@ export const settings = {
   port: {
     variable: 'PORT',
     default: '8080',
-    meaning: 'port to listen on; `0` picks a free one, which is printed at the start',
+    meaning: 'port to listen on; `0` picks a free one, which the start prints',
     read: port,
   },
   host: {
@@ -45,13 +45,13 @@ export const settings = {
   databaseUrl: {
     variable: 'DATABASE_URL',
     default: '',
-    meaning: '`postgres://user:password@host:port/database` stores in PostgreSQL instead of SQLite',
+    meaning: '`postgres://user:password@host:port/database` to use PostgreSQL instead of SQLite',
     read: databaseUrl,
   },
   dataDir: {
     variable: 'PETSTORE_DATA_DIR',
     default: './data',
-    meaning: 'folder of the SQLite database, of `demo.key` and of `secret.key`',
+    meaning: 'folder of the SQLite database, `demo.key` and `secret.key`',
     read: text,
   },
   /** The secrets of webhooks are derived from it. Undefined: the key in `secret.key`. */
@@ -59,7 +59,7 @@ export const settings = {
     variable: 'PETSTORE_SECRET_KEY',
     default: '',
     meaning:
-      'at least 32 random characters, the same for all instances; the secrets of webhooks are derived from them. Without it the service makes a secret once and keeps it in `secret.key` in the data folder',
+      'at least 32 random characters, the same for all instances; webhook secrets are derived from it. By default the service makes one and keeps it in `secret.key` in the data folder',
     read: secret(32),
   },
   /** The address of the API. It ends in `/v1`, without a slash. */
@@ -67,27 +67,27 @@ export const settings = {
     variable: 'PETSTORE_BASE_URL',
     default: 'http://{HOST}:{PORT}/v1',
     meaning:
-      'where callers find the API; ends in `/v1`. In the default `localhost` stands for `127.0.0.1` and for all addresses',
+      'public address of the API; ends in `/v1`. The default has `localhost` if `HOST` is `127.0.0.1` or all addresses',
     read: baseUrl,
   },
   demo: {
     variable: 'PETSTORE_DEMO',
     default: 'on',
-    meaning: '`on` fills a workspace `demo` and creates an API key for it, `off` does neither',
+    meaning: '`on` creates the workspace `demo` with data and an API key; `off` creates neither',
     read: onOrOff,
   },
   /** Whether keys may rehearse faults and record their client. */
   lab: {
     variable: 'PETSTORE_LAB',
     default: '{PETSTORE_DEMO}',
-    meaning: '`on`: keys may rehearse faults and record what their client does, below `/lab`',
+    meaning: '`on`: keys can rehearse faults and record their requests, below `/lab`',
     read: onOrOff,
   },
   /** Proxies whose X-Forwarded-For is trusted: addresses, networks and names of networks. False: none. True: all. */
   trustProxy: {
     variable: 'TRUST_PROXY',
     default: 'off',
-    meaning: `whose \`X-Forwarded-For\` to believe: \`off\`, \`on\` (everybody's), or a list of addresses, networks such as \`10.0.0.0/8\`, and ${quoted(networkNames)}`,
+    meaning: `proxies whose \`X-Forwarded-For\` is trusted: \`off\` (none), \`on\` (all), or a list of addresses, networks such as \`10.0.0.0/8\`, and ${quoted(networkNames)}`,
     read: proxies,
   },
   /** One server, nodes of one cluster, or Sentinels of one master. Empty: limits are local to this process. */
@@ -95,20 +95,20 @@ export const settings = {
     variable: 'VALKEY_URL',
     default: '',
     meaning:
-      'Valkey or Redis through which several instances share limits, `redis://[user:password@]host[:port][/database]`, with TLS `rediss://`; a cluster is recognized, and several of its nodes can be given, separated by commas; of Sentinels `redis+sentinel://host[:port],…/name[/database]`, where the name is that of the master',
+      'Valkey or Redis through which instances share limits: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. A cluster is recognized; separate several nodes by commas. Sentinels: `redis+sentinel://host[:port],…/name[/database]`, where `name` is that of the master',
     read: valkeyUrls,
   },
   valkeyTimeoutMs: {
     variable: 'VALKEY_TIMEOUT_MS',
     default: '100',
-    meaning: 'how long a request waits for Valkey, in milliseconds',
+    meaning: 'maximum time that a request waits for Valkey, in milliseconds',
     read: number(1),
   },
   /** Whether deprecated operations stop working at their sunset. */
   enforceSunset: {
     variable: 'PETSTORE_ENFORCE_SUNSET',
     default: 'off',
-    meaning: '`on`: a deprecated operation answers 410 from its sunset on',
+    meaning: '`on`: deprecated operations return 410 from their sunset on',
     read: onOrOff,
   },
   /** How long events are kept. */
@@ -123,20 +123,19 @@ export const settings = {
     variable: 'PETSTORE_EVENTS_COUNT',
     default: '100000',
     meaning:
-      'how many events of a workspace are kept; the oldest go first, also those that are not old. Up to as many again stay while an enabled webhook has still to be sent them',
+      'how many events of each workspace are kept; the oldest are removed first, whatever their age. Up to as many again are kept while an enabled webhook has yet to receive them',
     read: number(1),
   },
   logLevel: {
     variable: 'LOG_LEVEL',
     default: 'info',
-    meaning: `how much is logged, from nothing to all: ${quoted(logLevels)}`,
+    meaning: `log level, from nothing to everything: ${quoted(logLevels)}`,
     read: choice(logLevels),
   },
   logFormat: {
     variable: 'LOG_FORMAT',
     default: 'auto',
-    meaning:
-      'form of the log: `json`, `pretty` for people, or `auto`: `pretty` at a terminal and else `json`',
+    meaning: 'log format: `json`, `pretty` for people, or `auto`: `pretty` at a terminal, otherwise `json`',
     read: choice(logFormats),
   },
 } satisfies Record<string, Setting<unknown>>;
@@ -158,7 +157,7 @@ export const banSettings = {
   growth: {
     variable: 'PETSTORE_BAN_GROWTH',
     default: String(defaultBanRules.growth),
-    meaning: 'factor by which each further ban is longer than the one before',
+    meaning: 'factor by which each ban is longer than the previous one',
     read: number(1),
   },
   longestMs: {
@@ -170,7 +169,7 @@ export const banSettings = {
   memoryMs: {
     variable: 'PETSTORE_BAN_MEMORY_HOURS',
     default: String(defaultBanRules.memoryMs / hourMs),
-    meaning: 'how long after the start of a ban the next one is longer',
+    meaning: 'time after the start of a ban during which a further ban is longer',
     read: scaled(number(0), hourMs),
   },
 } satisfies Record<keyof BanRules, Setting<number>>;

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { labPrefix } from '../http/target.ts';
 import { bundles, servePage } from './serve-page.ts';
@@ -21,7 +22,7 @@ export function serveLabPage(app: FastifyInstance): void {
   app.get(`${labPrefix}/`, async (_request, reply) => reply.redirect(`..${labPrefix}`));
   servePage(app, {
     path: labPrefix,
-    html: new URL('lab-page/index.html', import.meta.url),
+    html: () => readFile(new URL('lab-page/index.html', import.meta.url), 'utf8'),
     policy: [
       "style-src 'self'",
       "img-src 'self'",

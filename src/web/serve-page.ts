@@ -29,8 +29,8 @@ const mapValues = <Value, Mapped>(values: Readonly<Record<string, Value>>, map: 
 
 interface Page {
   path: string;
-  /** Its HTML. It names its files by relative paths. */
-  html: URL;
+  /** Makes its HTML. It names its files by relative paths. */
+  html: () => Promise<string>;
   /** Further directives of its policy (Content Security Policy, level 3). */
   policy: readonly string[];
   files: PageFiles;
@@ -70,7 +70,7 @@ export function servePage(app: FastifyInstance, { path, html, policy, files }: P
     path,
     mediaType: 'text/html; charset=utf-8',
     forms: async () => {
-      const [text, folder] = await Promise.all([readFile(html, 'utf8'), hashOfFiles()]);
+      const [text, folder] = await Promise.all([html(), hashOfFiles()]);
       return formsOf(withHashes(text, Object.keys(files), folder));
     },
     headers: {

@@ -1,11 +1,10 @@
 // The API key of this tab. It comes from the address behind #, which a browser does not send, or the user enters it.
 
 import { keyInText, wholeKey } from '../keys/key-pattern.ts';
+import { howToGetOne } from './key-note.ts';
 
 const storedAs = 'petstore-key';
 const shape = 'A key is pet_ and 36 letters and digits.';
-const howToGetOne =
-  'The service prints an address with a key when it starts; “petstore keys create” makes another.';
 const isKept = 'It is sent until this tab is closed.';
 
 const part = <E extends HTMLElement>(selector: string) => document.querySelector(`#key${selector}`) as E;
@@ -27,7 +26,7 @@ export function onKeyChange(listen: (key: string) => void): void {
 
 show(currentKey() ? isKept : howToGetOne);
 takeFromAddress();
-// Scalar handles `popstate`, and must not see the key.
+// The page handles `popstate`, and must not see the key.
 for (const event of ['popstate', 'hashchange']) addEventListener(event, takeFromAddress);
 
 form.addEventListener('submit', (event) => {
@@ -50,7 +49,7 @@ forget.addEventListener('click', () => {
 // Sticky parts below the header need its height.
 const top = header.closest('header') as HTMLElement;
 new ResizeObserver(() => {
-  document.documentElement.style.setProperty('--scalar-custom-header-height', `${top.offsetHeight}px`);
+  document.documentElement.style.setProperty('--header-height', `${top.offsetHeight}px`);
 }).observe(top);
 
 /**

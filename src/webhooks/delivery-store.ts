@@ -52,7 +52,7 @@ export async function createPing(
   if (waiting.length === maxWaitingPings) {
     throw new ApiError(
       'conflict',
-      `${maxWaitingPings} deliveries of the webhook wait to be sent. Let them go first.`,
+      `This webhook already has ${maxWaitingPings} deliveries that wait. Try again when they are sent.`,
     );
   }
   const [row] = await sql`

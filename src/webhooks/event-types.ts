@@ -17,6 +17,6 @@ export type EventType = (typeof eventTypes)[number];
 export const KnownEventType = Type.Enum([...eventTypes], {
   type: 'string',
   title: 'EventType',
-  description: 'What an event tells. More types may be added.',
+  description: 'The type of an event. Later versions may add types.',
   examples: ['pet.updated'],
 });

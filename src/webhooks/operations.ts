@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ApiError } from '../foundation/errors.ts';
+import { bodyProperty, invalidRequest } from '../foundation/errors.ts';
 import { accepted, created, empty, type Installation, operation, page, resource } from '../http/operation.ts';
 import { maxWebhooks } from '../limits/plans.ts';
 import * as deliveries from './delivery-store.ts';
@@ -182,7 +182,7 @@ export const webhookOperations = [
 /** Throws `invalid_request` if the policy forbids this URL. */
 function assertTarget(url: string, { targetProblem }: Installation): void {
   const problem = targetProblem(url);
-  if (problem) throw new ApiError('invalid_request', `Body property url must be ${problem}.`);
+  if (problem) throw invalidRequest([{ ...bodyProperty('url'), detail: `must be ${problem}` }]);
 }
 
 /** `Free 2, Pro 10` and so on. */

@@ -13,7 +13,7 @@ const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
 const url = Text(
   maxUrlLength,
-  'Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. The demonstration on a loopback address also sends to its own machine, by `http` too.',
+  'Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`.',
   exampleUrl,
   ofForm(urlPattern),
 );
@@ -25,7 +25,7 @@ const fields = {
       minItems: 1,
       maxItems: eventTypes.length,
       uniqueItems: true,
-      description: 'Only events of these types are sent. Absent: all, also types that are added later.',
+      description: 'Only events of these types are sent. Absent: all types, also future ones.',
       examples: [['pet.created', 'pet.updated']],
     }),
   ),
@@ -34,7 +34,7 @@ const fields = {
 
 const enabled = Type.Boolean({
   description:
-    'Whether events are sent. What happens while it is `false` is sent once it is `true` again, as far as the history is kept.',
+    'Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept.',
   examples: [true],
 });
 
@@ -44,7 +44,7 @@ export type NewWebhook = Type.Static<typeof NewWebhook>;
 export const WebhookPatch = Type.Object(patchOf({ ...fields, enabled }), {
   title: 'WebhookPatch',
   examples: [{ types: ['order.placed', 'order.completed', 'order.cancelled'] }],
-  description: 'Fields of a webhook to change. `types` of null stands for all types.',
+  description: 'Fields of a webhook to change. A `types` of null means all types.',
 });
 
 const disabledReasons = ['gone', 'failing'] as const;
@@ -58,14 +58,14 @@ const ownFields = {
     Type.Enum([...disabledReasons], {
       type: 'string',
       description:
-        'Why the service disabled it: the receiver answered 410 (`gone`), or nothing but failures came of it for five days (`failing`). Absent while it is enabled, and where a request disabled it.',
+        'Why the service disabled it: the receiver answered 410 (`gone`), or all attempts failed for five days (`failing`). Absent while it is enabled, or if a request disabled it.',
       examples: ['failing'],
     }),
   ),
   createdAt: DateTime('When it was added, in UTC.', exampleTime),
   previousSecretValidUntil: Type.Optional(
     DateTime(
-      'Until when the secret before the present one signs, too. Absent if the secret was never rotated.',
+      'Until when the previous secret also signs. Absent if the secret was never rotated.',
       '2026-11-22T09:30:00.000Z',
     ),
   ),
@@ -75,16 +75,16 @@ const ownFields = {
         count: Type.Integer({
           format: 'int64',
           minimum: 1,
-          description: 'How many, of all types, since the webhook was added.',
+          description: 'Number of missed events of all types since the webhook was added.',
           examples: [1_200],
         }),
-        lastEventId: Id('The last of them.'),
-        noticedAt: DateTime('When the service last came to such events, in UTC.', exampleTime),
+        lastEventId: Id('The last missed event.'),
+        noticedAt: DateTime('When the service last noticed missed events, in UTC.', exampleTime),
       },
       {
         title: 'MissedEvents',
         description:
-          'Events that were never sent, because the history no longer held them when their turn came. The receiver got a message of type `events.missed` for each gap. Absent while there is none.',
+          'Events that were never sent, because they were removed from the history first. The receiver got a message of type `events.missed` for each gap. Absent if there are none.',
         examples: [{ count: 1_200, lastEventId: 5_400, noticedAt: exampleTime }],
       },
     ),
@@ -102,22 +102,21 @@ const example = {
 
 export const Webhook = Type.Object(ownFields, {
   title: 'Webhook',
-  description: 'An address to which the events of the workspace are sent.',
+  description: 'A URL that receives the events of the workspace.',
   examples: [example],
 });
 export type Webhook = Type.Static<typeof Webhook>;
 
 export const Webhooks = Type.Array(Webhook, {
   title: 'Webhooks',
-  description: 'Webhooks in the order of their ids.',
+  description: 'Webhooks, ordered by id.',
 });
 
 export const WebhookWithSecret = Type.Object(
   {
     ...ownFields,
     secret: Type.String({
-      description:
-        'The secret that signs what is sent (Standard Webhooks). Keep it: no other answer shows it again.',
+      description: 'The secret that signs messages (Standard Webhooks). Save it: it is not shown again.',
       examples: [exampleSecret],
     }),
   },
@@ -133,7 +132,7 @@ export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
   type: 'string',
   title: 'DeliveryState',
   description:
-    'Whether it will be sent (again), has arrived, or was given up. While the webhook is disabled, `pending` ones wait.',
+    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up.',
   examples: ['delivered'],
 });
 export type DeliveryState = Type.Static<typeof DeliveryState>;
@@ -146,7 +145,7 @@ const Attempt = Type.Object(
     status: Type.Optional(
       Type.Integer({
         format: 'int32',
-        description: 'The status of the answer. Absent if there was none.',
+        description: 'The status of the response. Absent if there was none.',
         examples: [200],
       }),
     ),
@@ -161,7 +160,7 @@ const Attempt = Type.Object(
   },
   {
     title: 'DeliveryAttempt',
-    description: 'One request to the URL of a webhook, and what became of it.',
+    description: 'One request to the URL of a webhook, with its result.',
     examples: [exampleAttempt],
   },
 );
@@ -172,25 +171,25 @@ export const Delivery = Type.Object(
     id: Id('Unique identifier.'),
     webhookId: Id('The webhook that it is for.'),
     messageId: Type.String({
-      description: '`webhook-id` of its requests, which stays the same when it is sent again.',
+      description: '`webhook-id` of its requests, the same in each attempt.',
       examples: ['evt_3kq0x9v7m2n5b8c1z4l6j0h2g'],
     }),
     eventId: Type.Optional(
-      Id('The event that is sent; for `events.missed` the last that was missed. Absent for a `ping`.'),
+      Id('The event that is sent. For `events.missed` the last missed event. Absent for a `ping`.'),
     ),
     type: Type.String({
       description: 'The type of the event, `ping`, or `events.missed`.',
       examples: ['pet.created'],
     }),
     state: DeliveryState,
-    attempts: Type.Array(Attempt, { description: 'The attempts until now, the last twenty at most.' }),
+    attempts: Type.Array(Attempt, { description: 'The attempts so far, at most the last twenty.' }),
     nextAttemptAt: Type.Optional(
       DateTime(
         'When the next attempt is due, in UTC. Absent if there is none, or if it is due at once.',
         '2026-11-21T09:30:05.000Z',
       ),
     ),
-    createdAt: DateTime('When it was first sent or asked for, in UTC.', exampleTime),
+    createdAt: DateTime('When it was first sent or requested, in UTC.', exampleTime),
   },
   {
     title: 'Delivery',
@@ -213,20 +212,20 @@ export type Delivery = Type.Static<typeof Delivery>;
 
 export const Deliveries = Type.Array(Delivery, {
   title: 'Deliveries',
-  description: 'Deliveries, the newest first.',
+  description: 'Deliveries, newest first.',
 });
 
 /** The message of `pingWebhook`. */
 export const Ping = Type.Object(
   {
     type: Type.Literal('ping', { description: 'Distinguishes it from events.', examples: ['ping'] }),
-    timestamp: DateTime('When it was asked for, in UTC.', exampleTime),
+    timestamp: DateTime('When it was requested, in UTC.', exampleTime),
     data: Type.Object(
       { webhookId: Id('The webhook that it is for.') },
-      { description: 'The webhook that is tried.' },
+      { description: 'The webhook that is tested.' },
     ),
   },
-  { title: 'Ping', description: 'A message that tells of no event, to try a webhook.' },
+  { title: 'Ping', description: 'A message without an event, to test a webhook.' },
 );
 export type Ping = Type.Static<typeof Ping>;
 
@@ -250,7 +249,7 @@ export const EventsMissed = Type.Object(
   {
     title: 'EventsMissed',
     description:
-      'A message about events that are never sent, because the history no longer held them when their turn came. It comes before the next event. Read the lists again.',
+      'A message about events that are never sent, because they were removed from the history first. It comes before the next event. Read the lists again.',
   },
 );
 export type EventsMissed = Type.Static<typeof EventsMissed>;

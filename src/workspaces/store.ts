@@ -95,7 +95,7 @@ export async function countContent(
   workspaceId: number,
   atMost: number,
 ): Promise<Record<ContentKind, number>> {
-  const counted = contentTables.map(async (table) => {
+  const counted = contentKinds.map(async (table) => {
     const [row] = await sql`
       select count(*) from (
         select 1 from ${identifier(table)} where workspace_id = ${workspaceId} limit ${atMost}) some_rows`;
@@ -137,9 +137,14 @@ const unusedCategories = fragment`and not exists (
 
 /**
  * Removes most content of a large workspace in short transactions, so that others can write meanwhile. Call clearWorkspace or
- * deleteWorkspace afterwards to remove the rest.
+ * deleteWorkspace afterwards to remove the rest. `onDeleted` gets the number of rows of each transaction.
  */
-export async function deleteInBatches(db: Database, workspace: Named, context: WriteContext): Promise<void> {
+export async function deleteInBatches(
+  db: Database,
+  workspace: Named,
+  context: WriteContext,
+  onDeleted = (_rows: number) => {},
+): Promise<void> {
   const workspaceId = workspace.id;
   for (const table of contentTables) {
     const unused = table === 'categories' ? unusedCategories : fragment``;
@@ -158,6 +163,7 @@ export async function deleteInBatches(db: Database, workspace: Named, context: W
         record(sql, workspaceId, workspaceReset, {});
       }, context);
       from = behind;
+      onDeleted(rowsPerTransaction);
       await sleep(pauseMs);
     }
   }
@@ -174,9 +180,14 @@ const longRowsPerTransaction = 200;
 
 /**
  * Begins to delete a workspace. Revokes its keys, so that nobody uses it meanwhile, and removes its long rows in short transactions.
- * Call deleteInBatches and deleteWorkspace afterwards.
+ * Call deleteInBatches and deleteWorkspace afterwards. `onDeleted` gets the number of rows of each transaction.
  */
-export async function closeWorkspace(db: Database, workspace: Named, context: WriteContext): Promise<void> {
+export async function closeWorkspace(
+  db: Database,
+  workspace: Named,
+  context: WriteContext,
+  onDeleted = (_rows: number) => {},
+): Promise<void> {
   const workspaceId = workspace.id;
   await db.write(async (sql) => {
     await assertStillThere(sql, workspace);
@@ -194,6 +205,7 @@ export async function closeWorkspace(db: Database, workspace: Named, context: Wr
         context,
       );
       count = rows.length;
+      onDeleted(count);
     }
   }
 }

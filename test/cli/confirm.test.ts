@@ -12,7 +12,12 @@ const interrupted = 128 + 2;
 
 /** What is done to a workspace of its own, what is typed, and what it holds afterwards: pets and keys. */
 const cases: [act: string, typed: string, question: RegExp, after: [number, number] | undefined][] = [
-  ['delete', 'y\r', /Delete workspace \S+ .*pets: 21, .*keys: 1\)\? \[y\/N\]/, undefined],
+  [
+    'delete',
+    'y\r',
+    /Delete workspace \S+ .*pets: 21, .*keys: 1\)\? \[y\/N\][\s\S]* rows deleted\r\n/,
+    undefined,
+  ],
   ['reset', 'yes\r', /Replace what workspace \S+ .*pets: 21, [^k]*\) by .*\? \[y\/N\]/, [20, 1]],
   ['delete', '\r', /Delete/, [21, 1]],
   ['reset', '\u0004', /Replace.*\[y\/N\] \r\npetstore: Nothing/, [21, 1]],

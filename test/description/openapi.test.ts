@@ -120,7 +120,7 @@ async function assertDocument(store: Petstore, path: string, document: object): 
 function assertExamples(document: typeof description): void {
   const { components, paths } = document;
   // Errors have examples in their responses. A shared Idempotency-Key would be refused.
-  const { Error: _, ...schemas } = components.schemas;
+  const { Error: _error, Problem: _problem, FieldProblem: _field, ...schemas } = components.schemas;
   const operations = Object.values<JsonObject>(paths).flatMap((item) => Object.values(item) as JsonObject[]);
   const parameters = operations.flatMap((operation) => operation.parameters as JsonObject[]);
   const responses = operations.flatMap((operation) => Object.values(operation.responses as JsonObject));
@@ -184,12 +184,19 @@ function assertErrors(document: typeof description): void {
         const response = resolve(reference, document);
         assert.ok(response.description, `${operation.operationId} ${status}`);
         if (Number(status) < 400) continue;
-        const { examples } = (response.content as JsonObject)['application/json'] as {
-          examples: Record<string, { value: { code: string; status: number } }>;
-        };
-        for (const { value } of Object.values(examples)) {
-          assert.equal(String(value.status), status);
-          assert.equal(errorCodes[value.code as keyof typeof errorCodes][0], value.status);
+        const contents = Object.entries(response.content as JsonObject);
+        assert.deepEqual(
+          contents.map(([mediaType]) => mediaType),
+          ['application/json', ...(document.openapi.startsWith('3.0') ? [] : ['application/problem+json'])],
+        );
+        for (const [, content] of contents) {
+          const { examples } = content as {
+            examples: Record<string, { value: { code: string; status: number } }>;
+          };
+          for (const { value } of Object.values(examples)) {
+            assert.equal(String(value.status), status);
+            assert.equal(errorCodes[value.code as keyof typeof errorCodes][0], value.status);
+          }
         }
       }
       assert.ok('401' in operation.responses && '503' in operation.responses, path);

@@ -11,6 +11,9 @@ const apis = [
   { name: 'the lab', versions: [labDescription, labIn('3.1'), labIn('3.2')] },
 ] as const;
 
+/** What only OpenAPI 3.1 and 3.2 have: a second form of errors, and its schemas. */
+const ofProblems = ['application/problem+json', 'Problem', 'FieldProblem'];
+
 /** The schema without what only JSON Schema can say: the same in the words of OpenAPI 3.0.3. */
 function inOldWords(value: unknown, document: Document): unknown {
   if (Array.isArray(value)) return value.map((item) => inOldWords(item, document));
@@ -19,10 +22,9 @@ function inOldWords(value: unknown, document: Document): unknown {
   const { type } = rest;
   return {
     ...Object.fromEntries(
-      Object.entries(rest).map(([name, part]) => [
-        name,
-        name === 'example' ? part : inOldWords(part, document),
-      ]),
+      Object.entries(rest)
+        .filter(([name]) => !ofProblems.includes(name))
+        .map(([name, part]) => [name, name === 'example' ? part : inOldWords(part, document)]),
     ),
     ...(constant !== undefined && { enum: [constant] }),
     ...(Array.isArray(type) && { type: type[0], nullable: true }),

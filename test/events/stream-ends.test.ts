@@ -11,8 +11,6 @@ import { categoryCreated } from '../../src/resources/categories/events.ts';
 import { deleteWorkspace } from '../../src/workspaces/store.ts';
 import { remaining } from '../support/limits.ts';
 import { type Options, type Petstore, startPetstore } from '../support/petstore.ts';
-import { ampleKey, startService } from '../support/service.ts';
-import { temporaryStorage } from '../support/storage.ts';
 import { openStream } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 
@@ -158,17 +156,6 @@ test('little is kept for a reader that does not read, and its stream ends', asyn
   // A page of events with its field names.
   assert.ok(most > 0 && most < 100 * 1_000, `${most} bytes waited`);
   await untilNoneIsOpen(store);
-});
-
-test('SIGTERM ends every stream at once, and waits for none', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder);
-  const key = await ampleKey(folder);
-  const readers = await Promise.all(Array.from({ length: 20 }, () => openStream(t, service.origin, { key })));
-  const startMs = performance.now();
-  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
-  assert.ok(performance.now() - startMs < 8_000, 'connections that are waited for get ten seconds');
-  await until(() => readers.every(({ ended }) => ended === 'whole'));
 });
 
 test('a reader that closes its half ends its stream', async (t) => {

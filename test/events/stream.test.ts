@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
+import { Fragment } from '../../src/db/sql.ts';
 import { EventBroadcaster } from '../../src/events/broadcaster.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { Changes } from '../../src/history/changes.ts';
@@ -196,7 +197,9 @@ test('while the storage is away a stream cannot be opened, and one that is open 
   const database = store.db as { read: typeof read };
   let asked = 0;
   database.read = async (texts, ...values) => {
-    if (texts.join('').includes('from events')) throw new StorageUnavailableError('It is away.');
+    const parts = values.flatMap((value) => (value instanceof Fragment ? value.strings : []));
+    if ([...texts, ...parts].join('').includes('from events'))
+      throw new StorageUnavailableError('It is away.');
     asked++;
     return read(texts, ...values);
   };

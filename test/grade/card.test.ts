@@ -231,6 +231,12 @@ test('a program that gave up as it may has survived, and the card says after how
   assert.deepEqual([row?.word, row?.happened], ['survived', 'gave up after 6 failures']);
 });
 
+test('a program that ended without a word is said to have printed nothing', () => {
+  const given = { verdict: 'failed' as const, exitStatus: 1, lastLines: [], checks: [] };
+  const [row] = cardOf(gradeOf('reset', runOf('reset', given))).rows;
+  assert.deepEqual([row?.word, row?.happened], ['failed (exit status 1)', 'it printed nothing']);
+});
+
 test('equal findings of several faults are one problem', () => {
   const lost = run('lost-answer');
   const grade = gradeOf('reset', { ...lost, place: 'first' }, { ...lost, place: 'last' });

@@ -15,11 +15,11 @@ test('a truncated line shows no part of a secret', () => {
   for (const cut of [1, 4, 20, 39]) {
     const long = key + ' seen'.repeat(1_000).slice(0, 4_096 + cut - key.length);
     assert.match(linesOf(long).join('|'), /^…(?: seen)+ s?e?e?n?…$/);
-    const many = `${key}${`\n${'x'.repeat(3_000)}`.repeat(11)}`.slice(0, 32_768 + cut);
+    const many = `${key}${`\n${'x'.repeat(4_000)}`.repeat(17)}`.slice(0, 65_536 + cut);
     assert.match(linesOf('begun ', many, '\nthe end').join('|'), /^…(?:\|x+…)+\|the end$/);
   }
   assert.match(
-    linesOf('x'.repeat(32_800), key, `${key.slice(0, 9)}`, `${key.slice(9)} seen`).join('|'),
+    linesOf('x'.repeat(65_600), key, `${key.slice(0, 9)}`, `${key.slice(9)} seen`).join('|'),
     /^… seen$/,
   );
 });
@@ -159,4 +159,7 @@ test('a stack that is longer than all that is kept does not hide the error', () 
   const dump = Array.from({ length: 300 }, (_, i) => `  error${i}: [Symbol(kFlushError)],\n`);
   const dumped = linesOf('GaveUp: no luck at all {\n', ...dump, '}\n', '\nNode.js v26.10.0\n');
   assert.equal(tellingLine(dumped), 'GaveUp: no luck at all');
+  // A library's error with all that it holds, in one piece.
+  const whole = `AxiosError: aborted\n    at send (file:///app/a.mjs:1:1) {\n${'  [Symbol(kPath)]: "/v1",\n'.repeat(2_000)}}\n`;
+  assert.equal(tellingLine(linesOf(whole)), 'AxiosError: aborted');
 });

@@ -47,7 +47,8 @@ const paths = [
   '/v1/openapi-3.1.json',
   '/v1/asyncapi.yaml',
   '/lab/openapi.json',
-  '/reference/scalar.js',
+  '/reference/minisearch.js',
+  '/reference/operations/createPet',
   '/llms.txt',
 ];
 

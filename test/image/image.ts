@@ -130,7 +130,7 @@ test('SIGTERM ends it with 0, once the request under way is answered; it starts 
   const key = readFileSync(demoKey(), 'utf8').trim();
   const headers = { 'x-api-key': key };
   assert.equal((await fetch(`${origin}/v1/pets`, { headers })).status, 200);
-  assert.equal((await fetch(`${origin}/reference/scalar.js`)).status, 200);
+  assert.equal((await fetch(`${origin}/reference/page.js`)).status, 200);
   assert.equal(health(), 0);
 
   const body = '{"name":"Dragons"}';

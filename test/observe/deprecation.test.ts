@@ -191,8 +191,7 @@ test('after an enforced sunset a deprecated POST is 410 whatever is sent, names 
   ]) {
     const answer = await send(store, 'POST', '/pets/7/name', options);
     assert.equal(answer.statusCode, 410);
-    const message =
-      'This operation is not served from its sunset (2027-06-01) on. Use PATCH /pets/{petId} instead.';
+    const message = 'This operation ended at its sunset (2027-06-01). Use PATCH /pets/{petId} instead.';
     assert.deepEqual(answer.json(), { code: 'gone', message, status: 410 });
     assert.equal(successorIn(answer), '/pets/7');
   }

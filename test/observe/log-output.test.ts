@@ -47,20 +47,3 @@ test(
     assert.equal(output.dropped, 0);
   },
 );
-
-test(
-  'what waits when the process ends is written after what was written before, once',
-  needsPipe,
-  async (t) => {
-    const { fd, readSome, text } = await pipe(t);
-    const output = new LogOutput(fd);
-    output.write('first\n');
-    output.write(`second ${'x'.repeat(30_000)}\n`);
-    output.flush();
-    output.write('third\n');
-    output.flush();
-    await nextTurn();
-    readSome();
-    assert.equal(text(), `first\nsecond ${'x'.repeat(30_000)}\nthird\n`);
-  },
-);

@@ -14,6 +14,7 @@ const layers = `
   service        the request path, the socket, the health
   web            what browsers get: the reference and the lab's page
   description    operations → OpenAPI, samples, guides
+  mcp            the tools of agents
   lab            faults, rehearsals, recordings, checks, account
   api            the list of operations, admission, and how each is run
   observe        the log, metrics, deprecation

@@ -87,7 +87,7 @@ test('limits are rehearsed as the tour and the guide say: a key for load tests h
     string,
   ];
   assert.deepEqual(others, []);
-  const [createAmple = ''] = codeOf(below('### A key with numbers of your own', limits));
+  const [createAmple = ''] = codeOf(below('### A key with your own limits', limits));
   for (const code of [create, ask]) assert.ok(below('## Limits', tour).includes(code), code);
   assert.ok(below('## Plans', readme).includes(createAmple), createAmple);
 

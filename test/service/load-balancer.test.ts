@@ -364,3 +364,37 @@ test(
     assert.equal(await status(), 200);
   },
 );
+
+test('HAProxy sends the writes of a key to one instance, and its reads to all', haproxy.needs, async (t) => {
+  const store = await startPetstore(t);
+  const instance = Number(new URL(await store.listen()).port);
+  const port = await haproxy.start(t, [instance, instance, instance], {
+    ...haproxy.unhurried,
+    '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
+  });
+  const instancesOf = async (method: string, headers: Record<string, string>) => {
+    const seen = new Set<string | null>();
+    for (let i = 0; i < 6; i++) {
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
+        method,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: method === 'POST' ? '{"name":"Dragons"}' : null,
+      });
+      assert.ok(answer.ok, await answer.text());
+      seen.add(answer.headers.get('x-instance'));
+    }
+    return seen;
+  };
+  const keys = [store.key, ...(await Promise.all(Array.from({ length: 11 }, (_, i) => otherKey(store, i))))];
+  const all = new Set<string | null>();
+  for (const key of keys) {
+    const seen = await instancesOf('POST', { 'x-api-key': key });
+    assert.equal(seen.size, 1);
+    for (const one of seen) all.add(one);
+    assert.equal((await instancesOf('POST', { authorization: `Bearer ${key}` })).size, 1);
+  }
+  assert.ok(all.size > 1, 'keys are spread');
+  assert.equal((await instancesOf('GET', { 'x-api-key': store.key })).size, 3);
+});
+
+const otherKey = async (store: Petstore, i: number) => (await store.addWorkspace(`other-${i}`, false)).key;

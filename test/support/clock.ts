@@ -50,3 +50,9 @@ export function clockAt(nowMs: number): OwnClock {
     now: () => nowMs,
   };
 }
+
+/** Variables for a process whose stopwatch is so many times slower, so that it waits longer for a busy machine. */
+export function slowStopwatch(times: number): Record<string, string> {
+  const code = `const real = performance.now.bind(performance); performance.now = () => real() / ${times};`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };
+}

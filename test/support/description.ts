@@ -93,7 +93,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
     .replace(/^\/v1\/moved\/[\w-]{8,64}(?=\/)/, '/v1');
   const { status, text } = answer;
   const isWhole = method !== 'HEAD' && status !== 304 && !isUndescribed('body', answer);
-  if (/^application\/json/.test(answer.headers['content-type'] ?? '') && isWhole)
+  if (isJson(answer) && isWhole)
     assert.match(text, /\S\n$/, `${method} ${url}: the text does not end with a newline`);
   const isForApi = /^\/(v1|lab)(\/|$)/.test(path);
   const document = path.startsWith('/lab') ? labDescription : description;
@@ -122,7 +122,8 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
     assertUndescribed(what, method, answer);
     return;
   }
-  assertResponse(what, document, response, method, answer);
+  // OpenAPI 3.0 describes one form of errors.
+  if (!isProblem(answer)) assertResponse(what, document, response, method, answer);
   const other = inJsonSchema.get(document);
   assertResponse(`${what} in OpenAPI 3.1`, other, find(other) as JsonObject, method, answer);
 }
@@ -185,7 +186,7 @@ function assertResponse(
     assertStream(what, document, answer.text);
     return;
   }
-  if (mediaType !== 'application/json') return;
+  if (!isJson(answer)) return;
   const body = JSON.parse(answer.text);
   const validate = validator(content[mediaType].schema, document);
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
@@ -287,13 +288,24 @@ export function assertLimitHeaders(what: string, { status, headers }: Answer): v
   if (status === 429 || status === 403) assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/, what);
 }
 
+const isProblem = ({ headers }: Answer) => headers['content-type'] === 'application/problem+json';
+
+/** Whether the body of an answer is JSON. */
+export const isJson = (answer: Answer) =>
+  isProblem(answer) || /^application\/json/.test(answer.headers['content-type'] ?? '');
+
+/** An error is an Error object or a problem, and says by which field of the request it was chosen. */
 export function assertError(what: string, answer: Answer): void {
   const body: { code: ErrorCode; status: number } = JSON.parse(answer.text);
-  const validate = validator({ $ref: '#/components/schemas/Error' });
+  const [document, schema] = isProblem(answer)
+    ? [inJsonSchema.get(description), 'Problem']
+    : [description, 'Error'];
+  const validate = validator({ $ref: `#/components/schemas/${schema}` }, document);
   assert.ok(validate(body), `${what}: ${ajv.errorsText(validate.errors)}`);
   assert.equal(body.status, answer.status, what);
   assert.equal(errorCodes[body.code]?.[0], answer.status, `${what}: unknown code`);
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json/, what);
+  assert.ok(isJson(answer), what);
+  assert.equal(answer.headers.vary?.toLowerCase(), 'accept', what);
 }
 
 const validators = new Map<string, ValidateFunction>();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -12,4 +12,18 @@ export function temporaryFolder(t: Lifetime, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'petstore-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A file system in memory. */
+const memory = '/dev/shm';
+const roomBytes = 2 ** 30;
+
+/** In memory if it has room, since all tests together would wait for one disk. */
+export function dataPlace(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    return bavail * bsize > roomBytes ? memory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
 }

@@ -9,9 +9,11 @@ import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 let opened: Promise<GradingStore> | undefined;
 after(async () => (await opened)?.close());
 
+const compileCache = new URL('compile-cache.js', import.meta.url).href;
+
 /** A program of `graded/`. */
 export const programOf = (name: string, ...args: string[]) => [
-  process.execPath,
+  ...[process.execPath, '--import', compileCache],
   fileURLToPath(new URL(`graded/${name}.ts`, import.meta.url)),
   ...args,
 ];

@@ -6,6 +6,7 @@ export const guideNames = [
   'Errors',
   'Events',
   'Rehearse failures',
+  'Agents',
   'Generate a client',
   'Versioning',
 ];

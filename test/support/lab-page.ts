@@ -14,6 +14,8 @@ export interface Look {
   forcedColors?: 'active';
   /** The origin of a proxy before the store. */
   through?: string;
+  /** The tab that is open, or `faults` for the drawer. Default: the requests. */
+  at?: string;
 }
 
 /** The lab's page in a new tab. */
@@ -63,7 +65,7 @@ export async function visitLab(
   const { origin } = new URL(store.baseUrl);
   const open: LabVisit['open'] = async (
     key = store.key,
-    { width = 1440, height = 1000, through = origin, ...media } = {},
+    { width = 1440, height = 1000, through = origin, at = '', ...media } = {},
   ) => {
     const context = await browser.newContext({ viewport: { width, height }, ...media });
     t.after(() => context.close());
@@ -82,7 +84,7 @@ export async function visitLab(
     page.on('response', (response) => {
       void assertDescribed(response).catch((error) => complaints.push(error.message));
     });
-    await page.goto(`${through}/lab${key === null ? '' : `#key=${key}`}`);
+    await page.goto(`${through}/lab${key === null ? '' : `#key=${key}&${at}`}`);
     return { page, complaints };
   };
   return { store, origin, open };

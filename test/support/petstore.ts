@@ -23,7 +23,7 @@ import type { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { type TargetPolicy, targetProblem } from '../../src/webhooks/target-policy.ts';
 import { createWorkspace } from '../../src/workspaces/store.ts';
 import { contentOf } from './content.ts';
-import { type Answer, assertAsDescribed, baseUrl } from './description.ts';
+import { type Answer, assertAsDescribed, baseUrl, isJson } from './description.ts';
 import type { Lifetime } from './folder.ts';
 import { sharedReadingWorker } from './reading-worker.ts';
 import { openTestStorage, temporaryStorage } from './storage.ts';
@@ -254,8 +254,7 @@ export function requestOf({ key, body, headers = {} }: CallOptions, defaultKey: 
 }
 
 export function withBody(answer: Answer): JsonAnswer {
-  const isJson = answer.headers['content-type']?.startsWith('application/json') && answer.text !== '';
-  return { ...answer, body: isJson ? JSON.parse(answer.text) : undefined };
+  return { ...answer, body: isJson(answer) && answer.text !== '' ? JSON.parse(answer.text) : undefined };
 }
 
 /** Sends a request below `start` over a real socket and holds the answer against the description. */

@@ -10,8 +10,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { dataPlace } from './folder.ts';
 import { PgBouncer } from './pgbouncer.ts';
 import { freePort } from './port.ts';
 
@@ -41,23 +41,23 @@ export function whyNoPostgres(): string | false {
   return reason;
 }
 
-/** A PostgreSQL of its own in a temporary folder, on loopback. Commits are on disk as in production. */
+/** A PostgreSQL of its own in a temporary folder, on loopback. It writes each commit as in production, by default in memory. */
 export class PostgresCluster {
   readonly port: number;
   readonly #folder: string;
   readonly #settings: string;
   #pooler: PgBouncer | undefined;
 
-  private constructor(port: number, settings = '') {
-    this.#folder = mkdtempSync(join(tmpdir(), 'petstore-postgres-'));
+  private constructor(port: number, settings = '', place = dataPlace()) {
+    this.#folder = mkdtempSync(join(place, 'petstore-postgres-'));
     this.port = port;
     this.#settings = settings;
     this.#give(this.#folder);
   }
 
-  /** Makes a cluster and starts it. `settings` are further arguments of the server. */
-  static async start(settings = ''): Promise<PostgresCluster> {
-    const cluster = new PostgresCluster(await freePort(), settings);
+  /** Makes a cluster in a folder of `place` and starts it. `settings` are further arguments of the server. */
+  static async start(settings = '', place?: string): Promise<PostgresCluster> {
+    const cluster = new PostgresCluster(await freePort(), settings, place);
     const passwordFile = join(cluster.#folder, 'password');
     cluster.#write(passwordFile, password);
     const passwords = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, '-U', account];
@@ -69,7 +69,7 @@ export class PostgresCluster {
 
   /** Makes a standby of this one and starts it. It has a slot there, so that it may lag as far as it likes. */
   async addStandby(): Promise<PostgresCluster> {
-    const standby = new PostgresCluster(await freePort());
+    const standby = new PostgresCluster(await freePort(), '', dirname(this.#folder));
     const slot = ['--create-slot', `--slot=${slotName}`, '--write-recovery-conf'];
     await standby.#run('pg_basebackup', ['-d', this.url, '--checkpoint=fast', '--no-sync', ...slot]);
     await standby.start();

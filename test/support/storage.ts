@@ -1,10 +1,8 @@
-import { statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { after } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { openStorage } from '../../src/db/open.ts';
-import { type Lifetime, temporaryFolder } from './folder.ts';
+import { dataPlace, type Lifetime, temporaryFolder } from './folder.ts';
 import { isPooled } from './postgres-cluster.ts';
 import { until } from './until.ts';
 
@@ -26,20 +24,6 @@ const drop = (schema: string) =>
     ({ code }) => code !== deadlock && Promise.reject(new Error(`${schema} cannot be dropped: ${code}`)),
   );
 const deadlock = '40P01';
-
-/** A file system in memory. */
-const memory = '/dev/shm';
-const roomBytes = 2 ** 30;
-
-/** In memory if it has room, since all tests together would wait for one disk. */
-function dataPlace(): string {
-  try {
-    const { bavail, bsize } = statfsSync(memory);
-    return bavail * bsize > roomBytes ? memory : tmpdir();
-  } catch {
-    return tmpdir();
-  }
-}
 
 /** An empty folder for a petstore's data, removed when the test ends; on PostgreSQL also an empty schema. */
 export async function temporaryStorage(t: Lifetime): Promise<string> {

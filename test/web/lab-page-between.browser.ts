@@ -5,6 +5,7 @@ import { skip, timeout } from '../support/browsers.ts';
 import { visitLab } from '../support/lab-page.ts';
 
 const openStore = async (page: Page) => {
+  await page.getByRole('tab', { name: 'Store' }).click();
   await page.getByRole('button', { name: 'Open the store' }).click();
   await page.locator('lab-store .open-store').waitFor();
 };
@@ -88,7 +89,7 @@ test('after somebody removes the recording, the page shows the next one', { skip
   const headers = { authorization: `Bearer ${store.key}` };
   const { status } = await fetch(`${origin}/lab/recordings/${recording.id}`, { method: 'DELETE', headers });
   assert.equal(status, 204);
-  await page.getByRole('button', { name: 'Start recording' }).click();
+  await page.getByRole('button', { name: 'Watch my client' }).click();
   await page.getByRole('button', { name: 'Stop recording' }).waitFor();
   assert.deepEqual(complaints, []);
 });
@@ -96,9 +97,9 @@ test('after somebody removes the recording, the page shows the next one', { skip
 test('many presses start one recording', { skip, timeout }, async (t) => {
   const { store, origin, open } = await visitLab(t);
   const { page, complaints } = await open();
-  await page.getByRole('button', { name: 'Start recording' }).waitFor();
+  await page.getByRole('button', { name: 'Watch my client' }).waitFor();
   await page.evaluate(`(function press() {
-    const button = document.querySelector('lab-requests form button');
+    const button = document.querySelector('lab-requests .choices button');
     button?.click();
     if (button) setTimeout(press, 1);
   })()`);
@@ -126,7 +127,7 @@ test('a recording that begins and ends between two readings of the account is sh
     await reading.continue();
   };
   const shown = page.locator('lab-requests');
-  await shown.getByText('There is none yet.').waitFor();
+  await shown.getByText('Point your client here').waitFor();
   await recordBetween('a short one');
   await shown.getByText('“a short one”, since').waitFor();
   await shown.locator('.list .line').filter({ hasText: '/v1/categories' }).waitFor();
@@ -184,7 +185,7 @@ test('a request that began before others and ends after them becomes the attempt
   const { store, open } = await visitLab(t);
   await store.record();
   await store.rehearse([{ fault: 'delay', operation: 'getPet', delayMs: 30_000, times: 1 }]);
-  const { page, complaints } = await open();
+  const { page, complaints } = await open(store.key, { at: 'faults' });
   const ask = (signal?: AbortSignal) =>
     fetch(`${store.baseUrl}/pets/1`, {
       headers: { authorization: `Bearer ${store.key}` },

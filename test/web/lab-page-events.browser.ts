@@ -37,7 +37,7 @@ async function openStream(page: Page): Promise<void> {
 for (const { name, skip, launch } of browsers)
   test(`events come as they happen and tell what changed, in ${name}`, { skip, timeout }, async (t) => {
     const lab = await visitLab(t, {}, launch);
-    const { page, complaints } = await lab.open();
+    const { page, complaints } = await lab.open(undefined, { at: 'events' });
     await partOf(page).getByText('It takes 1 request of the limit.').waitFor();
     await openStream(page);
     const pet = await send(lab, 'POST', '/pets', { name: 'Smaug', categoryId: 1 });
@@ -81,7 +81,7 @@ for (const { name, skip, launch } of browsers)
 
 test('hostile text in events stays text, on narrow screens too', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open(undefined, { width: 390, colorScheme: 'dark' });
+  const { page, complaints } = await lab.open(undefined, { at: 'events', width: 390, colorScheme: 'dark' });
   await openStream(page);
   const name = `<img src=x onerror=alert(1)> \u202egnp.exe ${'x'.repeat(150)}`;
   await send(lab, 'POST', '/pets', { name, categoryId: 1 });
@@ -100,7 +100,7 @@ test('hostile text in events stays text, on narrow screens too', { skip, timeout
 
 test('the page keeps and draws the newest of many events', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'events' });
   await openStream(page);
   for (let sent = 0; sent < 600; sent += 20)
     await Promise.all(
@@ -116,7 +116,7 @@ test('the page keeps and draws the newest of many events', { skip, timeout }, as
 
 test('a stream that is closed before its first event misses none', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'events' });
   await openStream(page);
   await partOf(page).getByRole('button', { name: 'Close the stream' }).click();
   await send(lab, 'PATCH', '/pets/2', { name: 'Smaug' });
@@ -128,7 +128,7 @@ test('a stream that is closed before its first event misses none', { skip, timeo
   await partOf(page).locator('.note').waitFor({ state: 'detached' });
 
   // Without a place, events between two streams are unknown.
-  const { page: other } = await lab.open();
+  const { page: other } = await lab.open(undefined, { at: 'events' });
   await other.route('**/events/stream*', (route) =>
     route.fulfill({ contentType: 'text/event-stream', body: 'retry: 1\n\n' }),
   );
@@ -142,7 +142,7 @@ test('the page says when the stream of a banned key goes on, and its buttons are
   timeout,
 }, async (t) => {
   const lab = await visitLab(t, { ...stillClock, plan: 'free' });
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'events' });
   await openStream(page);
   await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
   await rows(page).first().waitFor();
@@ -158,6 +158,7 @@ test('the page says when the stream of a banned key goes on, and its buttons are
     .getByText(/This key is banned: the stream can be opened at \d\d:\d\d:\d\d\./)
     .waitFor();
   assert.ok(await partOf(page).getByRole('button', { name: 'Open the stream again' }).isDisabled());
+  await page.getByRole('tab', { name: 'Webhooks' }).click();
   const show = partOf(page, 'webhooks').getByRole('button', { name: 'Show the webhooks' });
   assert.ok(await show.isDisabled());
   await partOf(page, 'webhooks').getByText('This key is banned: nothing can be done here until').waitFor();
@@ -172,7 +173,7 @@ test('on a phone with text of twice the size nothing is wider than the screen', 
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open(undefined, { width: 390 });
+  const { page, complaints } = await lab.open(undefined, { at: 'events', width: 390 });
   await page.evaluate("document.styleSheets[0].insertRule('html { font-size: 200% }')");
   await openStream(page);
   await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
@@ -184,7 +185,7 @@ test('on a phone with text of twice the size nothing is wider than the screen', 
 test('another key sees no event of the one before', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
   const { key } = await lab.store.addWorkspace('other');
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'events' });
   await openStream(page);
   await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
   await rows(page).first().waitFor();
@@ -205,7 +206,7 @@ for (const { name, skip, launch } of browsers)
       createServer((_request, response) => response.writeHead(status).end()),
     );
     const lab = await visitLab(t, {}, launch);
-    const { page, complaints } = await lab.open(undefined, { width: 390 });
+    const { page, complaints } = await lab.open(undefined, { at: 'webhooks', width: 390 });
     const part = partOf(page, 'webhooks');
     await part.getByRole('button', { name: 'Show the webhooks 1 request' }).click();
     await part.getByText('There is no webhook yet.').waitFor();
@@ -256,7 +257,7 @@ test('the page says whether there are more webhooks and deliveries, and when a r
   const url = `http://127.0.0.1:${port}/`;
   for (let sent = 0; sent < 3; sent++) await send(lab, 'POST', '/store/webhooks', { url });
   for (let sent = 0; sent < 3; sent++) await send(lab, 'POST', '/store/webhooks/1/ping');
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'webhooks' });
   const part = partOf(page, 'webhooks');
   const list = part.getByRole('region', { name: 'webhook 1' });
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
@@ -291,7 +292,7 @@ test('a typed webhook stays while the service is away, and is sent when it is ba
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'webhooks' });
   const part = partOf(page, 'webhooks');
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
   await part.getByRole('button', { name: 'Add a webhook' }).click();
@@ -320,7 +321,7 @@ test('each secret of a webhook stays until the user hides it, also while the ser
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'webhooks' });
   const part = partOf(page, 'webhooks');
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
   const secrets = part.locator('.secret');
@@ -350,7 +351,7 @@ test('a late, older list does not bring a removed webhook back', {
 }, async (t) => {
   const lab = await visitLab(t);
   for (const id of [1, 2]) await send(lab, 'POST', '/store/webhooks', { url: `http://127.0.0.1:1/${id}` });
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'webhooks' });
   const part = partOf(page, 'webhooks');
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
   const first = part.getByRole('region', { name: 'webhook 1' });
@@ -377,7 +378,7 @@ test('a late, older list does not bring a removed webhook back', {
 test('a late, older list does not remove a delivery', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
   await send(lab, 'POST', '/store/webhooks', { url: 'http://127.0.0.1:1/' });
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'webhooks' });
   const part = partOf(page, 'webhooks');
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
   await part.getByRole('button', { name: 'Show deliveries' }).click();
@@ -418,7 +419,7 @@ test('the page shows that a receiver disabled its webhook, until the webhook is 
   );
   const lab = await visitLab(t);
   await send(lab, 'POST', '/store/webhooks', { url: `http://127.0.0.1:${port}/` });
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(undefined, { at: 'webhooks' });
   const part = partOf(page, 'webhooks');
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
   await part.getByRole('button', { name: 'Ping' }).click();

@@ -52,7 +52,7 @@ for (const { name, skip, launch } of browsers)
     timeout,
   }, async (t) => {
     const lab = await visitLab(t, {}, launch);
-    const { page, complaints } = await lab.open();
+    const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
 
     // A group without active faults is folded, and unfolds by the keyboard.
     const failures = groupOf(page, 'Failures and refusals');
@@ -103,9 +103,8 @@ test('the switches follow and keep a rehearsal that a command starts, and show i
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await shows(page, 'No fault is on.');
-  await shows(page, 'A rehearsal performs those that are on, for some minutes.');
   const minutes = partOf(page).getByLabel(/Next rehearsal:\s+minutes/);
   assert.equal(await minutes.inputValue(), '10');
 
@@ -157,7 +156,7 @@ test('every fault is in a group, says what it does, and takes its parameters', {
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await unfold(page);
   const answer = await fetch(`${lab.origin}/lab/faults`, {
     headers: { authorization: `Bearer ${lab.store.key}` },
@@ -209,7 +208,7 @@ test('every fault is in a group, says what it does, and takes its parameters', {
 
 test('a parameter with named values is chosen from a list', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await unfold(page);
   const fault = faultOf(page, 'retry-after-odd');
   await fault.locator('summary').click();
@@ -233,7 +232,7 @@ test('quick changes of several switches all count, and another key sees none of 
 }, async (t) => {
   const lab = await visitLab(t);
   const { key: other } = await lab.store.addWorkspace('other');
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await groupOf(page, 'Values').waitFor();
   const names = ['new-fields', 'small-pages', 'new-status'];
   await page.evaluate(
@@ -255,7 +254,7 @@ test('no input is lost: not before the next frame, not by another switch, not wh
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await unfold(page);
   for (const name of ['delay', 'near-limit']) await faultOf(page, name).locator('summary').click();
   const remaining = faultOf(page, 'near-limit').getByLabel('remaining');
@@ -303,7 +302,7 @@ test('a switch changes the newest rehearsal, also if a command started it a mome
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await unfold(page);
   // The page has not read this yet.
   let release = () => {};
@@ -331,7 +330,7 @@ test('a reset of the store removes the rehearsals, and the page shows the next o
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await groupOf(page, 'Values').waitFor();
   await lab.store.clock.advance('1 hour');
   await lab.store.rehearse([{ fault: 'new-fields' }]);
@@ -353,7 +352,7 @@ test('the page starts no rehearsal of a fraction of minutes, and says what is al
   timeout,
 }, async (t) => {
   const lab = await visitLab(t);
-  const { page, complaints } = await lab.open();
+  const { page, complaints } = await lab.open(lab.store.key, { at: 'faults' });
   await unfold(page);
   const minutes = partOf(page).getByLabel(/Next rehearsal:\s+minutes/);
   for (const entered of ['0', '0.5', '1441']) {

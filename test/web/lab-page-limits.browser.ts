@@ -7,14 +7,18 @@ import { browsers, skip, timeout } from '../support/browsers.ts';
 import { type LabVisit, visitLab } from '../support/lab-page.ts';
 
 const noon = { clock: new Date('2026-06-01T12:00:17Z') };
-const part = (page: Page) => page.locator('lab-limits');
+/** The bar and its details, and the demonstration that sends bursts. */
+const part = (page: Page) => page.locator('lab-limits, lab-ban-demo');
+const demo = { at: 'ban-demo' };
+/** Opens what stands below the bar. */
+const openDetails = (page: Page) => page.getByRole('button', { name: /Details|Why banned/ }).click();
 const button = (page: Page, name: string) => part(page).getByRole('button', { name });
 const sendButton = (page: Page) => button(page, 'Send 100 requests');
 
 /** Waits until the part shows a text. */
 const shows = (page: Page, text: string | RegExp) => part(page).getByText(text).first().waitFor();
 
-/** Waits until a picture has a label: a ring, or the strip of a burst. */
+/** Waits until a picture has a label: a window, or the strip of a burst. */
 const draws = (page: Page, name: string) => part(page).getByRole('img', { name, exact: true }).waitFor();
 
 async function send({ store }: LabVisit, key: string, count: number): Promise<void> {
@@ -50,14 +54,17 @@ for (const { name, skip, launch } of browsers)
     timeout,
   }, async (t) => {
     const visit = await visitLab(t, noon, launch);
-    const { page, complaints } = await visit.open(await addFree(visit));
+    const { page, complaints } = await visit.open(await addFree(visit), demo);
     await draws(page, '60 of 60 left in this minute');
     await draws(page, '1,000 of 1,000 left in this day');
-    // It is in view together with the rings.
+    // It is in view together with the bar.
     const { y = 0, height = 0 } = (await sendButton(page).boundingBox()) ?? {};
     assert.ok(y > 0 && y + height < 1_000, `${y}`);
     await shows(page, 'Now 60 would be admitted and 40 refused with 429, each a strike: 40 of 60.');
-    await shows(page, /One more than 60 in a minute begins a ban\.\s+It would last 1 minute\./);
+    await shows(
+      page,
+      '0 of 60. Each request that gets 429 is a strike. More than 60 in a minute begin a ban of 1 minute.',
+    );
 
     await sendButton(page).click();
     await shows(page, 'Done: 100 of 100 answered, 60 of them admitted.');
@@ -67,30 +74,30 @@ for (const { name, skip, launch } of browsers)
     await draws(page, '0 of 60 left in this minute');
     await draws(page, '940 of 1,000 left in this day');
     await shows(page, '40 of 60');
-    await shows(page, 'used up');
+    await page.locator('.window.used-up').first().waitFor();
 
     await sendButton(page).click();
     await shows(page, 'This key is banned');
     await draws(page, '2xx admitted: 0, 429 limited: 20, 403 banned: 80');
     await shows(page, /was the first that met the ban: 403 with\s+Retry-After: 60/);
-    assert.match(await part(page).getByRole('timer').innerText(), /^(1:00|0:5\d)$/);
-    await shows(page, /Why:\s+60 requests of that minute were refused with 429, as many as are borne/);
+    assert.match(await page.locator('lab-ban-demo').getByRole('timer').innerText(), /^(1:00|0:5\d)$/);
+    await shows(page, /Why:\s+60 requests of that minute got 429, the maximum before a ban/);
     await shows(page, /What to do:\s+Wait until the ban ends/);
     await part(page).getByRole('link', { name: 'Rate limits' }).waitFor();
     await shows(page, /12:01:17 UTC/);
     await shows(page, /The next ban would last\s+2 minutes\./);
     await draws(page, '0 of 60 left in this minute, during the ban');
-    await shows(page, 'Dashed ring: nothing is admitted until the ban ends.');
-    assert.equal(await part(page).getByText('Thick ring').or(part(page).getByText('binding')).count(), 0);
-    await shows(page, '60 left when the ban ends');
-    await shows(page, /request lab-page-burst-\w+-\d+, one of the 100 that this page sent\./);
-    await shows(page, 'They begin again from 0 after the ban.');
+    assert.equal(await part(page).getByText('applies', { exact: true }).count(), 0);
+    await shows(page, /request lab-page-burst-demo-\w+-\d+, sent by a demonstration of this page\./);
+    await openDetails(page);
+    await shows(page, 'They start again from 0 after the ban.');
+    assert.match(await page.locator('.limits').innerText(), /Banned for [01]:\d\d/);
 
     await visit.store.clock.advance('1 minute');
-    await part(page).getByRole('timer').waitFor({ state: 'detached' });
+    await part(page).getByRole('timer').first().waitFor({ state: 'detached' });
     await draws(page, '60 of 60 left in this minute');
     await draws(page, '940 of 1,000 left in this day');
-    await shows(page, /It would last 2 minutes\./);
+    await shows(page, /begin a ban of 2 minutes\./);
     assert.deepEqual(complaints, []);
   });
 
@@ -103,7 +110,10 @@ test('a page counts down by the clock of the service, and takes nothing from the
   // The day hardly ends during the test.
   const reset = page.locator('lab-limits .reset').last();
   const left = async () =>
-    (await reset.innerText()).split(':').reduce((sum, text) => 60 * sum + Number(text), 0);
+    (await reset.innerText())
+      .replace('resets in ', '')
+      .split(':')
+      .reduce((sum, text) => 60 * sum + Number(text), 0);
   const leftAtFirst = await left();
   const dayEnds = (seconds: number) => seconds > leftAtFirst;
   for (let before = leftAtFirst, steps = 0; steps < 3; ) {
@@ -130,6 +140,8 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     async () => {
       const { page, complaints } = await visit.open(await addFree(visit, 3));
       await draws(page, '57 of 60 left in this minute');
+      await openDetails(page);
+      await page.locator('lab-limits .lines').waitFor();
       const lines = await page.locator('lab-limits .lines li').allInnerTexts();
       assert.ok(lines.includes('X-RateLimit-Remaining: 57'), lines.join('\n'));
       assert.ok(lines.includes('RateLimit: "minute";r=57;t=43,"day";r=997;t=43183'), lines.join('\n'));
@@ -171,6 +183,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       const first = { ...headers, 'x-request-id': 'began-it' };
       assert.equal((await fetch(`${visit.store.baseUrl}/orders`, { headers: first })).status, 403);
       const { page, complaints } = await visit.open(key);
+      await openDetails(page);
       await shows(page, /Begun by\s+GET \/v1\/orders at 12:00:\d\d UTC,\s+request began-it\./);
       const path = `/v1/<img src=x onerror=alert(1)>\u202e${'y'.repeat(10_000)}`;
       let by: Account['ban']['by'] = {
@@ -193,9 +206,9 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       by = { ...by, requestId: 'of another client' };
       await button(page, 'Start recording').waitFor();
       by = undefined;
-      await shows(page, /Begun by\s+a request that is not known\./);
+      await shows(page, /Begun by\s+an unknown request\./);
       await button(page, 'Start recording').dblclick();
-      await shows(page, /A recording runs now/);
+      await shows(page, /A recording is active/);
       assert.equal(await page.locator(':focus').innerText(), 'Limits');
       const recordings = await fetch(`${visit.origin}/lab/recordings`, { headers });
       assert.equal(((await recordings.json()) as unknown[]).length, 2);
@@ -208,15 +221,16 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     'while a rehearsal is active, the page says that answers may differ from the limits',
     async () => {
       const key = await addFree(visit, 1);
-      const { page, complaints } = await visit.open(key);
+      const { page, complaints } = await visit.open(key, demo);
+      await openDetails(page);
       await shows(page, /No Retry-After: a request would be admitted\./);
       assert.equal(await page.getByText('These are the real limits').count(), 0);
       const rehearsal = await visit.store.rehearse([{ fault: 'near-limit', remaining: 2 }], { key });
-      await shows(page, /A rehearsal is active: answers may say otherwise\. These are the real limits\./);
+      await shows(page, /A rehearsal is active: answers may differ\. These are the real limits\./);
       await shows(page, /a request would be admitted, unless a fault acts\./);
-      await shows(page, /41 refused with 429.* So it is unless a fault acts\./);
+      await shows(page, /41 refused with 429.* \(Unless a fault is active\.\)/);
       await part(page).getByRole('link', { name: 'A rehearsal is active' }).click();
-      assert.equal(new URL(page.url()).hash, '#faults');
+      await page.locator('lab-faults').waitFor();
       await rehearsal.end();
       await page.getByText('These are the real limits').waitFor({ state: 'detached' });
       assert.deepEqual(complaints, []);
@@ -225,11 +239,11 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
   );
 
   await t.test('a burst can be stopped, and another key sees nothing of it', async () => {
-    const { page, complaints } = await visit.open(await addFree(visit));
+    const { page, complaints } = await visit.open(await addFree(visit), demo);
     let [sent, mayAnswer] = [0, 15];
     const bursts = new Set<string>();
     await page.route('**/v1/pets?limit=1', async (route) => {
-      bursts.add(String(route.request().headers()['x-request-id']).replace(/-\d+$/, ''));
+      bursts.add(String(route.request().headers()['x-request-id']));
       if (++sent <= mayAnswer) await route.continue();
     });
     await sendButton(page).scrollIntoViewIfNeeded();
@@ -247,19 +261,19 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     mayAnswer = sent + 1;
     await page.keyboard.press('Enter');
     await draws(page, '2xx admitted: 1, 429 limited: 0, 403 banned: 0');
-    assert.equal(bursts.size, 2);
+    assert.equal(bursts.size, sent, 'each request has its own id');
     for (const id of bursts) assert.match(id, /^lab-page-burst-/);
     await page.getByRole('button', { name: 'Forget key' }).click();
     await page.locator('lab-limits:not(:has(*))').waitFor({ state: 'attached' });
     await enter(page, await addFree(visit));
     await draws(page, '60 of 60 left in this minute');
-    assert.equal(await page.locator('lab-limits .strip').count(), 0);
+    assert.equal(await page.locator('lab-ban-demo .strip').count(), 0);
     assert.deepEqual(complaints, []);
     await page.context().close();
   });
 
   await t.test('the page says that a key of a million a minute meets no refusal', async () => {
-    const { page, complaints } = await visit.open();
+    const { page, complaints } = await visit.open(undefined, demo);
     await shows(
       page,
       'With 1,000,000 left, nothing would be refused. A key of a smaller plan shows refusals.',
@@ -274,10 +288,11 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
   await t.test(
     'the page tells whether instances count together, and what holds while nothing answers',
     async () => {
-      const { page, complaints } = await visit.open();
+      const { page, complaints } = await visit.open(undefined, demo);
+      await openDetails(page);
       await shows(page, 'by this instance alone');
       const ground = () =>
-        page.evaluate(`getComputedStyle(document.querySelector('lab-limits .primary')).backgroundColor`);
+        page.evaluate(`getComputedStyle(document.querySelector('lab-ban-demo .primary')).backgroundColor`);
       const inviting = await ground();
       let sharing: Account['sharing'] = 'on';
       await rewriteAccount(page, (account) => {
@@ -288,12 +303,12 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       await shows(page, /Until it is back, each instance counts\s+alone/);
       await page.unroute('**/lab/account');
       await page.route('**/lab/account', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
-      await shows(page, 'As it stood at 12:00:17.');
+      await shows(page, 'as of 12:00:17');
       await shows(page, 'The service does not answer.');
       assert.ok(await sendButton(page).isDisabled());
       assert.notEqual(await ground(), inviting);
       await page.unroute('**/lab/account');
-      await page.locator('lab-limits button.primary:enabled').waitFor();
+      await page.locator('lab-ban-demo button.primary:enabled').waitFor();
       assert.deepEqual(complaints, []);
       await page.context().close();
     },
@@ -305,11 +320,12 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       [121, 'This key is banned', 'dark'],
     ] as const) {
       const key = await addFree(visit, sent);
-      const { page, complaints } = await visit.open(key, { width: 390, height: 844, colorScheme });
+      const { page, complaints } = await visit.open(key, { ...demo, width: 390, height: 844, colorScheme });
+      await openDetails(page);
       await shows(page, text);
       await sendButton(page).click();
       await shows(page, /^\s*Done: 100 of 100 answered/);
-      assert.deepEqual(await findings(page, ['lab-limits']), [], text);
+      assert.deepEqual(await findings(page, ['lab-limits', 'lab-ban-demo']), [], text);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
       assert.deepEqual(complaints, []);
       await page.context().close();

@@ -86,9 +86,10 @@ test('a burst counts the outcome of each request, also without an answer, and st
   const statuses = [200, 201, 429, 403, 500];
   let [sent, under, most] = [0, 0, 0];
   const burst: Burst = new Burst(
-    async (number) => {
+    async () => {
+      const number = ++sent;
       most = Math.max(most, ++under);
-      if (++sent === 50) burst.stop();
+      if (number === 50) burst.stop();
       await Promise.resolve();
       under--;
       const status = statuses[number % 6];

@@ -24,8 +24,7 @@ const recorded = (id: number, given: Partial<RecordedRequest> = {}, atMs = start
   ...given,
 });
 
-const lineOf = (requests: readonly RecordedRequest[], options: Parameters<typeof timeLineOf>[1]) =>
-  timeLineOf(attemptsOf(requests, 0), options);
+const lineOf = (requests: readonly RecordedRequest[]) => timeLineOf(attemptsOf(requests, 0)) as TimeLine;
 
 /** The arguments of curl, after a shell has read the line. */
 function argumentsOf(line: string): string[] {
@@ -112,19 +111,16 @@ test('filters of one group add to each other, groups narrow each other, and requ
   assert.deepEqual(seen([], '#3'), ['3']);
 });
 
-test('the time line shows retries that came too soon, and the end of each wait', () => {
+test('the time line fits the requests, and shows retries that came too soon and the end of each wait', () => {
   const told = { status: 429, code: 'rate_limited', answerHeaders: { 'retry-after': '2' }, durationMs: 10 };
-  const requests = [
+  const line = lineOf([
     recorded(1, told),
     recorded(2, { ...told, gapMs: 500, retryOf: '1' }, startMs + 510),
-    recorded(3, { gapMs: 2_000, retryOf: '2' }, startMs + 2_520),
-  ];
-  const options = { nowMs: startMs + 5_000, isLive: true, spanMs: 15_000 };
-  const line = lineOf(requests, options);
-  assert.deepEqual([line?.zero.is, line?.zero.at], ['now', 83.33]);
-  const [lane, ...others] = line?.lanes ?? [];
+    recorded(3, { gapMs: 2_000, retryOf: '2', durationMs: 30 }, startMs + 2_520),
+  ]);
+  const [lane, ...others] = line.lanes;
   assert.deepEqual(others, []);
-  assert.equal(lane?.label, 'GET /v1/pets');
+  assert.equal(lane?.label, '#1 GET /v1/pets');
   assert.deepEqual(
     lane?.marks.map(({ attempt, wait }) => [attempt.word, wait?.ms, wait?.retryAfterMs, wait?.isTooSoon]),
     [
@@ -133,12 +129,32 @@ test('the time line shows retries that came too soon, and the end of each wait',
       ['200', 2_000, 2_000, false],
     ],
   );
-  assert.deepEqual(lane?.bands, [{ from: 50.07, to: 66.8, retryAfterMs: 2_000 }]);
-  const ended = lineOf(requests, { ...options, isLive: false });
+  // The whole line is 2,550 ms long.
+  assert.deepEqual(lane?.bands, [{ from: 0.39, to: 98.82, retryAfterMs: 2_000 }]);
+  assert.deepEqual([lane?.marks[0]?.from, lane?.marks[2]?.to, line.ticks[0]], [0, 100, { at: 0, ms: 0 }]);
+  assert.deepEqual(line.gaps, []);
+});
+
+test('a long time without a request is a labelled gap, also in a wait that is not over', () => {
+  const wait = { status: 503, answerHeaders: { 'retry-after': '864000' }, durationMs: 0 };
+  const line = lineOf([
+    recorded(1, { durationMs: 1_000 }),
+    recorded(2, wait, startMs + 61_000),
+    recorded(3, {}, startMs + 61_000 + 9_999),
+  ]);
   assert.deepEqual(
-    [ended?.zero.is, ended?.ticks[0], ended?.lanes[0]?.marks[0]?.from],
-    ['first', { at: 0, ms: 0 }, 0],
+    line.gaps.map(({ ms }) => ms),
+    [60_000, 864_000_000 - 10_003],
   );
+  for (const { from, to } of line.gaps) assert.equal(Math.round(to - from), 15);
+  const [first, second] = line.lanes.map(({ marks }) => marks[0]?.to);
+  assert.deepEqual([first, second], [line.gaps[0]?.from.toFixed(2), line.gaps[0]?.to.toFixed(2)].map(Number));
+  assert.equal(line.lanes[1]?.bands[0]?.to, 100);
+  // However many there are, they leave room for the requests.
+  const polls = lineOf(Array.from({ length: 100 }, (_, i) => recorded(i + 1, {}, startMs + i * 15_000)));
+  const widths = polls.gaps.map(({ from, to }) => to - from);
+  assert.equal(widths.length, 99);
+  assert.equal(Math.round(widths.reduce((sum, width) => sum + width)), 60);
 });
 
 test('the time line calls too soon what the report card counts', async () => {
@@ -171,24 +187,6 @@ test('the time line calls too soon what the report card counts', async () => {
   assert.deepEqual(await told([2_900, 2_970]), [true, false]);
 });
 
-test('without new requests the time line keeps its lanes and its scale, and stops with the last in its middle', () => {
-  const requests = Array.from({ length: 7 }, (_, i) =>
-    recorded(i + 1, { operation: `op${i}`, target: `/v1/${i}`, durationMs: 0 }, startMs + i * 1_300),
-  );
-  const lastMs = startMs + 6 * 1_300;
-  const after = (ms: number) =>
-    lineOf(requests, { nowMs: lastMs + ms, isLive: true, spanMs: 15_000 }) as TimeLine;
-  const shape = ({ lanes, ticks: [first, second] }: TimeLine) => [
-    lanes.map(({ label, attempts }) => [label, attempts.length]),
-    ((second?.at ?? 0) - (first?.at ?? 0)).toFixed(1),
-  ];
-  for (const ms of [0, 2_000, 4_000, 5_000, 6_000, 12_000, 600_000])
-    assert.deepEqual(shape(after(ms)), shape(after(0)), `${ms} ms after the last`);
-  assert.deepEqual(after(4_999).zero, { is: 'now', at: 83.33, atMs: lastMs + 4_999 });
-  assert.deepEqual(after(5_001).zero, { is: 'last', at: 50, atMs: lastMs });
-  assert.deepEqual(after(600_000), after(5_001));
-});
-
 test('bans, other refusals and waits differ, and each kind has its own shape and meaning', () => {
   const kinds = [{ status: 403, code: 'key_banned' }, { status: 403, code: 'forbidden' }, { status: 429 }];
   assert.deepEqual(
@@ -199,43 +197,49 @@ test('bans, other refusals and waits differ, and each kind has its own shape and
   assert.equal(new Set(looks.flatMap(({ meaning, path }) => [meaning, path])).size, 2 * looks.length);
 });
 
-test('no two lanes of the time line have the same label', () => {
-  const options = { nowMs: startMs + 5_000, isLive: true, spanMs: 15_000 };
-  const line = lineOf(
-    [
-      recorded(1),
-      recorded(2, { status: 503 }, startMs + 100),
-      recorded(3, { gapMs: 96, retryOf: '2' }, startMs + 200),
-      recorded(4, { target: '/v1/pets/1', operation: 'getPet' }, startMs + 300),
-    ],
-    options,
+test('lanes stand in the order of their first requests, and the earliest ones share the first', () => {
+  const retried = [recorded(1), recorded(2, { status: 503 }, startMs + 100)];
+  const others = Array.from({ length: 8 }, (_, i) =>
+    recorded(i + 4, { target: `/v1/pets/${i}`, operation: `op${i}` }, startMs + 300 + i),
   );
+  const seen = (requests: RecordedRequest[]) =>
+    lineOf(requests).lanes.map(({ label, attempts }) => [
+      label,
+      attempts.map(({ request }) => request.id).join(),
+    ]);
+  const again = recorded(3, { gapMs: 96, retryOf: '2' }, startMs + 200);
+  assert.deepEqual(seen([...retried, again]), [
+    ['#1 GET /v1/pets', '1'],
+    ['#2 GET /v1/pets', '2,3'],
+  ]);
+  const [first, second, ...more] = seen([...retried, again, ...others]);
   assert.deepEqual(
-    line?.lanes.map(({ label, attempts }) => [label, attempts.map(({ request }) => request.id).join()]),
+    [first, second],
     [
-      ['GET /v1/pets', '1,2,3'],
-      ['GET /v1/pets/1', '4'],
+      ['4 earlier requests', '1,2,3,4'],
+      ['#5 GET /v1/pets/1', '5'],
     ],
   );
+  assert.equal(more.length, 6);
 });
 
 test('the time line has few marks, however many requests there are, and shows the failed ones', () => {
   const many = Array.from({ length: 1_000 }, (_, i) =>
     recorded(
       i,
-      { ...(i === 500 && { status: 500 }), operation: `op${i % 20}`, target: `/v1/${i % 20}` },
+      { ...(i === 900 && { status: 500 }), operation: `op${i % 20}`, target: `/v1/${i % 20}` },
       startMs + i * 20,
     ),
   );
-  const { lanes = [] } = lineOf(many, { nowMs: startMs + 20_000, isLive: true, spanMs: 60_000 }) ?? {};
+  const { lanes } = lineOf(many);
   const marks = lanes.flatMap((lane) => lane.marks);
-  assert.ok(lanes.length === 6 && marks.length <= 600, `${lanes.length} ${marks.length}`);
+  assert.ok(lanes.length === 8 && marks.length <= 200, `${lanes.length} ${marks.length}`);
   assert.equal(
     marks.reduce((sum, { more }) => sum + 1 + more, 0),
-    1_000,
+    200,
   );
   assert.ok(marks.some(({ attempt }) => attempt.kind === 'broken'));
-  assert.equal(lineOf([], { nowMs: startMs, isLive: true, spanMs: 60_000 }), undefined);
+  assert.equal(timeLineOf([]), undefined);
 });
 
 test('durations are as short as they are exact', () => {

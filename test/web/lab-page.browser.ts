@@ -52,11 +52,11 @@ for (const { name, skip, launch } of browsers) {
   }, async (t) => {
     const { store, open } = await visitLab(t, { ...stillClock, plan: 'free' }, launch);
     const { page, complaints } = await open(null);
-    await heading(page, 'Whose limits, requests and faults?').waitFor();
+    await heading(page, 'Enter an API key').waitFor();
     await titled(page, /^no key - /);
     assert.match(
       await page.locator('body').innerText(),
-      new RegExp(`curl .*'${store.baseUrl}/pets\\?limit=2'`),
+      new RegExp(`PETSTORE_BASE_URL='${store.baseUrl}'[\\s\\S]*curl .*/pets\\?limit=2`),
     );
     assert.equal(await heading(page, 'Limits').count(), 0);
 
@@ -78,7 +78,7 @@ for (const { name, skip, launch } of browsers) {
     const content = (await page.content()) + page.url();
     assert.ok(!content.includes(store.key) && !content.includes(store.key.slice(0, 12)));
     await page.getByRole('button', { name: 'Forget key' }).click();
-    await heading(page, 'Whose limits, requests and faults?').waitFor();
+    await heading(page, 'Enter an API key').waitFor();
     await titled(page, /^no key - /);
     assert.equal(await heading(page, 'Limits').count(), 0);
     assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
@@ -107,10 +107,10 @@ for (const { name, skip, launch } of browsers) {
       'Open the store',
       'Open the stream',
       'Show the webhooks',
-      'Start recording',
+      'Watch my client',
       'Send 100 requests',
     ])
-      assert.ok(await page.getByRole('button', { name }).isDisabled(), name);
+      assert.ok(await page.getByRole('button', { name, includeHidden: true }).isDisabled(), name);
     const faults = page.locator('lab-faults');
     assert.equal(await faults.locator(':is(button, [role=switch]):enabled').count(), 0);
     // Typed text is not lost.
@@ -134,7 +134,7 @@ for (const { name, skip, launch } of browsers) {
 
     await on.stop();
     await again({});
-    await heading(page, 'This key opens nothing').waitFor();
+    await heading(page, 'Unknown key').waitFor();
     await titled(page, /^unknown key - /);
     assert.equal(await heading(page, 'Limits').count(), 0);
     // Without a lab it is an unknown path, which the description lacks.
@@ -165,7 +165,7 @@ test('what was asked with a key does not appear under the next one', { skip, tim
     const note = () => titles.push(document.title);
     new MutationObserver(note).observe(document.head, { subtree: true, childList: true, characterData: true });
   }`);
-  await page.evaluate(`location.assign('#key=${other.key}&limits')`);
+  await page.evaluate(`location.assign('#key=${other.key}&store')`);
   await titled(page, /^\d+ of [1-9]\d\d+ left - /);
   const next = page.waitForResponse('**/lab/account');
   release();
@@ -176,7 +176,8 @@ test('what was asked with a key does not appear under the next one', { skip, tim
     titles.filter((title) => / of 60 /.test(title)),
     [],
   );
-  assert.equal(new URL(page.url()).hash, '#limits');
+  assert.equal(new URL(page.url()).hash, '#store');
+  await page.getByRole('button', { name: 'Open the store' }).waitFor();
   await page.getByText(`in place of ${store.key.slice(0, 8)}…`).waitFor();
   assert.deepEqual(complaints, []);
 });
@@ -204,42 +205,40 @@ test('a hidden tab sends nothing, and asks at once when it is visible again', {
   assert.deepEqual(complaints, []);
 });
 
-test('the navigation has the parts in their order, and marks the followed link until the user scrolls', {
-  skip,
-  timeout,
-}, async (t) => {
-  const { open } = await visitLab(t);
-  const { page, complaints } = await open();
-  await heading(page, 'Limits').waitFor();
-  const links = page.locator('#parts a');
-  const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')));
-  const parts: string[] = await page.evaluate(
-    `[...document.querySelectorAll('.column > *')].map(({ id }) => '#' + id)`,
-  );
-  assert.deepEqual(parts, hrefs);
-  const marked = () =>
-    page.locator('#parts [aria-current]').evaluateAll((all) => all.map((link) => link.textContent));
-  for (const name of (await links.allTextContents()).reverse()) {
-    await page.getByRole('link', { name, exact: true }).click();
-    await until(async () => (await marked()).join() === name);
-    // Parts that come into view change nothing.
-    await drawn(page);
-    assert.deepEqual(await marked(), [name]);
+test('tabs and the drawer open by mouse, by keyboard and by the address', { skip, timeout }, async (t) => {
+  const { store, open } = await visitLab(t);
+  const { page, complaints } = await open(store.key, { height: 900 });
+  const tabs = page.getByRole('tab');
+  await tabs.first().waitFor();
+  const shown = () =>
+    page.locator('[role=tabpanel]:not([hidden])').evaluateAll((all) => all.map(({ id }) => id));
+  for (const tab of await tabs.all()) {
+    await tab.click();
+    assert.deepEqual(await shown(), [await tab.getAttribute('aria-controls')]);
+    assert.equal(await tab.getAttribute('aria-selected'), 'true');
   }
-  await page.setViewportSize({ width: 390, height: 844 });
-  await page.locator('lab-faults .group').first().waitFor();
-  await until(async () => {
-    // A scroll during a change of the page's size is lost.
-    await page.mouse.wheel(0, 1_000);
-    return !['', 'Limits'].includes((await marked()).join());
-  });
-  const tops: number[] = await page.evaluate(
-    `[...document.querySelectorAll('.column > *')].map((part) => part.getBoundingClientRect().top)`,
-  );
-  assert.deepEqual(
-    tops,
-    tops.toSorted((a, b) => a - b),
-  );
+  await page.keyboard.press('ArrowRight');
+  assert.deepEqual(await shown(), ['requests'], 'after the last comes the first');
+  await page.keyboard.press('ArrowRight');
+  await page.locator('#tab-store:focus').waitFor();
+  assert.equal(new URL(page.url()).hash, '#store');
+  await page.keyboard.press('Home');
+  assert.deepEqual(await shown(), ['requests']);
+
+  const drawer = page.getByRole('button', { name: /^Faults/ });
+  await drawer.press('Enter');
+  const groups = page.locator('lab-faults .group > summary');
+  await groups.first().waitFor();
+  for (const { y, height } of await groups.evaluateAll((all) =>
+    all.map((one) => one.getBoundingClientRect()),
+  ))
+    assert.ok(y + height <= 900, 'every group is in view');
+  await groups.first().focus();
+  await page.keyboard.press('Escape');
+  await drawer.and(page.locator(':focus')).waitFor();
+  assert.equal(await page.locator('#faults').isVisible(), false);
+  await page.evaluate("location.hash = 'faults'");
+  await page.locator('#faults').waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -259,7 +258,8 @@ test('the page says that a key asks the lab too often, and when it goes on', {
   await page.getByText('This key asks the lab too often, as from many tabs.').waitFor();
   await page.getByText(/is as of \d\d:\d\d:\d\d\. It goes on at \d\d:\d\d:\d\d\./).waitFor();
   // The API is not slowed.
-  assert.ok(await page.getByRole('button', { name: 'Send 100 requests' }).isEnabled());
+  const send = page.getByRole('button', { name: 'Send 100 requests', includeHidden: true });
+  assert.ok(await send.isEnabled());
   await titled(page, /^paused - /);
   assert.deepEqual(await findings(page, ['html']), []);
   await store.clock.advance('3 seconds');
@@ -280,7 +280,7 @@ test('the page works for a service that is slow to answer', { skip, timeout }, a
   assert.deepEqual(complaints, []);
 });
 
-test('forced colors still show the window that binds, pressed buttons and the current part', {
+test('forced colors still show the window that applies, pressed buttons and the open tab', {
   skip,
   timeout,
 }, async (t) => {
@@ -288,8 +288,10 @@ test('forced colors still show the window that binds, pressed buttons and the cu
   await store.record();
   await burst(store.baseUrl, store.key, 1);
   const { page, complaints } = await open(store.key, { colorScheme: 'dark', forcedColors: 'active' });
-  await page.locator('.toggle').first().waitFor();
-  await page.locator('#parts [aria-current]').waitFor();
+  await page.locator('.toggle').first().click();
+  await page.locator('.window.applies').getByText('applies').waitFor();
+  await page.getByRole('button', { name: 'Details' }).click();
+  await page.locator('.lines').waitFor();
   const looks = (selector: string, ...properties: string[]): Promise<string[]> =>
     page.evaluate(`[...document.querySelectorAll('${selector}')].map((one) => {
       const style = getComputedStyle(one);
@@ -299,8 +301,7 @@ test('forced colors still show the window that binds, pressed buttons and the cu
   const marks = await looks('.lines mark', 'color');
   assert.deepEqual([...new Set(marks)], [text]);
   for (const [marked, others, ...properties] of [
-    ['.window.binds', '.window:not(.binds)', 'borderStyle', 'outlineStyle'],
-    ['#parts [aria-current]', '#parts :not([aria-current])', 'borderBottomStyle', 'textDecorationLine'],
+    ['[role=tab][aria-selected=true]', '[role=tab][aria-selected=false]', 'fontWeight'],
     ['.toggle[aria-pressed=true]', '.toggle[aria-pressed=false]', 'backgroundColor'],
   ] as const) {
     const [look] = await looks(marked, ...properties);
@@ -309,13 +310,6 @@ test('forced colors still show the window that binds, pressed buttons and the cu
   }
   assert.deepEqual(complaints, []);
 });
-
-/** The parts with a hole above them. */
-const afterHoles = (page: Page): Promise<string[]> =>
-  page.evaluate(`[...Map.groupBy(
-    [...document.querySelectorAll('.column > *')].map((part) => ({ id: part.id, box: part.getBoundingClientRect() })),
-    ({ box }) => box.left,
-  ).values()].flatMap((parts) => parts.filter(({ box }, i) => i > 0 && box.top - parts[i - 1].box.bottom > 17).map(({ id }) => id))`);
 
 for (const [scheme, width] of [
   ['light', 1440],
@@ -333,14 +327,14 @@ for (const [scheme, width] of [
       assert.deepEqual(await outOfReach(page), [], state);
     };
     const { page: none } = await open(null, look);
-    await heading(none, 'Whose limits, requests and faults?').waitFor();
+    await heading(none, 'Enter an API key').waitFor();
     await check(none, 'without a key');
     const { page: revoked } = await open(unknownKey, look);
-    await heading(revoked, 'This key opens nothing').waitFor();
+    await heading(revoked, 'Unknown key').waitFor();
     await check(revoked, 'with an unknown key');
     await revoked.getByRole('button', { name: 'Ask again' }).press('Enter');
     await revoked.getByText('Connecting').waitFor({ state: 'detached' });
-    await heading(revoked, 'This key opens nothing').waitFor();
+    await heading(revoked, 'Unknown key').waitFor();
     assert.equal(await revoked.evaluate("document.activeElement.closest('lab-connection') !== null"), true);
     const { page } = await open(store.key, look);
     await heading(page, 'Limits').waitFor();
@@ -348,7 +342,6 @@ for (const [scheme, width] of [
     for (const other of [1024, 1440, 1920]) {
       await page.setViewportSize({ width: other, height: 1000 });
       assert.equal(await sideways(page), 0, `${other} px`);
-      assert.deepEqual(await afterHoles(page), [], `${other} px`);
     }
     await page.setViewportSize({ width, height: 1000 });
     await store.stop();

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { guidePaths } from '../../src/description/guides.ts';
+import { operations } from '../../src/api/operations.ts';
+import { labOperations } from '../../src/lab/operations.ts';
+import { operationPath } from '../../src/web/reference/pages.ts';
 import { findings } from '../support/axe.ts';
 import { skip, timeout } from '../support/browsers.ts';
 import { openReference } from '../support/reference.ts';
@@ -14,8 +16,8 @@ const searches: [string, RegExp][] = [
   ['webhook', /^Receive webhooks Events Guide/],
   ['etag', /^Ask only for what is new Getting started Guide/],
   ['cursor', /^Read lists page by page Getting started Guide/],
-  ['idempotency', /^Repeat a POST without doing it twice Getting started Guide/],
-  ['412', /^Do not undo what others did Getting started Guide/],
+  ['idempotency', /^Retry a POST safely Getting started Guide/],
+  ['412', /^Do not overwrite other clients' changes Getting started Guide/],
   ['rate limits', /^Rate limits Guide/],
   ['rate_limited', /^When a limit is used up Rate limits Guide/],
   ['rate-limited', /^rate-limited Rehearse failures Guide/],
@@ -42,21 +44,28 @@ const looks = [
   { colorScheme: 'dark', width: 390, height: 844 },
 ] as const;
 
-/** One of each kind: axe takes long for the whole page. */
-const partsOfPage = [
-  'header',
-  'aside',
-  'section[id$="/description/introduction"]',
-  'section[id$="/tag/rate-limits"]',
-  'section[id$="/tag/pets"]',
-  'section[id$="/tag/pets/POST/pets"]',
-];
+/** One page of each kind, and the part of it that differs from the others. */
+const pages = [
+  ['reference', 'html'],
+  ['reference#operations/createPet', 'main'],
+  ['reference/operations/createWebhook', 'main'],
+  ['reference/guides/rate-limits', 'main'],
+  ['reference/schemas', 'section:has(> #Pet)'],
+  ['reference/errors/insufficient_stock', 'main'],
+  ['changelog', 'main'],
+] as const;
 
-/** Cards and programs that overflow horizontally. */
-const tooWide = `[...document.querySelectorAll(':is(.request-card, .response-card, .markdown pre) *')]
-  .filter((element) => /auto|scroll/.test(getComputedStyle(element).overflowX))
-  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
-  .map(({ className }) => className)`;
+/** Programs and tables that are wider than their place. */
+const tooWide = `[...document.querySelectorAll('pre, table')]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1)
+  .map(({ textContent }) => textContent.slice(0, 80))`;
+
+/** Opens all samples, and breaks no line. */
+const showWhole = `for (const sample of document.querySelectorAll('.samples details')) {
+  sample.removeAttribute('name');
+  sample.open = true;
+  sample.querySelector('pre').style.whiteSpace = 'pre';
+}`;
 
 test('the reference can be searched and read', { skip, timeout }, async (t) => {
   const { page, open, origin, complaints } = await openReference(t);
@@ -64,6 +73,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
   await t.test('a search finds the guide first, and an operation by its name', async () => {
     await page.keyboard.press('Control+k');
     const field = page.getByRole('combobox', { name: 'Search' });
+    await page.getByText('Guides, operations and schemas.').waitFor();
     for (const [query, expected] of searches) {
       await field.fill(query);
       const [first = ''] = await page.getByRole('option').allInnerTexts();
@@ -83,8 +93,8 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     await field.press('ArrowDown');
     await field.press('ArrowUp');
     await field.press('Enter');
-    await page.waitForURL(`${origin}/reference#tag/rate-limits`);
-    const bans = page.locator('main').getByRole('heading', { name: 'Bans', exact: true });
+    await page.waitForURL(`${origin}/reference#guides/rate-limits/bans`);
+    const bans = page.getByRole('heading', { name: 'Bans', exact: true });
     await page.waitForFunction(
       (element) => {
         const { top } = element?.getBoundingClientRect() ?? {};
@@ -95,34 +105,54 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     await page.getByRole('button', { name: 'Search' }).click();
     await field.fill('createPet');
     await page.getByRole('option').first().click();
-    await page.waitForURL(`${origin}/reference#tag/pets/POST/pets`);
+    await page.waitForURL(`${origin}/reference#operations/createPet`);
     assert.equal(await page.getByRole('dialog', { name: 'Search the reference' }).count(), 0);
   });
 
-  await t.test('the introduction leads to the guides, in the same tab', async () => {
-    const introduction = page.locator('section[id$="/description/introduction"]');
-    await introduction.getByRole('link', { name: 'Getting started' }).click();
-    await page.waitForURL(`${origin}/reference#tag/getting-started`);
+  await t.test('links between pages stay in the reference, which keeps its key and leads on', async () => {
+    await page.getByRole('link', { name: 'NewPet', exact: true }).click();
+    await page.waitForURL(`${origin}/reference#schemas/NewPet`);
+    await page.getByRole('heading', { name: 'NewPet', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Petstore', exact: true }).click();
+    await page.waitForURL(`${origin}/reference`);
+    await page.getByRole('main').getByRole('link', { name: 'Getting started' }).click();
+    await page.waitForURL(`${origin}/reference#guides/getting-started`);
+    const asText = page.getByRole('link', { name: 'This page as Markdown' });
+    assert.equal(await asText.getAttribute('href'), `${origin}/guides/getting-started.md`);
     assert.equal(page.context().pages().length, 1);
-    const links = page.locator('main').getByRole('link', { name: 'This guide as Markdown' });
-    const paths = await links.evaluateAll((all) => all.map((link) => new URL(String(link)).pathname));
-    assert.deepEqual(paths, guidePaths());
   });
 
   // Each size and each colour scheme once, since axe takes seconds for each page.
   for (const { colorScheme, ...size } of looks) {
     await t.test(`nothing keeps anybody from reading it: ${colorScheme}, ${size.width} pixels`, async () => {
-      const tab = await open(`${origin}/reference#tag/pets/POST/pets`, { ...size, colorScheme });
-      await tab.locator('section[id$="/tag/pets/POST/pets"] .request-card').waitFor();
-      assert.equal(await tab.locator(`body.${colorScheme}-mode`).count(), 1);
-      assert.deepEqual(await findings(tab, partsOfPage), []);
-      assert.deepEqual(await tab.evaluate(tooWide), []);
-      assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), size.width);
-      await tab.goto(`${origin}/changelog`);
-      assert.deepEqual(await findings(tab, ['body']), []);
+      const tab = await open(`${origin}/reference`, { ...size, colorScheme });
+      for (const [path, part] of pages) {
+        await tab.goto(`${origin}/${path}`);
+        if (path.includes('#')) {
+          await tab.getByRole('link', { name: 'Try it' }).click();
+          await tab.getByRole('form', { name: 'Try it' }).waitFor();
+        }
+        assert.deepEqual(await findings(tab, [part], 'any'), [], path);
+        assert.deepEqual(await tab.evaluate(tooWide), [], path);
+        assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), size.width, path);
+      }
       await tab.close();
     });
   }
+
+  await t.test('no line of a sample is broken at 1440 pixels, and all samples are printed', async () => {
+    const tab = await open(`${origin}/reference`, { width: 1440, height: 900 });
+    for (const { id } of [...operations, ...labOperations]) {
+      await tab.goto(`${origin}${operationPath({ id })}`);
+      await tab.evaluate(showWhole);
+      assert.deepEqual(await tab.evaluate(tooWide), [], id);
+    }
+    await tab.reload();
+    await tab.emulateMedia({ media: 'print' });
+    const seen = tab.locator('.samples pre').filter({ visible: true });
+    assert.equal(await seen.count(), 3);
+    assert.equal(await tab.getByRole('navigation').filter({ visible: true }).count(), 0);
+  });
 
   assert.deepEqual(complaints, []);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { newTraceparent } from '../../src/foundation/trace-context.ts';
 import { maxUnrecorded } from '../../src/webhooks/result-queue.ts';
@@ -24,24 +24,30 @@ const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 const delivered = async (store: Petstore) =>
   Number((await store.db.read`select count(*) from deliveries where state = 'delivered'`)[0]?.[0]);
 
-/** A database whose writes wait while the gate is closed, and fail while it is away. */
-function gated({ db }: Petstore) {
+/** A store, and its database with writes that wait while the gate is closed, and fail while it is away. */
+async function startGated(t: TestContext) {
   const gate = { opened: Promise.withResolvers<void>(), isAway: false, writes: 0 };
+  gate.opened.resolve();
+  // Before the store stops, which waits for its writes.
+  t.after(() => {
+    gate.isAway = false;
+    gate.opened.resolve();
+  });
+  const store = await startPetstore(t, { seed: false });
+  const { db } = store;
   const write = async (...work: unknown[]) => {
     await gate.opened.promise;
     if (gate.isAway) throw new StorageUnavailableError('It is away.');
     gate.writes++;
     return (db.write as (...work: unknown[]) => Promise<unknown>).apply(db, work);
   };
-  return { gate, db: { ...db, read: db.read, write } as typeof db };
+  return { store, gate, db: { ...db, read: db.read, write } as typeof db };
 }
 
 test('while outcomes are written the next events are sent, up to a bound, and one commit holds many', async (t) => {
-  const store = await startPetstore(t, { seed: false });
+  const { store, gate, db } = await startGated(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
-  const { gate, db } = gated(store);
-  gate.opened.resolve();
   // The lease has been acquired by then.
   receiver.behave = (_request, response) => {
     if (receiver.messages.length === 1) gate.opened = Promise.withResolvers();
@@ -59,11 +65,9 @@ test('while outcomes are written the next events are sent, up to a bound, and on
 });
 
 test('outcomes that wait for the storage are written once it is back, also at a stop', async (t) => {
-  const store = await startPetstore(t, { seed: false });
+  const { store, gate, db } = await startGated(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
-  const { gate, db } = gated(store);
-  gate.opened.resolve();
   receiver.behave = (_request, response) => {
     if (receiver.messages.length === 20) gate.isAway = true;
     response.end();

@@ -44,9 +44,8 @@ async function beClient(origin: string, key: string): Promise<void> {
 }
 
 async function show(page: Page): Promise<void> {
-  await page.locator('lab-store button.primary').click();
-  await page.locator('lab-store').getByText('Bella').first().waitFor();
-  await page.locator('lab-requests').getByText('/v1/inventory').first().waitFor();
+  await page.locator('lab-requests .line', { hasText: '/v1/inventory' }).waitFor();
+  await page.locator('lab-report .verdict').waitFor();
   await page.waitForTimeout(1_500);
   await page.mouse.move(0, 0);
 }

@@ -15,9 +15,6 @@ export const start = firstStart;
 /** The environment of the user. Additions by npm belong to the user's own project, so they stay. */
 export const userEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => env;
 
-/** Scalar's program for browsers. The build adds it to the package. */
-export const scalarProgram = () => readFile(new URL('scalar.js', import.meta.url), 'utf8');
-
 /** A program or a style sheet for browsers. The build bundles it into the package. */
 export const browserProgram = (file: string) =>
   readFile(new URL(`../../${file.replace(/\.ts$/, '.js')}`, import.meta.url), 'utf8');

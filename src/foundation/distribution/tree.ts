@@ -62,20 +62,6 @@ function withoutEach(added: string, path: string): string {
   ].join('');
 }
 
-/** Scalar's program for browsers, 4 MB, from its Fastify plugin. Its package `@scalar/api-reference` would install 270 others. */
-export async function scalarProgram(): Promise<string> {
-  const [{ default: scalar }, { default: fastify }] = await Promise.all([
-    import('@scalar/fastify-api-reference'),
-    import('fastify'),
-  ]);
-  const host = fastify();
-  await host.register(scalar, { routePrefix: '/', configuration: { url: '/' } });
-  const { statusCode, body } = await host.inject('/js/scalar.js');
-  await host.close();
-  if (statusCode !== 200) throw new Error(`The plugin answers ${statusCode} where its program was.`);
-  return body;
-}
-
 const run = promisify(execFile);
 const maxBytes = 16 * 1024 * 1024;
 

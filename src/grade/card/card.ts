@@ -1,20 +1,21 @@
 import { withoutSecrets } from '../../foundation/redact.ts';
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
+import { counted } from '../../lab/checks/check.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
+import { streamsResumed } from '../../lab/checks/streams.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';
 import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import type { Baseline, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
+import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
 import { tellingLine } from '../run/telling-line.ts';
 import { capitalized, withoutFaults } from '../run-name.ts';
 import { isFailing, isUndoneByHung, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
-  counted,
   gaveUpInWords,
   howEnded,
   inWords,
@@ -199,7 +200,7 @@ export function happened(run: FaultRun): string {
   const what = {
     survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
-    failed: tellingLine(run.lastLines),
+    failed: tellingLine(run.lastLines) ?? 'it printed nothing',
     hung: `${howEnded(run)}${undone ? `, with work left: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
@@ -226,7 +227,10 @@ function findingsOf(
   const { advice } = advising ?? {};
   const isRequired = advising?.level === 'required';
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  const told = run.deviations.filter((deviation) => !isUndoneByHung(deviation));
+  // A line that is missing follows from what was done otherwise.
+  const isTold = (deviation: Deviation) =>
+    deviation.isWarning ? deviation.kind === 'printed' && run.verdict === 'survived' : true;
+  const told = run.deviations.filter(isTold);
   const ofDeviations = told.map((deviation): Finding => {
     const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
     return {
@@ -253,7 +257,7 @@ function findingsOf(
     ...{ service: doesOf(about), goodClient: about?.goodClient },
     change: isRemovedBefore(refused)
       ? 'Take 404 of a repeated DELETE for done: the first one has removed the resource.'
-      : (advice ?? remedyFor(about, run)),
+      : ((run.verdict === 'hung' && !isRequired ? undefined : advice) ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
@@ -268,12 +272,12 @@ const maxStruck = 12;
 const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
 
 /** What to change in a program that failed or hung, if no check knows. */
-function remedyFor(fault: Fault | undefined, { verdict, strikes }: FaultRun): string {
+function remedyFor(fault: Fault | undefined, { verdict, strikes, gaveUpAfterMs }: FaultRun): string {
   if (verdict === 'failed')
     return 'Handle this case instead of ending, so that the program ends as it does without faults.';
-  if (fault?.isSilent) return 'Give each request a time limit that lasts until the end of its body.';
-  if (fault?.group === 'Streams')
-    return 'Keep the `id` of an event only when all of the event has come, and go on after it.';
+  if (fault?.isSilent && !gaveUpAfterMs)
+    return 'Give each request a time limit that lasts until the end of its body.';
+  if (fault?.group === 'Streams') return streamsResumed.advice;
   if (strikes.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
   return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
 }

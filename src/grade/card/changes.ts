@@ -1,8 +1,9 @@
 import { Compile } from 'typebox/schema';
+import { counted } from '../../lab/checks/check.ts';
 import { withoutFaults } from '../run-name.ts';
 import { severity } from '../verdict.ts';
 import { CardData, type Changes, cardVersion } from './card-schema.ts';
-import { counted, inWords } from './words.ts';
+import { inWords } from './words.ts';
 
 const card = Compile(CardData);
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { version } from '../../foundation/version.ts';
+import { counted } from '../../lab/checks/check.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
@@ -10,7 +11,7 @@ import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, 
 import type { Changes } from './card-schema.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { counted, howEndedWhen, type Rank, roundedDuration, verdictWords } from './words.ts';
+import { howEndedWhen, type Rank, roundedDuration, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */

@@ -1,11 +1,12 @@
 import { styleText } from 'node:util';
 import { type Cell, toColumns } from '../../foundation/columns.ts';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import { counted } from '../../lab/checks/check.ts';
 import type { Ending } from '../grade.ts';
 import { withoutFaults } from '../run-name.ts';
 import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
 import type { Changes } from './card-schema.ts';
-import { counted, gaveUpInWords, howEndedWhen, inWords, type Rank } from './words.ts';
+import { gaveUpInWords, howEndedWhen, inWords, type Rank } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;

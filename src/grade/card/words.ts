@@ -68,6 +68,3 @@ export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>
 /** A duration for people: `61 ms`, `0.7 s`, `12 s`. */
 export const roundedDuration = (ms: number) =>
   ms < 100 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 0))} s`;
-
-/** `1 run`, `2 runs`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

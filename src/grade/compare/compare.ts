@@ -141,11 +141,12 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
   const found = [...new Set([...less.keys(), ...more.keys()])].map((title) => {
     const [both, lost, gained] = [paired.get(title) ?? [], less.get(title) ?? [], more.get(title) ?? []];
     const [was, is] = [both.length + lost.length, both.length + gained.length];
+    const isAboutLasting = [...lost, ...gained].some(isLasting);
     return {
-      ...{ title, was, is, gained, missing: changesOf(base, lost) },
+      ...{ title, was, is, gained, isAboutLasting, missing: changesOf(base, lost) },
       changes: gained.length > 0 ? changesOf(run, [...both.map((pair) => pair.run), ...gained]) : [],
       // What was there before is missing if the program deleted it, and left over if it did not.
-      kind: [...lost, ...gained].some(isLasting) ? (is > was ? 'undone' : 'other') : countKind(was, is),
+      kind: isAboutLasting ? (is > was ? 'undone' : 'other') : countKind(was, is),
     } as const;
   });
   // Names may differ from run to run. Then only the numbers tell that something was added twice.
@@ -157,12 +158,9 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
     ...found
       .filter((one) => !renamed.includes(one))
       .map(
-        ({ title, was, is, kind: how, changes, missing }): Found => ({
+        ({ title, was, is, isAboutLasting, kind: how, changes, missing }): Found => ({
           kind: isRenamed({ was, kind: how }) ? 'other' : how,
-          what:
-            was === is
-              ? `${counted(is, kind)} ${short(title)}, but not the same`
-              : `${counted(is, kind)} ${short(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`,
+          what: numberSentence({ kind, title, was, is, isAboutLasting }),
           ...{ changes, missing },
         }),
       ),
@@ -177,6 +175,23 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
         ]
       : []),
   ];
+}
+
+interface Numbers {
+  kind: Kind;
+  title: string;
+  was: number;
+  is: number;
+  /** Whether it is about what was there before the program ran. */
+  isAboutLasting: boolean;
+}
+
+function numberSentence({ kind, title, was, is, isAboutLasting }: Numbers): string {
+  if (was === is) return `${counted(is, kind)} ${short(title)}, but not the same`;
+  const many = Math.abs(is - was);
+  const rows = `${counted(many, kind)} ${short(title)} ${many < 2 ? 'is' : 'are'}`;
+  if (isAboutLasting) return is > was ? `${rows} still there` : `${rows} gone`;
+  return `${counted(is, kind)} ${short(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`;
 }
 
 /** The changes that created rows, or deleted what was there before. */

@@ -1,4 +1,6 @@
+import { counted } from '../../lab/checks/check.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
+import { samePage } from '../../lab/faults/same-page.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Deviation } from '../grade.ts';
@@ -43,14 +45,39 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
     const change = changeFor(kind, behind, fault);
     return { kind, what, ...because(behind), ...(change !== undefined && { change }) };
   };
+  const again = readAgain(base.requests, run.requests);
+  const ofPrinted = (what: string): Deviation => ({
+    ...{ kind: 'printed', what, ...because([...touched, ...again].slice(0, maxRequests)) },
+    ...(again.length > 0 && { change: changeForReadAgain(again) }),
+  });
   return {
     ofStore: (differences: readonly Difference[]) => oneForEachCause(differences.map(ofStore)),
-    ofPrint: (sentences: readonly string[]) =>
-      oneForEachCause(sentences.map((what) => ({ kind: 'printed', what, ...because(touched) }))),
+    ofPrint: (sentences: readonly string[]) => oneForEachCause(sentences.map(ofPrinted)),
   };
 }
 
 const isOfOperation = (one: RecordedRequest) => (other: RecordedRequest) => one.operation === other.operation;
+
+/** Reads that the run repeated although it had their answers, beyond those of the base. */
+function readAgain(base: readonly RecordedRequest[], run: readonly RecordedRequest[]): RecordedRequest[] {
+  const left = new Map<string, number>();
+  for (const { target } of base.filter(isGet)) left.set(target, (left.get(target) ?? 0) + 1);
+  const had = new Set<string>();
+  return run.filter((request) => {
+    const { target } = request;
+    if (!isGet(request) || !isSuccess(request)) return false;
+    const times = (left.get(target) ?? 1) - 1;
+    left.set(target, times);
+    const isAgain = had.has(target) && times < 0;
+    had.add(target);
+    return isAgain;
+  });
+}
+
+const isGet = ({ method }: RecordedRequest) => method === 'GET';
+
+const changeForReadAgain = (again: readonly RecordedRequest[]) =>
+  `Repeat only the request that failed, or drop what you have before you begin again: ${counted(again.length, 'request')} had succeeded before, and came again (#${again[0]?.id}).`;
 
 /** How many sentences of deviations with one cause are joined. */
 const maxJoined = 3;
@@ -74,6 +101,9 @@ const isTouched = ({ fault: touching }: RecordedRequest, { name }: Fault) =>
 
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
   status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));
+
+/** Whether it was refused for good. */
+const isRefusal = ({ status = 0 }: RecordedRequest) => status >= 400 && status < 500 && status !== 429;
 
 const isPlainSuccess = (request: RecordedRequest) => isSuccess(request) && Number(request.status) < 300;
 
@@ -108,9 +138,14 @@ function serviceSentence(request: RecordedRequest, isCommitted: boolean): string
 function changeFor(
   kind: Difference['kind'],
   behind: readonly RecordedRequest[],
-  { shortensPages }: Fault,
+  { name, shortensPages }: Fault,
 ): string | undefined {
+  if (name === samePage.name)
+    return 'Stop at a link that leads to a page that you have: its items would come again.';
   if (shortensPages) return 'Follow the link with `rel="next"` until a page has none.';
+  const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);
+  if (kind === 'undone' && refused)
+    return `Do not take the refusal of #${refused.id} (${refused.status} ${refused.code ?? ''}) for success. Send the steps in the order that they have without faults, or end with an exit status other than 0.`;
   if (kind === 'undone' && !behind.every(isSuccess))
     return 'Retry until the request succeeds, or end with an exit status other than 0.';
   if (kind !== 'twice') return undefined;

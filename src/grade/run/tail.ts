@@ -7,7 +7,7 @@ import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts'
 const [maxLines, maxKeptLines] = [20, 100];
 const maxLineLength = 500;
 /** The part of a piece of output that is read, and the part of a line that is kept, both from the end. In characters. */
-const [maxPiece, maxKept] = [32_768, 4_096];
+const [maxPiece, maxKept] = [65_536, 4_096];
 
 interface Line {
   /** Its position among the lines of both streams. */

@@ -24,7 +24,7 @@ export function tellingLine(lines: readonly string[]): string | undefined {
     lines.findLast((line) => isOwn(line) && /(?:Error|Exception): /.test(line)) ??
     lines.findLast((line) => isOwn(line) && /^\S/.test(line)) ??
     lines.at(-1);
-  const cause = lines.findLast((line) => /^\s+\[cause\]: /.test(line))?.trim();
+  const cause = lines.findLast((line) => /^\s+\[cause\]: (?![{[])/.test(line))?.trim();
   const line = found?.trim().replace(/^UnhandledPromiseRejection: .*(?=The promise rejected)| \{$/g, '');
   return cause === undefined || line === cause ? line : `${line} (${cause})`;
 }

@@ -1,3 +1,4 @@
+import { contentInWords } from '../../db/tables.ts';
 import { grouped } from '../../foundation/bounds.ts';
 import { operation, resource } from '../../http/operation.ts';
 import { maxResetRows } from '../lab-bounds.ts';
@@ -32,7 +33,7 @@ export const accountOperations = [
     id: 'resetWorkspace',
     tag: 'Account',
     summary: 'Reset the workspace',
-    description: `Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells \`workspace.reset\` and \`workspace.seeded\`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than ${grouped(maxResetRows)} categories, pets and orders is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.`,
+    description: `Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells \`workspace.reset\` and \`workspace.seeded\`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than ${grouped(maxResetRows)} ${contentInWords} is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.`,
     success: resource(WorkspaceContent, 'What the workspace holds now.'),
     handle: (sql, input, { resets }: AccountServices) =>
       resets.run(input.workspaceId, input, () => resetOwn(sql, input)),

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Transaction } from '../../db/database.ts';
+import { type ContentKind, contentInWords } from '../../db/tables.ts';
 import { resetWorkspace } from '../../demo/seed.ts';
 import { grouped } from '../../foundation/bounds.ts';
 import { ApiError } from '../../foundation/errors.ts';
@@ -7,7 +8,6 @@ import { findKey, unknownKey } from '../../keys/store.ts';
 import { countContent } from '../../workspaces/store.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxResetRows } from '../lab-bounds.ts';
-import type { WorkspaceContent } from './schema.ts';
 
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;
@@ -54,7 +54,10 @@ export class ResetLimiter {
 }
 
 /** Resets the workspace of a key to the demonstration data. Throws `conflict` if it has more than `maxResetRows` rows. */
-export async function resetOwn(sql: Transaction, { workspaceId, keyId }: Owner): Promise<WorkspaceContent> {
+export async function resetOwn(
+  sql: Transaction,
+  { workspaceId, keyId }: Owner,
+): Promise<Record<ContentKind, number>> {
   const key = await findKey(sql, keyId);
   if (!key) throw unknownKey();
   const count = () => countContent(sql, workspaceId, maxResetRows + 1);
@@ -62,10 +65,9 @@ export async function resetOwn(sql: Transaction, { workspaceId, keyId }: Owner):
   if (rows > maxResetRows) {
     throw new ApiError(
       'conflict',
-      `This workspace holds more than ${grouped(maxResetRows)} categories, pets and orders, too many to reset it by a request. Who runs the service can reset it by the command "petstore workspaces reset ${key.workspace}".`,
+      `This workspace holds more than ${grouped(maxResetRows)} ${contentInWords}, too many to reset it by a request. Who runs the service can reset it by the command "petstore workspaces reset ${key.workspace}".`,
     );
   }
   await resetWorkspace(sql, { id: workspaceId, name: key.workspace });
-  const { categories, pets, orders } = await count();
-  return { categories, pets, orders };
+  return count();
 }

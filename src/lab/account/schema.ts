@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { type ContentKind, contentKinds } from '../../db/tables.ts';
 import { DateTime, Shown, Units } from '../../foundation/schema.ts';
 import { dayMs, minuteMs } from '../../foundation/time.ts';
 import { newAccount, toDecision, type WindowState } from '../../limits/decision.ts';
@@ -125,12 +126,13 @@ export const Account = Type.Object(
 );
 export type Account = Static<typeof Account>;
 
+/** What the demonstration data holds, for the examples. */
+const demonstration: Partial<Record<ContentKind, number>> = { categories: 7, pets: 20, orders: 8 };
+
+const countOf = (kind: ContentKind) =>
+  Units(0, `${kind[0]?.toUpperCase()}${kind.slice(1)} that there are.`, demonstration[kind] ?? 0);
+
 export const WorkspaceContent = Type.Object(
-  {
-    categories: Units(0, 'Categories that there are.', 7),
-    pets: Units(0, 'Pets that there are.', 20),
-    orders: Units(0, 'Orders that there are.', 8),
-  },
+  Object.fromEntries(contentKinds.map((kind) => [kind, countOf(kind)])),
   { title: 'WorkspaceContent', description: 'What a workspace holds.' },
 );
-export type WorkspaceContent = Static<typeof WorkspaceContent>;

@@ -1,5 +1,6 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
+import { thingOf } from './known-retries.ts';
 import { earliestAfter, follows, isRead, isSuccess, isTransient, uncertainFaults } from './request-facts.ts';
 import { certainRetries, chainsOf, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
@@ -53,9 +54,16 @@ function chainsIn(traffic: Traffic): Chain[] {
     .filter((chain) => !isPoll(chain));
 }
 
-/** Tells whether a chain belongs to a poller, which repeats a request at the same pace after a success, too. */
+/**
+ * Tells whether a chain belongs to a poller, which repeats a request at the same pace after a success, too. The only worker of a poller
+ * sends as many other requests in between.
+ */
 function pollsIn(traffic: Traffic) {
+  const { requests, isOfOneWorker } = traffic;
   const pairs = certainRetries(traffic, () => true);
+  const placeOf = new Map(requests.map((request, index) => [request, index]));
+  const stepsOf = ({ failed, retry }: Retry) =>
+    isOfOneWorker ? Number(placeOf.get(retry)) - Number(placeOf.get(failed)) : 0;
   const before = new Map(pairs.map((pair) => [pair.retry, pair]));
   const after = new Map(pairs.map((pair) => [pair.failed, pair]));
   return ({ retries, waitsMs }: Chain): boolean => {
@@ -63,8 +71,14 @@ function pollsIn(traffic: Traffic) {
     if (!isRead(first)) return false;
     const shortestMs = waitsMs.reduce((a, b) => Math.min(a, b)) / sameRatio;
     const longestMs = waitsMs.reduce((a, b) => Math.max(a, b)) * sameRatio;
+    const mostSteps = retries.map(stepsOf).reduce((a, b) => Math.max(a, b));
     return [before.get(first), after.get((retries.at(-1) as Retry).retry)].some(
-      (pair) => pair && isSuccess(pair.failed) && waitOf(pair) >= shortestMs && waitOf(pair) <= longestMs,
+      (pair) =>
+        pair &&
+        isSuccess(pair.failed) &&
+        waitOf(pair) >= shortestMs &&
+        waitOf(pair) <= longestMs &&
+        stepsOf(pair) <= mostSteps,
     );
   };
 }
@@ -96,27 +110,43 @@ export const backoffGrows: Check = {
 /** No HTTP library in wide use makes more by default: most make 3 to 6, package managers 11. */
 const maxAttempts = 20;
 
+/** The requests with each `Idempotency-Key`. */
+const keyedAttempts = (requests: readonly Recorded[]) => {
+  const keyed = requests.filter((request) => thingOf(request) !== undefined);
+  return [...Map.groupBy(keyed, thingOf).values()];
+};
+
+/** Whether so many attempts failed, without a wait that was asked for, and yet another one came. */
+const isUnbounded = (attempts: readonly Recorded[]) =>
+  attempts.length > maxAttempts && attempts.filter(isFailure).length >= maxAttempts;
+
 export const attemptsBounded: Check = {
   name: 'attempts.bounded',
   level: 'recommended',
   asks: `The client gives up after some attempts, ${maxAttempts} at most.`,
-  judged: `Judged are retries as in \`backoff.grows\`. More than ${maxAttempts} attempts at one request in a row fail. To give up after fewer, with at least one retry, and to send something else passes. A client may wait for the end of a limit or a ban as often as \`Retry-After\` says.`,
+  judged: `Judged are retries as in \`backoff.grows\`, and all POSTs with one \`Idempotency-Key\`. More than ${maxAttempts} attempts at one request in a row fail. To give up after fewer, with at least one retry, and to send something else passes. A client may wait for the end of a limit or a ban as often as \`Retry-After\` says.`,
   unseen: 'No request was retried and given up.',
   faults: uncertainFaults,
   advice: 'Count the attempts or limit their total time, and then report the failure to the caller.',
   guide: 'Errors',
   judge(traffic) {
     const chains = chainsIn(traffic).map(({ retries }) => retries);
-    const bad = chains.filter((retries) => retries.length >= maxAttempts);
-    const last = traffic.requests.at(-1);
+    const { requests } = traffic;
+    const long = chains.filter((retries) => retries.length >= maxAttempts).map(requestsOf);
+    // Attempts with one key are at one thing, also if some of them overlap.
+    const bad = [...long, ...keyedAttempts(requests).filter(isUnbounded)];
+    const nameOf = (request: Recorded) => thingOf(request) ?? request.fingerprint;
+    const latest = new Map(requests.map((request) => [nameOf(request), request]));
+    const last = requests.at(-1);
     const isGivenUp = (retries: readonly Retry[]) => {
       const { retry } = retries.at(-1) as Retry;
-      return isFailure(retry) && last !== undefined && last !== retry && follows(last, retry);
+      const isLatest = latest.get(nameOf(retry)) === retry;
+      return isLatest && isFailure(retry) && last !== undefined && last !== retry && follows(last, retry);
     };
     return {
-      bad: bad.flatMap(requestsOf),
+      bad: bad.flat(),
       good: chains.filter(isGivenUp).flatMap(requestsOf),
-      failed: `The client made ${Math.max(...bad.map(({ length }) => length + 1))} attempts at one request.`,
+      failed: `The client made ${Math.max(...bad.map((attempts) => new Set(attempts).size))} attempts at one request.`,
       passed: 'The client gave up in the end, and went on.',
     };
   },

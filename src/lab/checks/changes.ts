@@ -1,5 +1,5 @@
 import { operations } from '../../api/operations.ts';
-import { writtenPropertyAt } from '../faults/conflict.ts';
+import { otherWriterAt } from '../faults/conflict.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
 import { follows, isLeft, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
@@ -68,7 +68,7 @@ export const updatesNotLost: Check = {
   level: 'required',
   asks: 'A change does not overwrite what another writer has changed meanwhile.',
   judged:
-    'Judged are PUT and PATCH as in `if-match.sent` that the fault `conflict` touched: another writer changed the resource right before them. A PUT that succeeds without a tag in `If-Match` fails, and so does such a PATCH of the property that the other writer wrote. A change that gets 412 passes. A PATCH of other properties loses nothing, and is not judged.',
+    'Judged are PUT and PATCH as in `if-match.sent` that the fault `conflict` touched: another writer changed the resource right before them. A PUT that succeeds without a tag in `If-Match` fails, and so does such a PATCH of the property that the other writer wrote. A change that gets 412 passes, unless another without a tag follows. A PATCH of other properties loses nothing, and is not judged.',
   unseen: 'No change of a resource that had been read met one of another writer.',
   faults: ['conflict'],
   advice: 'Send the `ETag` that you have read as `If-Match` with each change.',
@@ -79,9 +79,15 @@ export const updatesNotLost: Check = {
     const bad = touched.filter(
       (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
     );
+    const lastBlindMs = new Map<string | undefined, number>();
+    for (const request of changed)
+      if (isSuccess(request) && tagOf(request) === undefined)
+        lastBlindMs.set(pathsOf(request)[0], request.atMs);
+    /** Whether a later change without a tag overwrote what this one was refused for. */
+    const isUndone = (refused: Recorded) => (lastBlindMs.get(pathsOf(refused)[0]) ?? 0) > refused.atMs;
     return {
       bad,
-      good: touched.filter(({ status }) => status === 412),
+      good: touched.filter((request) => request.status === 412 && !isUndone(request)),
       failed: `${counted(bad.length, 'change')} overwrote what another writer had changed right before.`,
       passed: 'Nothing was overwritten that another writer had changed.',
     };
@@ -96,7 +102,7 @@ function overwrites({ method, operation = '', properties = [] }: Recorded): bool
 }
 
 /** Which property the other writer of a rehearsal writes, by the operation that it comes before. */
-const writtenBy = new Map(operations.map(({ id, path }) => [id, writtenPropertyAt(path)] as const));
+const writtenBy = new Map(operations.map(({ id, path }) => [id, otherWriterAt(path)?.property] as const));
 
 /** The changes of one resource. */
 interface ResourceState {

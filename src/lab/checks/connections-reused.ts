@@ -1,6 +1,6 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
-import { endOf, isBroken, isLeft, isStream } from './request-facts.ts';
+import { endOf, isBroken, isLeft, isRedirect, isStream } from './request-facts.ts';
 
 /** Many clients close a connection that was idle for some seconds. */
 const idleMs = 2_000;
@@ -16,6 +16,7 @@ const leavesOpen = (request: Recorded) =>
   !isBroken(request) &&
   !isLeft(request) &&
   !isStream(request) &&
+  !isRedirect(request) &&
   request.answer.connection?.toLowerCase() !== 'close';
 
 const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs && ms <= mostMs;
@@ -24,7 +25,7 @@ export const connectionsReused: Check = {
   name: 'connections.reused',
   level: 'recommended',
   asks: 'The client keeps connections open and sends its next requests on them.',
-  judged: `Judged are requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s, and for more than ${burstMs / 1_000} s if several workers sent requests at once. At least half of them must use an open connection. A client that sends \`Connection: close\` itself is judged, too. Streams and broken answers leave no open connection. curl and the like, run once for each request, are not judged.`,
+  judged: `Judged are requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s, and for more than ${burstMs / 1_000} s if several workers sent requests at once. At least half of them must use an open connection. A client that sends \`Connection: close\` itself is judged, too. Streams, redirects and broken answers leave no open connection. curl and the like, run once for each request, are not judged.`,
   unseen: `Fewer than ${enough} requests could use an open connection, a program ran once for each request, or a proxy was between.`,
   faults: [],
   advice: 'Use one session, agent or client object for all requests, and read each answer to its end.',

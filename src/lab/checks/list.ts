@@ -11,10 +11,11 @@ import { filtersKept, pagesToTheEnd } from './pages.ts';
 import { banStops, limitsForeseen, retryAfterObeyed } from './rate-limits.ts';
 import { failuresRetried, retryOnlyWhenUseful } from './retries.ts';
 import { sameBodyOnRetry } from './same-body.ts';
+import { streamsResumed } from './streams.ts';
 import { timeLimitExists } from './time-limit.ts';
 
 /** Raise it when you add or remove a check, or change its meaning. A test notices if you forget. */
-export const checksVersion = 4;
+export const checksVersion = 5;
 
 /** Every check, in the order of `GET /lab/checks` and of report cards. */
 export const checks: readonly Check[] = [
@@ -33,6 +34,7 @@ export const checks: readonly Check[] = [
   limitsForeseen,
   pagesToTheEnd,
   filtersKept,
+  streamsResumed,
   idsExact,
   ifMatchSent,
   updatesNotLost,

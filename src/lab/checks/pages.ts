@@ -15,7 +15,8 @@ export const pagesToTheEnd: Check = {
     'Judged are pages that a rehearsal made shorter than the client had asked for, and that name a next page. The client must get that page later, by its `cursor`. A client that has found what it wanted and stops on purpose looks the same, so this is only recommended, and `grade` does not judge lists that the program leaves without faults, too. Other pages are not judged: a client may want the first page alone.',
   unseen: 'No page with a next one was shortened by a rehearsal.',
   faults: shortening,
-  advice: 'Follow `rel="next"` until a page has none, whatever number of items a page has.',
+  advice:
+    'If you want the whole list, follow `rel="next"` until a page has none, whatever number of items a page has.',
   guide: 'Getting started',
   judge({ requests, leavesPages }) {
     const shortened = requests.filter(

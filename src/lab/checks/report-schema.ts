@@ -6,24 +6,24 @@ import { results } from './check.ts';
 import { maxEvidence, verdicts } from './report.ts';
 
 const facts = {
-  name: Shown('Its name, which stays.', 'retry-after.obeyed'),
+  name: Shown('Its name, which never changes.', 'retry-after.obeyed'),
   level: Type.Enum([...levels], {
     type: 'string',
-    description: 'Whether the interface requires it of clients, or it is good practice.',
+    description: 'Whether clients must do it, or should do it.',
     examples: ['required'],
   }),
 };
 
 const help = {
-  advice: Shown('What to do about a failure.', 'Read `Retry-After`, and send nothing before.'),
-  guide: Shown('The guide of the reference that says more.', 'Rate limits'),
+  advice: Shown('How to fix a failure.', 'Read `Retry-After`, and send nothing before.'),
+  guide: Shown('The guide of the reference with more about it.', 'Rate limits'),
 };
 
 const version = Type.Integer({
   format: 'int32',
   minimum: 1,
   description:
-    'The version of the checks. It is raised when one is added or removed, or comes to mean something else.',
+    'The version of the checks. It increases when a check is added, removed or changes its meaning.',
   examples: [1],
 });
 
@@ -32,7 +32,7 @@ const CheckResult = Type.Object(
     ...facts,
     result: Type.Enum([...results], {
       type: 'string',
-      description: 'What came of it. `not_observed`: the recording does not show it, for or against.',
+      description: 'The result. `not_observed`: the recording has no evidence for or against it.',
       examples: ['failed'],
     }),
     evidence: Type.Array(Type.String({ description: 'The id of a recorded request.', examples: ['7'] }), {
@@ -42,7 +42,7 @@ const CheckResult = Type.Object(
     because: Shown('Why, in a sentence.', '2 requests came before the time that Retry-After had told.'),
     ...help,
   },
-  { title: 'CheckResult', description: 'What came of one check.' },
+  { title: 'CheckResult', description: 'The result of one check.' },
 );
 
 export const Report = Type.Object(
@@ -52,7 +52,7 @@ export const Report = Type.Object(
     verdict: Type.Enum([...verdicts], {
       type: 'string',
       description:
-        '`failed`: a required check failed. `incomplete`: no required check was observed. `passed`: at least one was, and none failed. It speaks of checks alone: whether each fault of a rehearsal was performed, `GET /rehearsals/{rehearsalId}` tells.',
+        '`failed`: a required check failed. `incomplete`: no required check was observed. `passed`: at least one was, and none failed. The verdict depends only on checks. `GET /rehearsals/{rehearsalId}` says whether each fault of a rehearsal was performed.',
       examples: ['failed'],
     }),
     checks: Type.Array(CheckResult, { description: 'Every check, in the order of `GET /checks`.' }),
@@ -64,13 +64,13 @@ const Check = Type.Object(
   {
     ...facts,
     asks: Shown(
-      'What it asks of a client.',
+      'What it requires of a client.',
       'After 429 and 503 the client waits as long as `Retry-After` says.',
     ),
     judged: Shown('What counts for and against a client.', 'Waiting counts from the end of the answer.'),
     unseen: Shown('When it is not observed.', 'No answer asked for a wait.'),
     faults: Type.Array(Type.String({ description: 'The name of a fault.', examples: ['rate-limited'] }), {
-      description: 'The faults that bring it about.',
+      description: 'The faults that make it observable.',
     }),
     ...help,
   },
@@ -79,5 +79,5 @@ const Check = Type.Object(
 
 export const CheckList = Type.Object(
   { version, checks: Type.Array(Check, { description: 'All checks.' }) },
-  { title: 'CheckList', description: 'What recordings are judged by.' },
+  { title: 'CheckList', description: 'The checks that judge recordings.' },
 );

@@ -27,7 +27,7 @@ export const isRead = ({ method }: Recorded) => method === 'GET' || method === '
 
 export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status < 300) || status === 304;
 
-const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
+export const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
 
 /** Whether the answer goes on until the client leaves. */
 export const isStream = (request: Recorded) =>

@@ -1,7 +1,8 @@
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import { type Check, counted, inSeconds } from './check.ts';
 import {
   earliestAfter,
+  endOf,
   faultsWith,
   follows,
   hasSameFields,
@@ -19,6 +20,7 @@ import {
   certainRetries,
   chainsOf,
   distinct,
+  equalPairs,
   possibleRetries,
   type Retry,
   requestsOf,
@@ -40,7 +42,7 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. An answer that did not come to its end is none. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. What the client sends without faults, too, counts only from the third in a row, since a test suite may repeat a refused request on purpose. 409 and 412 are not judged here.`,
+  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. An answer that did not come to its end is none. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. What the client sends without faults, too, fails from the third in a row on. Once more is not judged, since two tests of a suite may ask for the same. 409 and 412 are not judged here.`,
   unseen: 'No request was refused so, no other request followed, or another worker may have sent the same.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],
   advice:
@@ -56,7 +58,7 @@ export const retryOnlyWhenUseful: Check = {
       changes(pair.failed) === changes(pair.retry);
     const unusual = certainRetries(traffic, isFinal).filter(({ retry }) => !isUsual(retry));
     const inRow = chainsOf(retriesInRow(traffic, isFinal).filter(isRepeated)).filter(isNotOnPurpose);
-    const certain = distinct([...unusual, ...inRow.flat()]).filter(isRepeated);
+    const certain = distinct([...unusual.filter(isRepeated), ...inRow.flat()]);
     const after401 = new Set(certain.flatMap(({ failed, retry }) => (failed.status === 401 ? [retry] : [])));
     const repeated = certain.filter((pair) => {
       const { failed } = pair;
@@ -64,9 +66,7 @@ export const retryOnlyWhenUseful: Check = {
       const isFirstAfter401 = failed.status === 401 && !after401.has(failed);
       return !isPatient && !isFirstAfter401;
     });
-    const possible = possibleRetries(traffic, isFinal).retries.filter(
-      (pair) => isRepeated(pair) && !isUsual(pair.retry),
-    );
+    const possible = equalPairs(requests, isFinal).filter(isRepeated);
     const isDoubtful = possible.some(({ failed }) => failed.status !== 401);
     const last = requests.at(-1);
     const refused = requests.filter((request) => isFinal(request) && last && follows(last, request));
@@ -77,7 +77,7 @@ export const retryOnlyWhenUseful: Check = {
         `${counted(repeated.length, 'request')} came again unchanged after ${(repeated[0] as Retry).failed.status}.`,
       passed: 'No request was retried after a final refusal.',
       unseen: isDoubtful
-        ? 'A refused request came again, perhaps from another worker, or to wait for a resource.'
+        ? 'A refused request came again: as a test suite does on purpose, from another worker, or to wait for a resource.'
         : 'No request got a final refusal, or no other request followed.',
     };
   },
@@ -110,15 +110,18 @@ function isHarmful({ failed, retry }: Retry): boolean {
 const longestWaitMs = 300_000;
 const asksForLongWait = (failed: Recorded) => (earliestAfter(failed) ?? 0) > failed.atMs + longestWaitMs;
 
+/** A client that makes one retry, and gives up within this time, does not outlast the restart of a service. */
+const shortOutageMs = 1_000;
+
 export const failuresRetried: Check = {
   name: 'failures.retried',
   level: 'recommended',
   asks: 'The client tries again after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection, an answer that ends too soon.',
-  judged: `A request that may be repeated and failed so must come again, unless it was a retry itself: a client may give up in the end. A retry that came too early, or with another \`Idempotency-Key\`, counts neither way. Neither what the client left before the answer need come again, nor what is to wait longer than ${longestWaitMs / 60_000} minutes. Read the report when the client has ended: one that still waits looks like one that has given up.`,
+  judged: `A request that may be repeated and failed so must come again, unless it was a retry itself: a client may give up in the end. One that gives up after a single retry, less than ${inSeconds(shortOutageMs)} after the first attempt, fails. A retry that came too early, or with another \`Idempotency-Key\`, counts neither way. Neither what the client left before the answer need come again, nor what is to wait longer than ${longestWaitMs / 60_000} minutes. Read the report when the client has ended: one that still waits looks like one that has given up.`,
   unseen: 'No request that may be repeated failed so, or another request may have come in its place.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
-    'Retry temporary failures a few times, and take an answer shorter than its `Content-Length` for one.',
+    'Retry temporary failures a few times, with growing waits, and take an answer shorter than its `Content-Length` for one.',
   guide: 'Errors',
   judge(traffic) {
     const { retries, unretried } = possibleRetries(
@@ -127,14 +130,22 @@ export const failuresRetried: Check = {
     );
     const attempts = new Set(retries.map(({ retry }) => retry));
     const given = unretried.filter((request) => !attempts.has(request) && !asksForLongWait(request));
+    const left = new Set(unretried);
+    const hasty = retries.filter(
+      ({ failed, retry }) =>
+        left.has(retry) && !attempts.has(failed) && endOf(retry) - failed.atMs < shortOutageMs,
+    );
     const sure = retries.filter(
       (pair) =>
         !isHarmful(pair) && (traffic.knownRetries.has(pair.retry) || isSurelySame(pair.retry, pair.failed)),
     );
     return {
-      bad: given,
+      bad: [...given, ...requestsOf(hasty)],
       good: requestsOf(sure),
-      failed: `${counted(given.length, 'request')} failed and did not come again.`,
+      failed: () =>
+        given.length > 0
+          ? `${counted(given.length, 'request')} failed and did not come again.`
+          : `The client gave up after two attempts within ${inSeconds(shortOutageMs)}: a short outage ends it.`,
       passed: 'Temporary failures were retried.',
       unseen:
         retries.length > 0

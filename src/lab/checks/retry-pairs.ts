@@ -1,6 +1,6 @@
 import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { earliestAfter, endOf, freeAtMs, hasSameFields, isSurelySame } from './request-facts.ts';
+import { earliestAfter, endOf, follows, freeAtMs, hasSameFields, isSurelySame } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A failed request and its retry. `recordings/link-attempts.ts` links any requests with one fingerprint, whatever their outcomes. */
@@ -48,16 +48,29 @@ export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) 
 const repeats = (request: Recorded, failed: Recorded) =>
   isSurelySame(request, failed) || (request.method !== 'POST' && hasSameFields(request, failed));
 
-/** Failures with the next request of the only worker, if that is the same, and no POST that may create another thing. */
+/** Failures with the next request of the only worker, if that is surely the same. */
 export const retriesInRow = (
   { requests, isOfOneWorker }: Traffic,
   isFailure: (request: Recorded) => boolean,
 ): Retry[] =>
   requests.flatMap((failed, index) => {
     const retry = requests[index + 1];
-    const isSame = retry?.fingerprint === failed.fingerprint && failed.method !== 'POST';
-    return retry && isSame && isOfOneWorker && isFailure(failed) ? [{ failed, retry }] : [];
+    const isSame = retry?.fingerprint === failed.fingerprint && repeats(retry, failed);
+    return isSame && isOfOneWorker && isFailure(failed) ? [{ failed, retry }] : [];
   });
+
+/** Failures with the next equal request after their end, whoever sent it, and for whatever reason. */
+export function equalPairs(
+  requests: readonly Recorded[],
+  isFailure: (request: Recorded) => boolean,
+): Retry[] {
+  const latest = new Map<string, Recorded>();
+  return requests.flatMap((retry) => {
+    const failed = latest.get(retry.fingerprint);
+    latest.set(retry.fingerprint, retry);
+    return failed && isFailure(failed) && follows(retry, failed) ? [{ failed, retry }] : [];
+  });
+}
 
 /**
  * Pairs in favor of the client: a request with the fingerprint of a failed one, which began after its end, may be its retry. It is the
@@ -70,7 +83,9 @@ export function possibleRetries(
 ): { retries: Retry[]; unretried: Recorded[] } {
   const { requests, knownRetries, isCounted } = traffic;
   const failures = requests.filter(isFailure);
-  const inRow = new Set(retriesInRow(traffic, isFailure).map(({ failed }) => failed));
+  // An equal POST may create another thing.
+  const again = retriesInRow(traffic, (request) => request.method !== 'POST' && isFailure(request));
+  const inRow = new Set(again.map(({ failed }) => failed));
   const repeated = new Set(knownRetries.values());
   const mayComeAgain = (failed: Recorded) =>
     !repeated.has(failed) && (!isCounted(failed) || inRow.has(failed));

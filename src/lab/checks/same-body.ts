@@ -1,4 +1,5 @@
 import { bodyOf } from '../recordings/link-attempts.ts';
+import { isBan } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
 import {
@@ -14,9 +15,12 @@ import {
 } from './request-facts.ts';
 import { certainRetries, distinct, type Retry, requestsOf } from './retry-pairs.ts';
 
-/** Whether a client may have retried it. A redirect and 401 ask for the same request again, elsewhere or with other credentials. */
+/**
+ * Whether a client may have retried it. A redirect, 401 and a ban ask for the same request again: elsewhere, with other credentials, or
+ * later.
+ */
 export const mayBeRetried = (request: Recorded) =>
-  isTransient(request) || isLeft(request) || isRedirect(request) || request.status === 401;
+  isTransient(request) || isLeft(request) || isRedirect(request) || isBan(request) || request.status === 401;
 
 /** Successive POSTs with one key that surely differ in their target or body. */
 export function differingPairs(requests: readonly Recorded[]): Retry[] {
@@ -51,9 +55,14 @@ export const sameBodyOnRetry: Check = {
   name: 'retry.same-body',
   level: 'required',
   asks: 'A retry, or the request after a redirect, is the same request: the same method, target, body, `Content-Type` and conditions.',
-  judged: `Judged are retries after a temporary failure, after 401, and after an answer that the client did not wait for. Another body or target with the same \`Idempotency-Key\` fails, and so does no body where there was one, in the next request of the only worker. A retry with the same body fails with another ${contentFields.map((name) => `\`${name}\``).join(' or ')}, and without the ${conditions.map((name) => `\`${name}\``).join(' or ')} of the first attempt. Another tag is right: the client may have read the resource again. After 307 and 308, the request that follows must have the same method and a body.`,
+  judged: `Judged are retries after a temporary failure, a ban, or 401, and after an answer that the client did not wait for. Another body or target with the same \`Idempotency-Key\` fails, and so does no body where there was one, in the next request of the only worker. A retry with the same body fails with another ${contentFields.map((name) => `\`${name}\``).join(' or ')}, and without the ${conditions.map((name) => `\`${name}\``).join(' or ')} of the first attempt. Another tag is right: the client may have read the resource again. After 307 and 308, the request that follows must have the same method and a body.`,
   unseen: 'No request was surely retried, and no redirect followed.',
-  faults: [...waitFaults, ...uncertainFaults, ...redirectFaults, ...faultsWith((status) => status === 401)],
+  faults: [
+    ...waitFaults,
+    ...uncertainFaults,
+    ...redirectFaults,
+    ...faultsWith((status, code) => status === 401 || code === 'key_banned'),
+  ],
   advice:
     'Make the body once, before the first attempt, as bytes or text: a stream can be read only once. Send it with each attempt, and after 307 and 308, by the same method and with the same header fields.',
   guide: 'Errors',

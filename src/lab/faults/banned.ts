@@ -9,8 +9,9 @@ export const banned = fault({
   errors: ['key_banned'],
   group: 'Limits and bans',
   level: 'recommended',
-  does: 'Answers 403 `key_banned` with `Retry-After`. Until then every operation answers so. `after` and `times` count all requests of the key together. The ban is over with the rehearsal.',
-  goodClient: 'Sends nothing until then.',
+  mayEnd: true,
+  does: 'Answers 403 `key_banned` with `Retry-After`. Until then every operation answers so.',
+  goodClient: 'Sends nothing until then, or ends and says why.',
   consequence:
     'Clients take 403 for a wrong key and give up for good, or do not see that it ends and go on sending.',
   perform: (invocation) => {

@@ -45,8 +45,8 @@ const writers: Readonly<Record<string, Writer>> = {
   },
 };
 
-/** The property of the resource at a path that the other writer changes, if there is another writer. */
-export const writtenPropertyAt = (path: string): string | undefined => writers[path]?.property;
+/** The other writer of the resource at a path, if there is one. */
+export const otherWriterAt = (path: string): Writer | undefined => writers[path];
 
 const isWrite = ({ method }: Operation) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 

@@ -9,16 +9,16 @@ export const delay = fault({
   parameters: {
     delayMs: integer(
       { minimum: 1, maximum: maxDelayMs, default: 1_000 },
-      `How long, in milliseconds; at most ${maxDelayPassedOnMs} for a request that a proxy has passed on. ${maxDelayedNote}`,
+      `How long, in milliseconds; at most ${maxDelayPassedOnMs} for a request that came through a proxy. ${maxDelayedNote}`,
     ),
   },
   actsAfterValidation: true,
   group: 'Late answers, other writers',
   level: 'required',
-  does: 'Waits before it does what was asked, which is done even if the client leaves meanwhile, but not if its key is revoked. What is invalid is refused at once.',
-  goodClient: 'Waits longer than answers usually take, and no longer than its user would.',
+  does: 'Waits before it processes the request. The request takes effect even if the client disconnects meanwhile, but not if its key is revoked. Invalid requests are refused at once.',
+  goodClient: 'Waits longer than responses usually take, but no longer than its user would.',
   consequence:
-    'A client gives up and sends its POST again without an `Idempotency-Key`: both are done. One without a time limit hangs with the service.',
+    'A client gives up and sends its POST again without an `Idempotency-Key`: both take effect. A client without a timeout hangs with the service.',
   perform: ({ request, reply, operation, parameters, services, claim, cutOff }) => {
     const ms = Math.min(parameters.delayMs, services.isPassedOn(request) ? maxDelayPassedOnMs : maxDelayMs);
     return {

@@ -10,10 +10,9 @@ export const emptyPage = fault({
   changesAnswers: true,
   group: 'Lists',
   level: 'recommended',
-  does: 'A page is empty, and its link with `rel="next"` leads to what it would have held, by a `limit` that is one less: so it is no link to the page itself. A read of one pet, `GET /pets?id=2`, is left alone.',
-  goodClient: 'Goes on while there is such a link, whatever a page holds.',
-  consequence:
-    'Clients stop at the first page without items, and miss what follows: a filter can leave a page empty.',
+  does: 'Returns an empty page. Its link with `rel="next"` leads to the items that it should have had, with a `limit` that is one less, so that it is not a link to the page itself. A read of one pet, `GET /pets?id=2`, is not affected.',
+  goodClient: 'Follows the link as long as there is one, whatever a page contains.',
+  consequence: 'Clients stop at the first empty page and miss the rest: a filter can leave a page empty.',
   perform: ({ claim, operation }) => {
     let limit: number | undefined;
     return {

@@ -8,11 +8,11 @@ export const gatewayTimeout = fault({
   fits: ({ success }) => success.kind !== 'stream',
   group: 'Failures and refusals',
   level: 'required',
-  does: 'Does what was asked, commits it, and answers 504 with a page of HTML, as a gateway does that waited too long.',
+  does: 'Processes the request, commits a change, and returns 504 with an HTML page, like a gateway that timed out.',
   goodClient:
-    'Looks at the status before it reads the body, and takes the outcome for unknown: a POST is sent again with the same `Idempotency-Key`, and gets the first answer.',
+    'Checks the status before it reads the body, and treats the outcome as unknown. It sends the request again, a POST with the same `Idempotency-Key`, and gets the first response.',
   consequence:
-    'Clients send the POST again without an `Idempotency-Key`, and a customer pays twice. Others parse the page as JSON, and report a wrong syntax instead of 504.',
+    'Clients send the POST again without an `Idempotency-Key`, and a customer pays twice. Others parse the page as JSON, and report a syntax error instead of 504.',
   perform: ({ request, reply, cutOff }) => {
     answerAsGateway(request, reply, 504);
     onDisconnect(reply, cutOff);

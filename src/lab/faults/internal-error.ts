@@ -6,9 +6,9 @@ export const internalError = fault({
   errors: ['internal_error'],
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Answers 500. Nothing was done.',
-  goodClient: 'Retries what may be retried, later each time, though no time is given.',
-  consequence: 'Clients retry a POST that may have been done, or take 500 for the end.',
+  does: 'Returns 500. The request has no effect.',
+  goodClient: 'Retries requests that are safe to retry, with backoff, even without `Retry-After`.',
+  consequence: 'Clients retry a POST that may have taken effect, or never retry after a 500.',
   perform: ({ request }) => {
     throw toApiError(undefined, request.id);
   },

@@ -8,10 +8,10 @@ export const keyInUse = fault({
   errors: ['idempotency_key_in_use'],
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Answers 409 `idempotency_key_in_use` with `Retry-After` to a POST with an `Idempotency-Key`, as if its first attempt were still being answered. Nothing was done.',
-  goodClient: 'Waits as long as it is told, and sends the same request again with the same key.',
+  does: 'Returns 409 `idempotency_key_in_use` with `Retry-After` for a POST with an `Idempotency-Key`, as if its first attempt were still in progress. The request has no effect.',
+  goodClient: 'Waits as long as `Retry-After` says, and sends the same request again with the same key.',
   consequence:
-    'Clients take every 409 for a refusal that lasts, and report a failure although their first attempt succeeds. Others send it again with a new key, and do it twice.',
+    'Clients treat every 409 as permanent, and report a failure although their first attempt succeeds. Others retry with a new key, and the request takes effect twice.',
   perform: () => {
     throw idempotencyKeyInUse();
   },

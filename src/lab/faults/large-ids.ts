@@ -49,8 +49,8 @@ export const largeIds = fault({
   group: 'Values',
   level: 'required',
   does: "Every id is shown beyond 2^53 and understood so in return: in bodies, paths, queries, cursors, header fields, messages and events. What deliveries carry to webhooks stays as it is. An id that was rounded is nobody's, and its answer is marked: 404 in a path, 400 in a body, nothing in a filter. Holds for all operations alike.",
-  goodClient: 'Keeps ids exact: as 64-bit integers, as text, or by a parser that does not round.',
+  goodClient: 'Keeps ids exact: as 64-bit integers, as strings, or with a parser that does not round.',
   consequence:
-    'Parsers that read numbers as doubles round such ids: a client then asks for another row, or for none.',
+    'Parsers that read numbers as doubles round such ids: a client then requests another resource, or one that does not exist.',
   perform: (invocation) => rewriteValues(rewriter, invocation),
 });

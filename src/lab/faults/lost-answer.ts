@@ -9,9 +9,9 @@ export const lostAnswer = fault({
   canTouch: isDirect,
   group: 'Broken connections',
   level: 'required',
-  does: `Does what was asked, commits it, and resets the connection (RST) instead of an answer. ${onlyDirect}`,
+  does: `Processes the request, commits a change, and resets the connection (RST) instead of a response. ${onlyDirect}`,
   goodClient:
-    'Retries with the same `Idempotency-Key`, and gets the first answer: one thing is created. Retries PUT and DELETE as they are.',
+    'Sends the request again. A POST has the same `Idempotency-Key` and gets the first response, so one resource is created. 404 after a DELETE means that it succeeded.',
   consequence:
     'Clients retry a POST without an `Idempotency-Key` or with a new one, and a customer pays twice.',
   perform: ({ request, reply, cutOff }) => {

@@ -17,10 +17,10 @@ export const movedAway = fault({
   canTouch: (request, services) => isUnmoved(request) && otherOriginOf(request, services) !== undefined,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Does nothing, and redirects to another origin: this service under the other name of the loopback address. The link takes this one request without a key, for a minute. Where a client uses neither name, or comes through a proxy, its requests are let through.',
+  does: 'Redirects to another origin without processing the request: to this service under the other name of the loopback address. The link accepts this one request without a key, for a minute. If a client uses neither name, or comes through a proxy, its requests are not affected.',
   goodClient: 'Sends the same request there, but without its key.',
   consequence:
-    'Clients send the key wherever they are redirected to, and whoever answers there has it. Header fields of their own, such as `X-API-Key`, are forwarded by most libraries.',
+    'Clients send the key to any redirect target, and whoever answers there gets it. Most libraries forward custom header fields, such as `X-API-Key`.',
   perform: ({ request, reply, parameters, services }) => {
     const place = services.openLinks.open(request, 'moved-away');
     const origin = otherOriginOf(request, services) as string;

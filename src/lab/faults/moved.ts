@@ -21,10 +21,10 @@ export const moved = fault({
   canTouch: isUnmoved,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Does nothing, and redirects to another path of the same origin, where the operation is served while the rehearsal lasts.',
-  goodClient: 'Sends the same request there: with its method, its body, its header fields and its key.',
+  does: 'Redirects to another path of the same origin without processing the request. The operation is served there during the rehearsal.',
+  goodClient: 'Sends the same request there, with method, body, header fields and key.',
   consequence:
-    'Clients follow with GET, without a body or without the key; others take the redirect for an answer, and believe that it was done.',
+    'Clients follow with GET, without a body or without the key. Others treat the redirect as a success.',
   perform: ({ request, reply, parameters, services }) => {
     const { rehearsalId } = request.caller as Caller;
     const origin = parameters.location === 'url' ? originOf(request, services) : undefined;

@@ -17,7 +17,7 @@ export const nearLimit = fault({
   changesAnswers: true,
   group: 'Limits and bans',
   level: 'required',
-  does: 'The header fields of limits tell of so many requests that are left, and then come 429 until the minute ends. Each minute begins anew.',
+  does: 'Says in `X-RateLimit-Remaining` that few requests are left in this minute. Once they are used up, it answers 429 until the minute ends.',
   goodClient: 'Slows down, or waits once nothing remains.',
   consequence: 'Clients that do not read the fields learn of a limit by its refusals alone.',
   perform: (invocation) => {

@@ -40,9 +40,9 @@ export const newFields = fault({
   changesAnswers: true,
   group: 'Values',
   level: 'required',
-  does: 'Each object of an answer has a few properties of a later additive version, in lists and events too. They are ignored where they are sent back. Holds for all operations alike.',
+  does: 'Each object in a response has a few additional properties, as from a later version, also in lists and events. The service ignores them in requests. Applies to all operations.',
   goodClient: 'Ignores what it does not know.',
   consequence:
-    'Strict parsers and closed types refuse answers that only say more, and break with the next version.',
+    'Strict parsers and closed types reject responses with additional properties, and break with the next version.',
   perform: (invocation) => rewriteValues(rewriter, invocation),
 });

@@ -24,9 +24,8 @@ export const newStatus = fault({
   changesAnswers: true,
   group: 'Values',
   level: 'recommended',
-  does: `Pets and their stock that are \`${today}\` have a status of a later version instead, \`${later}\`, which is understood in bodies and queries, too. Holds for all operations alike.`,
-  goodClient:
-    'Bears a value that it does not know: shows it, or takes it for the most careful of those that it knows.',
-  consequence: 'Closed enumerations throw on a new value, and lose the whole answer with it.',
+  does: `Pets and their stock have a status of a later version, \`${later}\`, instead of \`${today}\`. The service also accepts it in bodies and queries. Applies to all operations.`,
+  goodClient: 'Accepts an unknown value: shows it, or treats it as the safest known value.',
+  consequence: 'Closed enumerations throw on a new value, and the whole response is lost.',
   perform: (invocation) => rewriteValues(rewriter, invocation),
 });

@@ -11,11 +11,10 @@ export const noAnswer = fault({
   canTouch: isDirect,
   group: 'Broken connections',
   level: 'recommended',
-  does: `Does what was asked, commits it, and sends nothing. When the silence is over, the connection is reset. ${onlyDirect}`,
-  goodClient:
-    'Has a time limit of its own, and gives up when it ends. Then it retries what may be retried: a POST with the same `Idempotency-Key`.',
+  does: `Processes the request, commits a change, and sends nothing. After the silence the connection is reset. ${onlyDirect}`,
+  goodClient: 'Has a timeout. After it, it sends the request again, a POST with the same `Idempotency-Key`.',
   consequence:
-    'Many HTTP libraries have no time limit unless you set one: the client hangs until somebody restarts it.',
+    'Many HTTP libraries have no timeout unless you set one: the client hangs until somebody restarts it.',
   perform: (invocation) => {
     const { reply, parameters, cutOff } = invocation;
     interceptAnswer(reply, () => void resetAfterSilence(invocation, parameters.silenceMs));

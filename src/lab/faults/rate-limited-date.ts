@@ -1,4 +1,3 @@
-import { ApiError } from '../../foundation/errors.ts';
 import { secondMs } from '../../foundation/time.ts';
 import { fault } from './shared/fault.ts';
 import { holdMs, refuseByLimit, retryAfterSeconds } from './shared/limit-refusals.ts';
@@ -15,9 +14,9 @@ export const rateLimitedDate = fault({
   goodClient: 'Waits until that time, and then succeeds.',
   consequence: 'Clients that read the field as a number alone get NaN, and retry at once or never.',
   perform: (invocation) => {
-    const { code, message, headers } = refuseByLimit(invocation);
+    const refusal = refuseByLimit(invocation);
     // A date has whole seconds, and must not be too early.
     const date = new Date(Math.ceil(invocation.untilMs / secondMs) * secondMs).toUTCString();
-    throw new ApiError(code, message, { ...headers, 'Retry-After': date });
+    throw refusal.withHeaders({ ...refusal.headers, 'Retry-After': date });
   },
 });

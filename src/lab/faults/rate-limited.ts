@@ -8,10 +8,10 @@ export const rateLimited = fault({
   errors: ['rate_limited'],
   group: 'Limits and bans',
   level: 'required',
-  does: 'Answers 429 with `Retry-After`, as a used up limit does. Requests of the operation that come sooner get it again.',
-  goodClient: 'Waits as long as it is told, and then succeeds.',
+  does: 'Returns 429 with `Retry-After`, like a used-up limit. Requests for the operation that come sooner get it again.',
+  goodClient: 'Waits as long as `Retry-After` says, and then succeeds.',
   consequence:
-    'Clients that retry at once turn a short limit into a ban, and take the limit away from others who use the key.',
+    'Clients that retry at once turn a short limit into a ban, which also hits others who use the key.',
   perform: (invocation) => {
     throw refuseByLimit(invocation);
   },

@@ -8,10 +8,10 @@ export const reset = fault({
   canTouch: isDirect,
   group: 'Broken connections',
   level: 'recommended',
-  does: `Resets the connection (RST) before anything is done. ${onlyDirect}`,
-  goodClient: 'Retries what may be retried, later each time.',
+  does: `Resets the connection (RST) before it processes the request. ${onlyDirect}`,
+  goodClient: 'Retries requests that are safe to retry, with backoff.',
   consequence:
-    'Clients retry no failure without a status, or retry a POST without an `Idempotency-Key`, although they cannot know that nothing was done.',
+    'Clients do not retry failures without a status, or retry a POST without an `Idempotency-Key`, although they cannot know whether it took effect.',
   perform: ({ request, reply, cutOff }) => {
     reply.hijack();
     cutOff();

@@ -7,7 +7,7 @@ const daysInSeconds = (days: number) => String((days * dayMs) / secondMs);
 
 const shape = choice(
   ['none', 'zero', 'past', 'ten-days', 'thirty-days'],
-  'What `Retry-After` says. `none`: the field is absent, so a good client waits by a backoff of its own. `zero` is `0`, and `past` a date an hour ago: both mean "now", and a good client still does not come back sooner than its own backoff lets it. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days are more milliseconds than a 32-bit timer holds.',
+  'The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
 );
 
 const retryAfter: Readonly<Record<(typeof shape)['enum'][number], (nowMs: number) => string | undefined>> = {
@@ -25,11 +25,11 @@ export const retryAfterOdd = fault({
   undescribed: ['Retry-After'],
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Answers 503 with a `Retry-After` that is valid and rare, or without one (RFC 9110, section 10.2.3). Nothing was done.',
+  does: 'Returns 503 with a valid but unusual `Retry-After`, or without one (RFC 9110, section 10.2.3). The request has no effect.',
   goodClient:
-    'Waits by a backoff of its own if no time is told, or one that is over. Gives up at once if the wait is longer than its user would wait.',
+    'Uses its own backoff if `Retry-After` is absent or in the past. Gives up at once if the wait is too long for its user.',
   consequence:
-    'Clients get NaN or a negative wait from the field, and crash or send in a busy loop. Others sleep for days. A timer of 32 bits overflows after 2,147,483,647 ms, and they send at once.',
+    'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. A 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
   perform: ({ request, nowMs, parameters }) => {
     const { code, message } = toApiError(new StorageUnavailableError(), request.id);
     const value = retryAfter[parameters.shape](nowMs);

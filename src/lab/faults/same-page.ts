@@ -13,10 +13,10 @@ export const samePage = fault({
   fits: isList,
   group: 'Lists',
   level: 'recommended',
-  does: `The last page of a list has a link with \`rel="next"\` too, which leads to the page itself. It comes ${paceMs} ms late.`,
-  goodClient: 'Notices that the link leads to a page that it has, and stops, or reports an error.',
+  does: `The last page of a list also has a link with \`rel="next"\`, which leads to the page itself. The page is delayed by ${paceMs} ms.`,
+  goodClient: 'Notices that it already has the page of the link, and stops or reports an error.',
   consequence:
-    'Clients follow such a link for ever: they take the same items again and again, until their memory or their limit is used up.',
+    'Clients follow the link forever: they read the same items again and again, until their memory or their limit is used up.',
   perform: ({ request, reply, services, touch, cutOff }) => {
     let isLast = false;
     return {

@@ -19,10 +19,10 @@ export const slow = fault({
   canTouch: surelyHasBody,
   group: 'Late answers, other writers',
   level: 'required',
-  does: 'Sends the head of the answer at once, and its body in small pieces.',
-  goodClient: 'Reads on while something comes, and gives up after a time of its own.',
+  does: 'Sends status and header fields at once, and the body in small pieces.',
+  goodClient: 'Keeps reading while data arrives, and gives up after its own timeout.',
   consequence:
-    'Clients with a time limit for each read, and none for all, hang for minutes; others give up an answer that is on its way.',
+    'Clients with a timeout for each read but none for the whole response hang for minutes. Others give up on a response that is still arriving.',
   perform: ({ request, reply, parameters, services, cutOff }) => {
     interceptAnswer(reply, (body, end) => {
       const ms = Math.min((body.length / parameters.bytesPerSecond) * 1000, maxDelayMs);

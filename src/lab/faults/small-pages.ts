@@ -1,7 +1,7 @@
 import type { Page } from '../../http/pagination.ts';
 import { fault, isList } from './shared/fault.ts';
 
-const smallLimit = 2;
+export const smallLimit = 2;
 
 export const smallPages = fault({
   name: 'small-pages',

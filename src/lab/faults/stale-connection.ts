@@ -8,7 +8,7 @@ export const staleConnection = fault({
   canTouch: (request, services) => isDirect(request, services) && cameAfterIdling(request.raw),
   group: 'Broken connections',
   level: 'recommended',
-  does: `Closes a connection (FIN) that carried a request before, just as the next one comes on it. Nothing is done. A client's first request on a connection is let through. ${onlyDirect}`,
+  does: `Closes a reused connection (FIN) just as the next request arrives on it. The request has no effect. The first request on a connection is not affected. ${onlyDirect}`,
   goodClient: 'Retries on a new connection. This is not a failure of the service.',
   consequence:
     'Connection pools reuse what the server, or a load balancer, has just closed. It happens once in thousands of requests, and never in a test.',

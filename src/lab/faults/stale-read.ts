@@ -44,7 +44,7 @@ export const staleRead = fault({
   name: 'stale-read',
   actsAfterValidation: true,
   changesAnswers: true,
-  fits: (operation) => eventsOf(operation).length > 0,
+  fits: (operation) => eventsOf(operation).some(({ change }) => change !== 'created'),
   group: 'Late answers, other writers',
   level: 'recommended',
   does: `A read answers the state before the last change of the resource, with the \`ETag\` of that state, as a replica that lags behind does. What was removed is still there. In a list without filters one item is such a state. What was created is there at once, and so is what none of the last ${maxLookedAt} events changed.`,

@@ -19,11 +19,11 @@ export const stall = fault({
   undescribed: ['body'],
   group: 'Broken connections',
   level: 'recommended',
-  does: `Does what was asked, sends the head of the answer and half of its body, and then nothing. When the silence is over, the connection is reset. ${onlyDirect}`,
+  does: `Processes the request, sends the header fields and half of the body, and then nothing. After the silence the connection is reset. ${onlyDirect}`,
   goodClient:
-    'Has a time limit that lasts until the end of the body. Then it uses nothing of the half, and retries what may be retried.',
+    'Has a timeout that covers the whole body. After it, it discards the half, and retries requests that are safe to retry.',
   consequence:
-    'The time limit of many clients ends with the head of the answer: they wait for the rest of the body for ever.',
+    'The timeout of many clients ends with the header fields: they wait for the rest of the body forever.',
   perform: (invocation) => {
     const { reply, parameters, cutOff } = invocation;
     interceptAnswer(reply, (body) => {

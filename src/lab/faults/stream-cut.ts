@@ -1,7 +1,7 @@
 import { endConnection } from '../../http/connections.ts';
 import { isDirect, onlyDirect } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
-import { hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
+import { cutEvents, hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
 
 export const streamCut = fault({
   name: 'stream-cut',
@@ -19,8 +19,11 @@ export const streamCut = fault({
       if (isCut) return;
       const end = middleOfLastEvent(bytes);
       isCut = end !== undefined;
-      if (isCut) send(bytes.subarray(0, end), () => endConnection(request.raw.socket));
-      else send(bytes, sent);
+      if (!isCut) return send(bytes, sent);
+      const half = bytes.subarray(0, end);
+      const id = [...half.toString().matchAll(/^id: (\d+)$/gm)].at(-1)?.[1];
+      if (id !== undefined) cutEvents.set(request.raw, id);
+      send(half, () => endConnection(request.raw.socket));
     });
   },
 });

@@ -13,10 +13,10 @@ export const streamPieces = fault({
   canTouch: hasEvents,
   group: 'Streams',
   level: 'required',
-  does: 'Sends a stream in pieces that end within characters of UTF-8, before line ends, and between the two line ends that end an event.',
-  goodClient: 'Decodes UTF-8 and splits lines across pieces: what comes is the same.',
+  does: 'Splits a stream in the middle of UTF-8 characters, before line ends, and between the two line ends after an event.',
+  goodClient: 'Decodes UTF-8 and splits lines across pieces: it gets the same events.',
   consequence:
-    'Clients take a piece for an event, or decode each piece for itself. It works on one machine, and breaks behind the first proxy or with the first long event.',
+    'Clients treat a piece as an event, or decode each piece separately. This works on one machine, and breaks behind the first proxy or with the first long event.',
   perform: ({ reply: { raw: response }, reply }) => {
     let isEnding = false;
     let before: Promise<void> = Promise.resolve();

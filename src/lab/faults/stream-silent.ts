@@ -18,11 +18,9 @@ export const streamSilent = fault({
   undescribed: ['body'],
   group: 'Streams',
   level: 'recommended',
-  does: `Sends the head of a stream, and then nothing: no event, and none of the comments that come every 15 seconds otherwise. Resets the connection (RST) after a while. ${onlyDirect}`,
-  goodClient:
-    'Gives up a stream on which nothing comes for 40 seconds, and opens it again after the last event that it has.',
-  consequence:
-    'A connection that broke without a word looks like one on which nothing happens: clients wait on it for hours.',
+  does: `Sends the header fields of a stream, and then nothing: no event, and none of the comments that normally come every 15 seconds. Resets the connection (RST) after a while. ${onlyDirect}`,
+  goodClient: 'Closes a stream after 40 seconds of silence, and opens it again after its last event.',
+  consequence: 'A connection that broke silently looks like an idle one: clients wait on it for hours.',
   perform: ({ request, reply, parameters, services }) => {
     const { raw: response } = reply;
     interceptWrites(reply, (_, sent) => {

@@ -10,8 +10,8 @@ export const sunset = fault({
   changesAnswers: true,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Deprecated operations answer 410, as after their sunset.',
-  goodClient: 'Uses the successor, which `Link` names.',
+  does: 'Deprecated operations return 410, as after their sunset.',
+  goodClient: 'Uses the successor that `Link` names.',
   consequence: 'Clients ignore `Deprecation` and `Sunset` for years and break in one night.',
   perform: ({ operation, services, touch }) => {
     touch();

@@ -17,10 +17,10 @@ export const truncated = fault({
   undescribed: ['body'],
   group: 'Broken connections',
   level: 'recommended',
-  does: `Announces the whole body by \`Content-Length\`, sends half of it, and closes the connection. What was asked is done. ${onlyDirect}`,
-  goodClient: 'Notices that the answer is incomplete, uses nothing of it, and retries what may be retried.',
-  consequence:
-    'Clients that do not count show half a list, or report a parser that failed as a wrong answer.',
+  does: `Processes the request, announces the whole body with \`Content-Length\`, sends half of it, and closes the connection. ${onlyDirect}`,
+  goodClient:
+    'Notices that the response is incomplete, discards it, and retries requests that are safe to retry.',
+  consequence: 'Clients that do not check the length show half a list, or report a syntax error.',
   perform: ({ reply, cutOff }) => {
     interceptAnswer(reply, (body, end) => {
       endAfter(reply.raw);

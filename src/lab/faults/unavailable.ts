@@ -8,9 +8,9 @@ export const unavailable = fault({
   errors: ['unavailable'],
   group: 'Failures and refusals',
   level: 'required',
-  does: 'Answers 503 with `Retry-After`. Nothing was done.',
-  goodClient: 'Retries what may be retried, later each time.',
-  consequence: 'All clients of a service that comes back retry together, and it goes down again.',
+  does: 'Returns 503 with `Retry-After`. The request has no effect.',
+  goodClient: 'Retries requests that are safe to retry, with backoff.',
+  consequence: 'When the service is back, all clients retry at the same time, and it goes down again.',
   perform: ({ request, parameters }) => {
     const { code, message } = toApiError(new StorageUnavailableError(), request.id);
     throw new ApiError(code, message, { 'Retry-After': String(parameters.retryAfterSeconds) });

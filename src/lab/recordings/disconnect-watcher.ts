@@ -8,6 +8,8 @@ interface WatchedRequest {
   reply: FastifyReply;
   /** When it was admitted, by the clock of the instance. */
   beganAtMs: number;
+  /** The same in microseconds since 1970, by a clock that does not go back. */
+  admittedAtUs: number;
   isRecorded: boolean;
   /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
   sentAtUs?: number;
@@ -39,7 +41,9 @@ export class DisconnectWatcher {
 
   /** Watches an admitted request. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
-    const watched: WatchedRequest = { request, reply, beganAtMs: this.#parts.clock(), isRecorded: false };
+    const { clock, nowUs } = this.#parts;
+    const began = { beganAtMs: clock(), admittedAtUs: nowUs() };
+    const watched: WatchedRequest = { request, reply, ...began, isRecorded: false };
     this.#watched.set(request.raw, watched);
     this.#inFlight.add(watched);
     const { socket } = request.raw;

@@ -21,10 +21,10 @@ export interface AttemptLink {
 const endToleranceUs = 2_000;
 
 /**
- * A fingerprint as it is kept has three parts: the head, the body, and the `Idempotency-Key`. The body is empty for a request that was
- * refused before its body was read. The key then tells which request it was. Readings leave the key out.
+ * A fingerprint as it is kept has three parts: the head, the body, and `thing`, by which all attempts with an `Idempotency-Key` are known.
+ * The body is empty for a request that was refused before its body was read. Readings leave the last part out.
  */
-export const fingerprintOf = (head: string, body = '', key = '') => `${head}.${body}.${key}`;
+export const fingerprintOf = (head: string, body = '', thing = '') => `${head}.${body}.${thing}`;
 
 /** The part of a fingerprint that is known without the body. */
 export const headOf = (fingerprint: string) => fingerprint.slice(0, fingerprint.indexOf('.'));
@@ -34,13 +34,13 @@ export const bodyOf = (fingerprint: string) => fingerprint.slice(fingerprint.ind
 /**
  * Links requests, given in the order of time, to the attempts before them, whatever the outcomes were. A request whose body was not read
  * gets the body of a request with the same `Idempotency-Key`. Without one it gets the body of the next request with the same head, or
- * else of the one before, which is a guess.
+ * else of the one before, which is a guess. A guess is no attempt at what came with another key.
  */
 export function linkAttempts(attempts: readonly TimedRequest[]): Map<number, AttemptLink> {
   const parts = attempts.map(({ fingerprint }) => fingerprint.split('.'));
   const keyed = fillBodies(
     parts.map(([, body]) => body),
-    parts.map(([head, , key]) => key && `${head} ${key}`),
+    parts.map(([head, , thing]) => thing && `${head} ${thing}`),
   );
   const bodies = fillBodies(
     keyed,
@@ -50,14 +50,18 @@ export function linkAttempts(attempts: readonly TimedRequest[]): Map<number, Att
   return new Map(
     attempts.map((attempt, index) => {
       const { number, atUs } = attempt;
-      const fingerprint = `${parts[index]?.[0]}.${bodies[index] ?? ''}`;
-      const before = lastToEnd.get(fingerprint);
-      if (!before || endOf(attempt) >= endOf(before)) lastToEnd.set(fingerprint, attempt);
+      const [head, , thing = ''] = parts[index] as string[];
+      const fingerprint = `${head}.${bodies[index] ?? ''}`;
+      const isGuessed = !keyed[index];
+      const names = [`${fingerprint} ${thing}`, ...(isGuessed ? [] : [fingerprint])];
+      const before = lastToEnd.get(thing) ?? lastOf(names.map((name) => lastToEnd.get(name)));
+      for (const name of thing ? [thing, ...names] : names)
+        lastToEnd.set(name, lastOf([lastToEnd.get(name), attempt]) as TimedRequest);
       return [
         number,
         {
           fingerprint,
-          ...(!keyed[index] && { isGuessed: true as const }),
+          ...(isGuessed && { isGuessed: true as const }),
           ...(before && { gapMs: Math.max(0, atUs - endOf(before)) / 1_000 }),
           ...(before && endOf(before) <= atUs + endToleranceUs && { before: before.number }),
         },
@@ -65,6 +69,10 @@ export function linkAttempts(attempts: readonly TimedRequest[]): Map<number, Att
     }),
   );
 }
+
+/** The attempt that ended last; of several, the last of them. */
+const lastOf = (attempts: readonly (TimedRequest | undefined)[]) =>
+  attempts.reduce((last, one) => (one && (!last || endOf(one) >= endOf(last)) ? one : last), undefined);
 
 const endOf = ({ atUs, tookUs }: TimedRequest) => atUs + tookUs;
 

@@ -30,6 +30,8 @@ export interface Recorded {
   left?: true;
   /** Of a stream that the client left: how long nothing had been sent before. Undefined if the service ended it. */
   silenceMs?: number;
+  /** Of a stream: the id of the event of which only the half was sent. */
+  cutEventId?: string;
   /** The code of an error. */
   code?: string;
   /** The faults of a rehearsal that touched it, separated by spaces. */

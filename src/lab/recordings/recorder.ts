@@ -85,7 +85,7 @@ export class Recorder {
     if (watched?.isRecorded) return;
     const { workspaceId, recordingId } = sender;
     const name = `${workspaceId} ${recordingId}`;
-    const { beganAtMs = this.#parts.clock(), leftAtUs, sentAtUs } = watched ?? {};
+    const { beganAtMs = this.#parts.clock(), admittedAtUs, leftAtUs, sentAtUs } = watched ?? {};
     if (beganAtMs > (this.#untilMs.get(name) ?? beganAtMs)) return;
     const batch = this.#batchOf(name, workspaceId, recordingId);
     this.#running ??= this.#run();
@@ -97,6 +97,7 @@ export class Recorder {
     const row = serializeRequest(facts, {
       nowUs: this.#clock.nowUs(),
       beganAtMs,
+      admittedAtUs,
       leftAtUs,
       sentAtUs,
       connection: this.#connectionOf(raw?.socket),

@@ -118,13 +118,13 @@ const RecordedRequest = Type.Object(
     durationMs: milliseconds('Milliseconds to the end of the answer, or until the client left.', 3.2),
     gapMs: Type.Optional(
       milliseconds(
-        'Milliseconds from the end of the attempt before at the same thing: the same method, target and body. Absent for the first.',
+        'Milliseconds from the end of the attempt before at the same thing: the same method and target, and the same body or `Idempotency-Key`. Absent for the first.',
         2004.7,
       ),
     ),
     retryOf: Type.Optional(
       Shown(
-        'The `id` of the failed request that this one repeats: the last one before it with the same method, target and body. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
+        'The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
         '6',
       ),
     ),
@@ -159,6 +159,9 @@ const RecordedRequest = Type.Object(
         'Of a stream that the client left: milliseconds since something was last sent on it. Absent if the service ended the stream.',
         40_000,
       ),
+    ),
+    cutEventId: Type.Optional(
+      Shown('Of a stream that `stream-cut` ended: the id of the event of which only the half came.', '7'),
     ),
   },
   { title: 'RecordedRequest', description: 'A request and what came of it.' },

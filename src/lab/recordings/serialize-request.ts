@@ -5,6 +5,7 @@ import { withoutSecrets } from '../../foundation/redact.ts';
 import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/server-response.ts';
 import type { RequestOutcome } from '../../observe/request-outcome.ts';
+import { cutEvents } from '../faults/shared/stream-writes.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { fingerprintOf } from './link-attempts.ts';
 import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
@@ -26,6 +27,8 @@ interface Context {
   nowUs: number;
   /** When it began, by the clock of the instance. */
   beganAtMs: number;
+  /** When it was admitted, in microseconds since 1970; undefined if it was not. */
+  admittedAtUs: number | undefined;
   /** When its client disconnected, in microseconds since 1970, if that was before the end of the answer. */
   leftAtUs: number | undefined;
   /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
@@ -47,8 +50,10 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
   const key = raw.headers['idempotency-key'];
   const body = bytes?.length ? textOf(bytes) : null;
   const largeNumbers = body === null ? [] : largeNumbersIn(body);
-  const { nowUs, beganAtMs, leftAtUs, sentAtUs, connection } = context;
-  const atUs = nowUs - Math.round(durationMs * 1_000);
+  const { nowUs, beganAtMs, admittedAtUs = nowUs, leftAtUs, sentAtUs, connection } = context;
+  const durationUs = Math.round(durationMs * 1_000);
+  // On a busy machine an answer may be recorded long after its end.
+  const atUs = Math.min(admittedAtUs, nowUs - durationUs);
   const kept: RecordedFacts = {
     requestId: withoutSecrets(requestId),
     method,
@@ -63,6 +68,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
       (sentAtUs === undefined
         ? { left: true }
         : { silenceMs: Math.max(0, Math.round((leftAtUs - sentAtUs) / 1_000)) })),
+    ...(cutEvents.has(raw) && { cutEventId: cutEvents.get(raw) as string }),
     ...(code !== undefined && { code }),
     ...(faults?.length && { fault: faults.join(' ') }),
     ...(faults?.includes('conflict') && { properties: propertiesOf(bytes) }),
@@ -73,9 +79,9 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
   return {
     atUs,
     // The service may begin a pipelined request after its client disconnected.
-    tookUs: Math.max(0, (leftAtUs ?? nowUs) - atUs),
+    tookUs: leftAtUs === undefined ? durationUs : Math.max(0, leftAtUs - atUs),
     beganAtMs,
-    fingerprint: fingerprintOf(head, bytes && hashOf(bytes), key && hashOf(String(key))),
+    fingerprint: fingerprintOf(head, bytes && hashOf(bytes), key && hashOf(`${method} ${url} ${key}`)),
     facts: JSON.stringify(kept),
     body,
   };

@@ -13,7 +13,7 @@ export const rehearsalOperations = [
     tag: 'Rehearsals',
     summary: 'List faults',
     description:
-      'Returns every fault that a rehearsal can perform: what it does, and what a good client does then.',
+      'Returns every fault that a rehearsal can perform: what it does, and how a good client reacts.',
     success: resource(FaultList, 'All faults.'),
     handle: async () => faultCatalogue(),
   }),
@@ -24,7 +24,7 @@ export const rehearsalOperations = [
     id: 'listRehearsals',
     tag: 'Rehearsals',
     summary: 'List rehearsals',
-    description: `Returns the rehearsals of the key, the newest first; ${maxKept} at most are kept.`,
+    description: `Returns the rehearsals of the key, newest first. At most ${maxKept} are kept.`,
     success: resource(RehearsalList, 'The rehearsals of the key.'),
     handle: (sql, input) => listRehearsals(sql, input),
   }),
@@ -36,7 +36,7 @@ export const rehearsalOperations = [
     tag: 'Rehearsals',
     summary: 'Start a rehearsal',
     description:
-      'Makes the service perform faults for the key that asks, and for no other. The rehearsal before ends. Once this is answered, every instance acts on it; with several instances that takes half a second. Answers that a fault has touched say so in `Petstore-Rehearsal`.',
+      'Makes the service perform faults for your key, and for no other. The previous rehearsal ends. When you get the response, all instances perform the faults; with several instances it takes half a second. `Petstore-Rehearsal` marks each response that a fault has changed.',
     bindsKey: true,
     body: NewRehearsal,
     success: created(Rehearsal, 'The rehearsal.', ({ id }) => `/rehearsals/${id}`),
@@ -56,7 +56,7 @@ export const rehearsalOperations = [
     tag: 'Rehearsals',
     summary: 'Get a rehearsal',
     description:
-      'Returns a rehearsal of the key: how often each fault was performed, and how often it still will be.',
+      'Returns a rehearsal of the key: how often each fault was performed, and how often it is still to be performed.',
     params: { rehearsalId },
     success: resource(Rehearsal, 'The rehearsal.'),
     handle: (sql, input) => getRehearsal(sql, input, input.params.rehearsalId),
@@ -68,11 +68,10 @@ export const rehearsalOperations = [
     id: 'endRehearsal',
     tag: 'Rehearsals',
     summary: 'End a rehearsal',
-    description:
-      'Ends a rehearsal, which is still listed. What was performed can be read until a day after it would have ended by itself.',
+    description: 'Ends a rehearsal. You can read it until a day after its expiry time.',
     bindsKey: true,
     params: { rehearsalId },
-    success: resource(Rehearsal, 'The rehearsal as it ended.'),
+    success: resource(Rehearsal, 'The ended rehearsal.'),
     handle: async (sql, input) => {
       input.assertMayChange(await getRehearsal(sql, input, input.params.rehearsalId));
       await endRehearsal(sql, input, input.params.rehearsalId, input.nowMs);

@@ -52,22 +52,19 @@ const plan = {
       operations.map(({ id }) => id),
       {
         type: 'string',
-        description: 'The operation that it is for, by its operationId. Without it, every one that it fits.',
+        description:
+          'The operationId of the operation that it acts on. Absent: every operation that it fits.',
         examples: ['placeOrder'],
       },
     ),
   ),
   after: Type.Optional(
-    int32(
-      { minimum: 0, maximum: 10_000 },
-      `How many requests pass first, ${scopes}. A condition takes none.`,
-      0,
-    ),
+    int32({ minimum: 0, maximum: 10_000 }, `How many requests pass first, ${scopes}. Not for conditions.`, 0),
   ),
   times: Type.Optional(
     int32(
       { minimum: 1, maximum: 10_000 },
-      `How often it is performed on requests ${scopes}; 1 if absent. A condition takes none.`,
+      `How often it is performed on requests ${scopes}. Default: 1. Not for conditions.`,
       1,
     ),
   ),
@@ -100,17 +97,17 @@ export const NewRehearsal = Type.Object(
     faults: Type.Array(PlannedFault, {
       minItems: 1,
       maxItems: maxFaults,
-      description: 'Faults to perform. Steps are consumed in this order; conditions hold all the time.',
+      description: 'Faults to perform. Steps are used up in this order; conditions apply all the time.',
     }),
     expiresInSeconds: Type.Optional(
       int32(
         { minimum: 1, maximum: maxLifeSeconds },
-        `How long the rehearsal lasts; ${defaultExpirySeconds} if absent.`,
+        `How long the rehearsal lasts, in seconds. Default: ${defaultExpirySeconds}.`,
         600,
       ),
     ),
   },
-  { title: 'NewRehearsal', description: 'A rehearsal to begin.' },
+  { title: 'NewRehearsal', description: 'A rehearsal to start.' },
 );
 
 export interface RehearsedFault extends PlannedFault {
@@ -130,13 +127,13 @@ const openNames = {
     }),
   ),
   fault: Type.String({
-    description: 'The name of a fault. `GET /faults` lists those of this version; a later one may have more.',
+    description: 'The name of a fault. `GET /faults` lists them; later versions may add more.',
     examples: ['rate-limited'],
   }),
   operation: Type.Optional(
     Type.String({
       description:
-        'The operationId of the only operation that it is for. A later version may have more of them. Absent: every one that it fits.',
+        'The operationId of the only operation that it acts on. Later versions may add operations. Absent: every operation that it fits.',
       examples: ['placeOrder'],
     }),
   ),
@@ -149,18 +146,22 @@ const RehearsedFault = Type.Unsafe<RehearsedFault>(
       ...openNames,
       performed: int32(
         { minimum: 0 },
-        'How often it was performed. Of a condition, how many answers it has touched.',
+        'How often it was performed. For a condition: how many responses it has changed.',
         0,
       ),
       remaining: Type.Optional(
         int32(
           { minimum: 0 },
-          'Of a step, how often it will still be performed, on all its operations together: 0 once the rehearsal is over. Of the condition `near-limit`, its parameter as it was asked for, which stays. Other conditions have none.',
+          'For a step: how often it is still to be performed, on all its operations together; 0 once the rehearsal is over. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.',
           1,
         ),
       ),
       repeated: Type.Optional(
-        int32({ minimum: 1 }, 'How many requests came sooner than they were told, and got it again.', 1),
+        int32(
+          { minimum: 1 },
+          'How many requests came before `Retry-After` was over, and got the fault again.',
+          1,
+        ),
       ),
     },
     {
@@ -175,11 +176,11 @@ export const Rehearsal = Type.Object(
   {
     id: rehearsalId,
     createdAt: DateTime('When it began.', '2026-11-21T09:30:00.000Z'),
-    expiresAt: DateTime('When it ends by itself.', '2026-11-21T09:40:00.000Z'),
+    expiresAt: DateTime('When it expires.', '2026-11-21T09:40:00.000Z'),
     endedAt: Type.Optional(
-      DateTime('When it was ended, by a request or by the next rehearsal.', '2026-11-21T09:35:00.000Z'),
+      DateTime('When a request or the next rehearsal ended it.', '2026-11-21T09:35:00.000Z'),
     ),
-    faults: Type.Array(RehearsedFault, { description: 'Its faults, in their order.' }),
+    faults: Type.Array(RehearsedFault, { description: 'Its faults, in order.' }),
   },
   {
     title: 'Rehearsal',
@@ -198,5 +199,5 @@ export type Rehearsal = Static<typeof Rehearsal>;
 
 export const RehearsalList = Type.Array(Rehearsal, {
   title: 'RehearsalList',
-  description: `Rehearsals, the newest first; ${maxKept} at most.`,
+  description: `Rehearsals, newest first; ${maxKept} at most.`,
 });

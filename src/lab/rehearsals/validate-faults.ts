@@ -1,5 +1,5 @@
 import { operations } from '../../api/operations.ts';
-import { ApiError } from '../../foundation/errors.ts';
+import { bodyProperty, invalidRequest, type Problem } from '../../foundation/errors.ts';
 import { faultNamed } from '../faults/list.ts';
 import type { Fault } from '../faults/shared/fault.ts';
 import { parametersOf } from './compiled-rehearsal.ts';
@@ -9,14 +9,13 @@ import type { PlannedFault } from './schema.ts';
 export function validateFaults(planned: readonly PlannedFault[]): PlannedFault[] {
   const faults = planned.map(({ fault }) => faultNamed(fault) as Fault);
   const problems = [
-    ...planned.flatMap((plan, index) =>
-      problemsOf(plan, faults[index] as Fault).map((problem) => `Body property faults[${index}]${problem}`),
-    ),
-    ...repeatedConditions(planned).map(
-      (name) => `Body property faults must not have ${name} twice for an operation`,
-    ),
+    ...planned.flatMap((plan, index) => problemsOf(plan, faults[index] as Fault, index)),
+    ...repeatedConditions(planned).map((name) => ({
+      ...bodyProperty('faults'),
+      detail: `must not have ${name} twice for an operation`,
+    })),
   ];
-  if (problems.length > 0) throw new ApiError('invalid_request', `${problems.join('. ')}.`);
+  if (problems.length > 0) throw invalidRequest(problems);
   return planned.map((plan, index) => {
     const fault = faults[index] as Fault;
     const { operation, after, times = 1 } = plan;
@@ -30,29 +29,35 @@ export function validateFaults(planned: readonly PlannedFault[]): PlannedFault[]
   });
 }
 
-/** Problems of one fault, as texts that follow `Body property faults[0]`. */
+/** Problems of one fault. */
 function problemsOf(
   plan: PlannedFault,
   { name, isCondition, takesNoOperation, parameters, fits }: Fault,
-): string[] {
+  index: number,
+): Problem[] {
   const { fault: _, operation: operationId, after, times, ...given } = plan;
   const asked = operations.find(({ id }) => id === operationId);
   const taken = Object.keys(parameters);
+  const problem = (property: string, detail: string) => ({
+    ...bodyProperty('faults', index, property),
+    detail,
+  });
   return [
     ...(operationId !== undefined && takesNoOperation
-      ? [`.operation must be absent: ${name} holds for all operations alike`]
+      ? [problem('operation', `must be absent: ${name} holds for all operations alike`)]
       : []),
     ...(asked && !takesNoOperation && !fits(asked)
-      ? [`.operation must be one that ${name} can touch; GET /faults lists them`]
+      ? [problem('operation', `must be one that ${name} can touch; GET /faults lists them`)]
       : []),
     ...Object.entries({ after, times })
       .filter(([, value]) => isCondition && value !== undefined)
-      .map(([word]) => `.${word} must be absent: ${name} is a condition, and lasts as long as the rehearsal`),
+      .map(([word]) =>
+        problem(word, `must be absent: ${name} is a condition, and lasts as long as the rehearsal`),
+      ),
     ...Object.keys(given)
       .filter((parameter) => !taken.includes(parameter))
-      .map(
-        (parameter) =>
-          `.${parameter} is not a parameter of ${name}, which takes ${taken.join(', ') || 'none'}`,
+      .map((parameter) =>
+        problem(parameter, `is not a parameter of ${name}, which takes ${taken.join(', ') || 'none'}`),
       ),
   ];
 }

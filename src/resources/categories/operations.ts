@@ -9,7 +9,7 @@ export const categoryOperations = [
     id: 'listCategories',
     tag: 'Pets',
     summary: 'List categories',
-    description: 'Returns the categories of pets in the order of their ids.',
+    description: 'Returns the categories of pets, ordered by id.',
     success: page<Category>(Categories, 'A page of categories.'),
     handle: (sql, { workspaceId, page }) => store.listCategories(sql, workspaceId, page),
   }),
@@ -20,7 +20,7 @@ export const categoryOperations = [
     id: 'createCategory',
     tag: 'Pets',
     summary: 'Add a category',
-    description: 'Adds a category that pets can belong to.',
+    description: 'Adds a category for pets.',
     body: NewCategory,
     success: created(Category, 'The new category.', (category) => `/categories/${category.id}`),
     handle: (sql, { workspaceId, body }) => store.createCategory(sql, workspaceId, body),
@@ -44,10 +44,10 @@ export const categoryOperations = [
     id: 'replaceCategory',
     tag: 'Pets',
     summary: 'Replace a category',
-    description: 'Replaces all fields of a category. An absent `description` removes it.',
+    description: 'Replaces all fields of a category. Without `description` the old one is removed.',
     params: { categoryId },
     body: NewCategory,
-    success: resource(Category, 'The category as it is now.'),
+    success: resource(Category, 'The category after the change.'),
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changeCategory(sql, workspaceId, params.categoryId, (current) => {
         assertMayChange(current);

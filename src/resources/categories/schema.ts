@@ -24,5 +24,5 @@ export type Category = Type.Static<typeof Category>;
 
 export const Categories = Type.Array(Category, {
   title: 'Categories',
-  description: 'Categories in the order of their ids.',
+  description: 'Categories, ordered by id.',
 });

@@ -4,7 +4,7 @@ import { Id, PetStatus, Units } from '../../foundation/schema.ts';
 export const InventoryItem = Type.Object(
   {
     petId: Id('The pet that the entry tracks.'),
-    quantity: Units(0, 'Units in stock now, without those that orders hold.', 3),
+    quantity: Units(0, 'Units in stock now, without those in open orders.', 3),
     status: PetStatus,
   },
   { title: 'InventoryItem', description: 'The stock of one pet. It shares its status with the pet.' },
@@ -13,7 +13,7 @@ export type InventoryItem = Type.Static<typeof InventoryItem>;
 
 export const InventoryItems = Type.Array(InventoryItem, {
   title: 'InventoryItems',
-  description: 'Inventory entries in the order of their pets.',
+  description: 'Inventory entries, ordered by pet id.',
 });
 
 export const InventoryUpdate = Type.Object(

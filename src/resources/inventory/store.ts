@@ -66,7 +66,7 @@ export async function writeStock(
   if (stock > maxInt32) {
     throw new ApiError(
       'conflict',
-      (shown) => `The units cannot return: the stock of pet ${shown(petId)} would exceed ${maxInt32}.`,
+      (shown) => `The units cannot return to stock: pet ${shown(petId)} would have more than ${maxInt32}.`,
     );
   }
   const openOrders = await sql`

@@ -11,11 +11,14 @@ export const orderOperations = [
     id: 'listOrders',
     tag: 'Store',
     summary: 'List orders',
-    description: 'Returns the orders that match every filter, in the order of their ids.',
+    description: 'Returns the orders that match all filters, ordered by id.',
     hideTryItPanel: true,
     query: {
       complete: Type.Optional(
-        Type.Boolean({ description: 'Only complete orders, or only open ones.', examples: [false] }),
+        Type.Boolean({
+          description: '`true`: only complete orders. `false`: only open ones.',
+          examples: [false],
+        }),
       ),
       petId: Type.Optional(Id('Only orders for this pet.')),
     },
@@ -30,7 +33,7 @@ export const orderOperations = [
     tag: 'Store',
     summary: 'Place an order',
     description:
-      'Places an order; every field may be left out. With `petId` the units are taken from stock at once, all or none: `insufficient_stock` says that there are too few. An order placed as `complete` is fulfilled from the start.',
+      'Places an order. Every field is optional. With `petId` the units are taken from stock at once; if there are too few, the order is refused with `insufficient_stock`. An order placed as `complete` is fulfilled from the start.',
     body: Order,
     success: created(Order, 'The new order.', (order) => `/store/orders/${order.id}`),
     errors: ['invalid_reference', 'insufficient_stock'],
@@ -56,12 +59,12 @@ export const orderOperations = [
     tag: 'Store',
     summary: 'Change or fulfil an order',
     description:
-      'Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` moves stock by the difference; `complete: true` fulfils the order and closes it. `petId` cannot change. A request that changes nothing gets the order as it is, complete or not, so it may be repeated.',
+      'Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` changes the stock by the difference. `complete: true` fulfils and closes the order. `petId` cannot change. A request that changes nothing returns the order unchanged, even a complete one, so you can retry it.',
     stability: 'beta',
     params: { orderId },
     sampleParams: { orderId: 2 },
     body: OrderPatch,
-    success: resource(Order, 'The order as it is now.'),
+    success: resource(Order, 'The order after the change.'),
     errors: ['insufficient_stock', 'order_complete', 'conflict'],
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changeOrder(sql, workspaceId, params.orderId, (current) => {
@@ -81,7 +84,7 @@ export const orderOperations = [
     stability: 'beta',
     params: { orderId },
     sampleParams: { orderId: 5 },
-    success: empty('The order is cancelled.'),
+    success: empty('The order was cancelled.'),
     errors: ['order_complete', 'conflict'],
     handle: (sql, { workspaceId, params, assertMayChange }) =>
       store.cancelOrder(sql, workspaceId, params.orderId, assertMayChange),

@@ -10,7 +10,7 @@ const terms = {
   quantity: Type.Optional(Units(1, 'Number of units ordered.', 1)),
   shipDate: Type.Optional(
     DateTime(
-      'Expected or actual ship date (RFC 3339, at most nine fractional digits). It comes back as the same instant in UTC.',
+      'Expected or actual ship date (RFC 3339, at most nine fractional digits). Responses have the same instant in UTC.',
       '2026-12-24T12:00:00Z',
     ),
   ),
@@ -27,14 +27,14 @@ export const Order = Type.Object(
   {
     title: 'Order',
     description:
-      'An order for units of a pet. When it is placed, `quantity` is 1 if absent, and `complete` is `false`.',
+      'An order for units of a pet. If absent when it is placed, `quantity` is 1 and `complete` is `false`.',
   },
 );
 export type Order = Type.Static<typeof Order>;
 
 export const Orders = Type.Array(Order, {
   title: 'Orders',
-  description: 'Orders in the order of their ids.',
+  description: 'Orders, ordered by id.',
 });
 
 export const OrderPatch = Type.Object(
@@ -43,6 +43,6 @@ export const OrderPatch = Type.Object(
     title: 'OrderPatch',
     examples: [{ complete: true }],
     description:
-      'Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent back as it is, but not changed.',
+      'Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent unchanged.',
   },
 );

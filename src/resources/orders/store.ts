@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
-import { ApiError } from '../../foundation/errors.ts';
+import { ApiError, bodyProperty, errorAt } from '../../foundation/errors.ts';
 import { toUtc } from '../../foundation/time.ts';
 import { record, recordUpdate } from '../../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
@@ -91,7 +91,8 @@ export async function changeOrder(
   if (isDeepStrictEqual(changed, withDefaults(current))) return current;
   assertOpen(current);
   if (changed.petId !== current.petId) {
-    throw new ApiError(
+    throw errorAt(
+      bodyProperty('petId').place,
       'invalid_request',
       'Body property petId cannot change. Cancel the order and place another.',
     );
@@ -140,7 +141,8 @@ async function reserveUnits(
   units: number,
 ): Promise<{ pet: PetRow; stock: number }> {
   const pet = await lockPetRow(sql, workspaceId, petId);
-  if (!pet) throw new ApiError('invalid_reference', 'There is no pet with this petId.');
+  if (!pet)
+    throw errorAt(bodyProperty('petId').place, 'invalid_reference', 'There is no pet with this petId.');
   if (pet.stock < units) {
     throw new ApiError(
       'insufficient_stock',

@@ -12,7 +12,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'List pets',
     description:
-      'Returns the pets that match every filter, in the order of their ids. With `id` it returns single pets, one or up to a hundred at once; without `limit` they come on one page. With one `id` the `ETag` is that of the pet, for `If-Match`; without such a pet, and otherwise, it is that of the page.',
+      'Returns the pets that match all filters, ordered by id. With `id` it returns single pets, up to a hundred at once, on one page unless `limit` is set. With one `id` the `ETag` is that of the pet, for use in `If-Match`. Otherwise, or if there is no such pet, it is that of the page.',
     query: {
       status: Type.Optional(PetStatus),
       categoryId: Type.Optional(Id('Only pets of this category.')),
@@ -38,7 +38,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Add a pet',
     description:
-      'Adds a pet to a category, together with its inventory entry: one unit in stock, or none when the pet comes as `sold`.',
+      'Adds a pet to a category, together with its inventory entry: one unit in stock, or none if its `status` is `sold`.',
     body: NewPet,
     success: created(Pet, 'The new pet.', (pet) => `/pets/${pet.id}`),
     errors: ['invalid_reference'],
@@ -52,7 +52,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Get a pet',
     description:
-      'Returns a pet. `GET /pets?id=` does the same, for several pets at once, and for one carries the same `ETag`.',
+      'Returns a pet. `GET /pets?id=` does the same for one or several pets; for one pet it returns the same `ETag`.',
     deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: 'listPets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),
@@ -66,10 +66,10 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Replace a pet',
     description:
-      'Replaces all fields of a pet. An absent `status` becomes `available`. The status of its inventory entry follows; the stock stays.',
+      'Replaces all fields of a pet. Without `status` it becomes `available`. Its inventory entry gets the same status; the stock does not change.',
     params: { petId },
     body: NewPet,
-    success: resource(Pet, 'The pet as it is now.'),
+    success: resource(Pet, 'The pet after the change.'),
     errors: ['invalid_reference'],
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changePet(sql, workspaceId, params.petId, (current) => {
@@ -85,11 +85,11 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Change fields of a pet',
     description:
-      'Changes the given fields of a pet and leaves the others (JSON Merge Patch, RFC 7396). A `status` of null becomes `available`.',
+      'Changes the given fields of a pet (JSON Merge Patch, RFC 7396). A `status` of null becomes `available`.',
     stability: 'beta',
     params: { petId },
     body: PetPatch,
-    success: resource(Pet, 'The pet as it is now.'),
+    success: resource(Pet, 'The pet after the change.'),
     errors: ['invalid_reference'],
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
       store.changePet(sql, workspaceId, params.petId, (current) => {
@@ -105,7 +105,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Remove a pet',
     description:
-      'Removes a pet and its inventory entry. Refused with `conflict` while an open order holds units of it; completed orders stay.',
+      'Removes a pet and its inventory entry. Refused with `conflict` while an open order has units of it. Completed orders stay.',
     params: { petId },
     sampleParams: { petId: 4 },
     success: empty('The pet was removed.'),

@@ -5,7 +5,7 @@ export const petId = Id('The id of the pet.');
 
 const fields = {
   name: Name(200, "The animal's name.", 'Bella'),
-  categoryId: Id('The category the animal belongs to.'),
+  categoryId: Id('The id of the category that the animal belongs to.'),
   status: Type.Optional(PetStatus),
 };
 
@@ -27,4 +27,4 @@ export const Pet = Type.Object(
 );
 export type Pet = Type.Static<typeof Pet>;
 
-export const Pets = Type.Array(Pet, { title: 'Pets', description: 'Pets in the order of their ids.' });
+export const Pets = Type.Array(Pet, { title: 'Pets', description: 'Pets, ordered by id.' });

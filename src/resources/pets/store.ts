@@ -1,7 +1,7 @@
 import { columns, type NamedRow } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
 import { ForeignKeyError, fragment, join, type Sql } from '../../db/sql.ts';
-import { ApiError } from '../../foundation/errors.ts';
+import { ApiError, bodyProperty, errorAt } from '../../foundation/errors.ts';
 import type { PetStatus } from '../../foundation/schema.ts';
 import { record, recordUpdate } from '../../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
@@ -157,7 +157,8 @@ async function lockPet(sql: Transaction, workspaceId: number, id: number): Promi
 /** The foreign key checks for the category while the row is written. */
 function refuseCategory(error: unknown): never {
   if (error instanceof ForeignKeyError) {
-    throw new ApiError(
+    throw errorAt(
+      bodyProperty('categoryId').place,
       'invalid_reference',
       'There is no category with this categoryId.',
       {},

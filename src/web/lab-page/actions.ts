@@ -1,9 +1,13 @@
 import { answerOf, type Int64, PetstoreError } from '../../client/index.ts';
+import { ownRequest } from '../../lab/own-requests.ts';
 import { reasonOf } from './api.ts';
 import { session } from './session.ts';
 import { forEachKey, State } from './state.ts';
 
 const maxKept = 6;
+
+/** The beginning of a request id of the page, enough to tell two apart. */
+export const shortened = (requestId = ''): string => `${requestId.slice(0, ownRequest.length + 4)}…`;
 
 /** The subject of a reset. */
 export const workspaceSubject = 'the workspace';
@@ -126,7 +130,8 @@ class Actions extends State {
       (error) => {
         if (!(error instanceof PetstoreError)) throw error;
         const { status, code, requestId } = error;
-        return { isDone: false, status, result: code, reason: reasonOf(error), requestId };
+        const reason = reasonOf(error).replace(requestId ?? '', shortened);
+        return { isDone: false, status, result: code, reason, requestId };
       },
     );
     return { id, subject, atMs: session.nowMs(), text, ...answered };

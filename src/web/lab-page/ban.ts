@@ -1,5 +1,4 @@
 import { burstRequest, isOwn } from '../../lab/own-requests.ts';
-import { burstSize } from './burst.ts';
 import { needsService } from './panel.ts';
 import { recording } from './recording.ts';
 import { html, nothing, type TemplateResult } from './template.ts';
@@ -12,12 +11,18 @@ const maxShown = 300;
 export const isBanned = ({ ban }: Account, nowMs: number): boolean =>
   ban.until !== undefined && nowMs < Date.parse(ban.until);
 
-/** The ban: its countdown, its reason and the request that began it. `show` opens that request, if it was recorded. */
-export function banPanel(
-  account: Account,
-  nowMs: number,
-  actions: { show?: (() => void) | undefined; start?: (() => void) | undefined },
-): TemplateResult {
+/** How many strikes the key has, and when they begin a ban. */
+export function strikesInWords({ strikes, strikesAllowed, ban }: Account, banned: boolean): string {
+  if (banned) return 'They start again from 0 after the ban.';
+  const allowed = strikesAllowed.toLocaleString('en');
+  return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute begin a ban of ${toLength(ban.nextSeconds)}.`;
+}
+
+/**
+ * The ban: its countdown, its reason and the request that began it, which opens if it was recorded. `start` starts a recording, unless
+ * one is active.
+ */
+export function banPanel(account: Account, nowMs: number, start?: () => void): TemplateResult {
   const { ban, strikesAllowed } = account;
   const [sinceMs, untilMs] = [Date.parse(ban.since as string), Date.parse(ban.until as string)];
   return html`<div class="ban">
@@ -31,16 +36,16 @@ export function banPanel(
       <time datetime=${ban.since}>${toBothTimes(sinceMs, nowMs)}</time>.
     </p>
     <p>
-      <strong>Why:</strong> ${strikesAllowed} requests of that minute were refused with 429, as many as are borne. The next one began the
+      <strong>Why:</strong> ${strikesAllowed} requests of that minute got 429, the maximum before a ban. The next one began the
       ban, and got 403.
     </p>
     <p>
-      <strong>What to do:</strong> Wait until the ban ends, and have the client wait after each 429 as <code>Retry-After</code> says: one
-      that does is never banned. <a href="reference#tag/rate-limits">Rate limits</a>
+      <strong>What to do:</strong> Wait until the ban ends. Change the client: after each 429 it waits as long as <code>Retry-After</code> says.
+      Such a client is never banned. <a href="reference#tag/rate-limits">Rate limits</a>
     </p>
-    ${beganBy(account, nowMs, actions)}
+    ${beganBy(account, nowMs, start)}
     <p>
-      Until then every request is answered with 403; none of them counts or makes the ban longer. The next ban would last
+      Until then every request gets 403. None of them counts or makes the ban longer. The next ban would last
       ${toLength(ban.nextSeconds)}.
     </p>
   </div>`;
@@ -49,16 +54,17 @@ export function banPanel(
 function beganBy(
   { ban: { by }, recording: active }: Account,
   nowMs: number,
-  { show, start }: Parameters<typeof banPanel>[2],
+  start: (() => void) | undefined,
 ): TemplateResult {
+  const recorded = by && recording.find(by.requestId);
   const next = active
-    ? 'A recording runs now, which keeps the requests that come next.'
-    : 'Start a recording, and it keeps what comes next: the next time you can open that request here.';
-  return html`<p><strong>Begun by</strong> ${by ? request(by, nowMs) : html`a request that is not known.`} ${show ? nothing : next}</p>
+    ? 'A recording is active: it keeps the next requests.'
+    : 'Start a recording: next time you can open that request here.';
+  return html`<p><strong>Begun by</strong> ${by ? request(by, nowMs) : html`an unknown request.`} ${recorded ? nothing : next}</p>
     ${
-      show
-        ? html`<p><button type="button" @click=${show}>Show this request</button></p>`
-        : start
+      recorded
+        ? html`<p><button type="button" @click=${() => recording.show(recorded.id)}>Show this request</button></p>`
+        : start && !active
           ? needsService(
               html`<p><button type="button" aria-disabled=${recording.isBusy} @click=${start}>Start recording</button></p>`,
             )
@@ -74,6 +80,6 @@ const request = (
     request <code>${requestId.slice(0, maxShown)}</code>${senderOf(requestId)}.`;
 
 function senderOf(requestId: string): string {
-  if (requestId.startsWith(burstRequest)) return `, one of the ${burstSize} that this page sent`;
+  if (requestId.startsWith(burstRequest)) return ', sent by a demonstration of this page';
   return isOwn({ requestId }) ? ', by this page for itself' : '';
 }

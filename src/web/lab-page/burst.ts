@@ -22,11 +22,11 @@ export class Burst {
   readonly outcomes: (Outcome | undefined)[] = Array(burstSize).fill(undefined);
   readonly first: Partial<Record<Outcome, Refusal>> = {};
   isRunning = false;
-  readonly #send: (number: number, signal: AbortSignal) => Promise<Response>;
+  readonly #send: (signal: AbortSignal) => Promise<Response>;
   readonly #changed: () => void;
   readonly #stopped = new AbortController();
 
-  constructor(send: (number: number, signal: AbortSignal) => Promise<Response>, changed: () => void) {
+  constructor(send: (signal: AbortSignal) => Promise<Response>, changed: () => void) {
     this.#send = send;
     this.#changed = changed;
   }
@@ -63,7 +63,7 @@ export class Burst {
 
   async #sendOne(number: number, signal: AbortSignal): Promise<void> {
     try {
-      const response = await this.#send(number, signal);
+      const response = await this.#send(signal);
       this.#keep(number, outcomeOf(response.status), response.headers.get('retry-after'));
       // A connection carries the next request after the whole answer.
       await response.arrayBuffer();

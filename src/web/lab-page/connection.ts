@@ -1,6 +1,5 @@
 import { currentKey } from '../tab-key.ts';
-import { baseUrl } from './api.ts';
-import { firstCurl, setKey } from './curl.ts';
+import { commandOf } from './first-steps.ts';
 import { addPanel, Panel } from './panel.ts';
 import { session } from './session.ts';
 import { html, nothing, type TemplateResult, type View } from './template.ts';
@@ -18,15 +17,15 @@ class Connection extends Panel {
 
 const views: Readonly<Record<ConnectionState, () => View>> = {
   'no-key': () => html`<div class="connection">
-    <h2>Whose limits, requests and faults?</h2>
-    <p>This page shows what one API key and its clients do, as it happens. So it needs a key.</p>
+    <h2>Enter an API key</h2>
+    <p>This page shows live what one API key and its clients do.</p>
     <ol>
-      <li>Where the service was started, it printed an address that opens this page with a key.</li>
+      <li>The service prints an address when it starts. It opens this page with a key.</li>
       <li>${howToMakeOne()}</li>
-      <li>Enter it above. It stays in this tab, and is gone when the tab is closed.</li>
+      <li>Enter it above. It is kept in this tab alone, until you close it.</li>
     </ol>
-    <p>Does the key work? This asks for two pets, and takes one request of its limit:</p>
-    ${firstRequest()}
+    <p>Does the key work? This request takes one of its limit:</p>
+    <pre>${commandOf('pet_…')}</pre>
   </div>`,
   connecting: () => html`<p class="connection">Connecting …</p>`,
   live: () => nothing,
@@ -44,7 +43,7 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
     <p class="quiet">${session.failure}</p>
   </div>`,
   revoked: () => html`<div class="connection">
-    <h2>This key opens nothing</h2>
+    <h2>Unknown key</h2>
     <p>
       The service does not know <code>${currentKey().slice(0, 8)}…</code>: it was revoked, its workspace is gone, or it is of another
       installation. Programs that send it get <code>401</code>. A revoked key does not come back.
@@ -66,12 +65,8 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
 };
 
 const howToMakeOne = (): TemplateResult =>
-  html`Whoever runs the service makes another by the command <code>petstore keys create</code>. In a checkout, for the workspace of the
+  html`The operator of the service creates keys by <code>petstore keys create</code>. In a checkout, for the workspace of the
     demonstration:
     <pre>npm run -s petstore -- keys create --plan free --workspace demo</pre>`;
-
-const firstRequest = (): TemplateResult =>
-  html`<pre>${setKey}
-${firstCurl(baseUrl)}</pre>`;
 
 addPanel('lab-connection', Connection);

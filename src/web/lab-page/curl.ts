@@ -52,6 +52,3 @@ const flagsOf = (path: string) =>
 
 /** Sets the key for a curl line. */
 export const setKey = `export PETSTORE_API_KEY='pet_…'`;
-
-export const firstCurl = (baseUrl: string) =>
-  `curl --include ${quoted(`${baseUrl}/pets?limit=2`)} \\\n  --header "Authorization: Bearer $PETSTORE_API_KEY"`;

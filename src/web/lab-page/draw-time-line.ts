@@ -1,16 +1,16 @@
 import { type OutcomeKind, outcomeKinds, outcomes } from '../../lab/recordings/outcome-kinds.ts';
 import { laneInWords, waitOf } from '../../lab/recordings/timeline-layout.ts';
 import { html, nothing, svg, type TemplateResult, when } from './template.ts';
-import type { DrawnBand, DrawnLane, Mark, TimeLine } from './time-line.ts';
-import { clockTime, preciseDuration, retryAfterText } from './times.ts';
+import type { DrawnBand, DrawnLane, Gap, Mark, TimeLine } from './time-line.ts';
+import { preciseDuration, retryAfterText } from './times.ts';
 
 /** The height of a lane, the height of its texts, and the place of its middle. All grow with the text. */
-const [height, textHeight, trackY] = ['4.25em', '1.25em', '2.2em'];
+const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
 /** In percent: the text of a wait needs this much. */
 const leastRoom = 2;
 
-/** Stands below a mark. */
-const tooSoon = svg`<text class="too-soon" y="9" dy="1em">!</text>`;
+/** Stands above a mark. */
+const tooSoon = svg`<text class="too-soon" y="-9">!</text>`;
 
 const shape = (kind: OutcomeKind) => svg`<path class="mark ${kind}" d=${outcomes[kind].path} />`;
 
@@ -19,7 +19,7 @@ export const outcomeShape = (kind: OutcomeKind) =>
   html`<svg class="shape" width="16" height="16" viewBox="-8 -8 16 16" aria-hidden="true">${shape(kind)}</svg>`;
 
 /** Draws a time line. Calls `open` with the id of the request whose mark is clicked. */
-export function drawTimeLine({ lanes, ticks, zero }: TimeLine, open: (id: string) => void): TemplateResult {
+export function drawTimeLine({ lanes, ticks, gaps }: TimeLine, open: (id: string) => void): TemplateResult {
   const clicked = ({ target }: Event) => {
     const id = (target as Element).closest<SVGElement>('[data-id]')?.dataset.id;
     if (id) open(id);
@@ -29,10 +29,15 @@ export function drawTimeLine({ lanes, ticks, zero }: TimeLine, open: (id: string
   const [first, second] = ticks;
   const stepMs = (second?.ms ?? 0) - (first?.ms ?? 0) || 1;
   return html`<div class="time-line" @click=${clicked}>
-    ${lanes.map((lane) => drawLane(lane, ticks, zero))}
-    <svg class="axis" width="100%" height="1.35em" aria-hidden="true">
-      ${ticks.map(({ at, ms }) => text(at, tickText(ms, zero), Math.round(ms / stepMs) % 2 ? 'odd' : ''))}
-    </svg>
+    <div class="lanes" tabindex="0" role="region" aria-label="Time line">
+      ${lanes.map((lane) => drawLane(lane, ticks, gaps))}
+    </div>
+    <div class="axis" aria-hidden="true">
+      <svg width="100%" height="1.35em">
+        ${ticks.map(({ at, ms }) => text(at, ms === 0 ? '0' : preciseDuration(ms), Math.round(ms / stepMs) % 2 ? 'odd' : ''))}
+        ${gaps.map((gap) => between(gap.from, gap.to, '', html`<span>${preciseDuration(gap.ms)}</span>`))}
+      </svg>
+    </div>
     <ul class="legend">
       ${kinds.map((kind) => html`<li>${outcomeShape(kind)} ${outcomes[kind].meaning}</li>`)}
       ${when(
@@ -43,34 +48,28 @@ export function drawTimeLine({ lanes, ticks, zero }: TimeLine, open: (id: string
       ${when(
         all.some((attempt) => waitOf(attempt)?.isTooSoon),
         () =>
-          html`<li><svg class="shape" width="10" height="16" viewBox="-5 9 10 16" aria-hidden="true">${tooSoon}</svg> too soon</li>`,
+          html`<li><svg class="shape" width="10" height="16" viewBox="-5 -22 10 16" aria-hidden="true">${tooSoon}</svg> too soon</li>`,
       )}
       ${when(
         all.some(({ waitUntilMs }) => waitUntilMs !== undefined),
         () =>
-          html`<li><svg width="22" height="14" aria-hidden="true"><rect class="band" width="22" height="14"/></svg> the wait that Retry-After told</li>`,
+          html`<li><svg width="22" height="14" aria-hidden="true"><rect class="band" width="22" height="14"/></svg> the wait that Retry-After asks for</li>`,
       )}
     </ul>
   </div>`;
 }
 
-function tickText(ms: number, { is, atMs }: TimeLine['zero']): string {
-  if (ms === 0) return { now: 'now', last: `last at ${clockTime(atMs)}`, first: '0' }[is];
-  const sign = is === 'first' ? '' : ms < 0 ? '−' : '+';
-  return sign + preciseDuration(Math.abs(ms));
-}
-
-function drawLane(lane: DrawnLane, ticks: TimeLine['ticks'], zero: TimeLine['zero']): TemplateResult {
+function drawLane(lane: DrawnLane, ticks: TimeLine['ticks'], gaps: readonly Gap[]): TemplateResult {
   const { label, marks, bands } = lane;
   return html`<div class="lane">
     <code title=${label}>${label}</code>
     <svg width="100%" height=${height} role="img" aria-label=${laneInWords(lane, 'last', preciseDuration)}>
       ${ticks.map(({ at }) => svg`<line class="tick" x1="${at}%" x2="${at}%" y2=${height} />`)}
+      ${gaps.map(({ from, to, ms }) => svg`<rect class="gap" x="${from}%" width="${(to - from).toFixed(2)}%" height=${height}><title>${preciseDuration(ms)} without a request</title></rect>`)}
       <svg y=${trackY}>
         ${bands.map(drawBand)}
         <line class="ground" x2="100%" />
       </svg>
-      ${when(zero.is === 'now', () => svg`<line class="now" x1="${zero.at}%" x2="${zero.at}%" y2=${height} />`)}
       ${waitsBeside(marks).map(drawWaitText)}
       <svg y=${trackY}>
         ${marks.map(drawWait)}
@@ -82,7 +81,7 @@ function drawLane(lane: DrawnLane, ticks: TimeLine['ticks'], zero: TimeLine['zer
 
 const drawBand = ({ from, to, retryAfterMs }: DrawnBand) =>
   svg`<rect class="band" x="${from}%" width="${(to - from).toFixed(2)}%" y="-11" height="22">
-    <title>Retry-After told to wait ${preciseDuration(retryAfterMs)}</title>
+    <title>Retry-After asks to wait ${preciseDuration(retryAfterMs)}</title>
   </rect>`;
 
 /** The wait before a retry. */
@@ -108,8 +107,17 @@ function waitsBeside(marks: readonly Mark[]): Mark[] {
 /** Above a wait: its length, and the wait that `Retry-After` asked for. */
 const drawWaitText = ({ wait, from }: Mark) =>
   wait &&
-  svg`<foreignObject x="${wait.from}%" width="${(from - wait.from).toFixed(2)}%" height=${textHeight}>
-    <div class="waited ${wait.isTooSoon ? 'too-soon' : ''}"><span>${preciseDuration(wait.ms)}</span><span>${retryAfterText(wait.retryAfterMs)}</span></div>
+  between(
+    wait.from,
+    from,
+    wait.isTooSoon ? 'too-soon' : '',
+    html`<span>${preciseDuration(wait.ms)}</span><span>${retryAfterText(wait.retryAfterMs)}</span>`,
+  );
+
+/** A text between two places, if there is room. */
+const between = (from: number, to: number, kind: string, words: TemplateResult) =>
+  svg`<foreignObject x="${from}%" width="${(to - from).toFixed(2)}%" height=${textHeight}>
+    <div class="waited ${kind}">${words}</div>
   </foreignObject>`;
 
 function drawMark({ attempt, from, to, more, wait }: Mark): TemplateResult {

@@ -38,9 +38,8 @@ class Faults extends Panel {
     const { catalogue, failure } = rehearsal;
     return html`<h2>Faults</h2>
       <p class="quiet">
-        Hard cases on demand, for this key alone: also for what this page asks of the API. A rehearsal performs those that
-        are on, for some minutes. A switch acts at once, and a change begins the rehearsal anew. Touched answers say so in
-        <code>Petstore-Rehearsal</code>. A client must survive what is required.
+        Faults affect only this key, including this page's own requests. A switch acts at once, and restarts the rehearsal.
+        Touched answers carry <code>Petstore-Rehearsal</code>. A client must survive the required ones.
       </p>
       ${this.#summary()} ${failureNote(failure)}
       ${[...Map.groupBy(catalogue, ({ group }) => group)].map(([title, faults]) => this.#group(title, faults))}`;
@@ -272,4 +271,18 @@ const rangeOf = ({ values, minimum, maximum, default: usual }: Setting) =>
     ? ''
     : `${maximum === undefined ? `At least ${minimum}` : `${minimum} to ${maximum}`}; ${usual} if empty.`;
 
+/** The number of active faults, on the button of the drawer. */
+class FaultCount extends Panel {
+  constructor(element: HTMLElement) {
+    super(element);
+    rehearsal.onChange(() => this.draw());
+  }
+
+  protected view(): View {
+    const { length } = rehearsal.active;
+    return length > 0 ? html`<span class="badge other">${length} on</span>` : nothing;
+  }
+}
+
 addPanel('lab-faults', Faults);
+addPanel('lab-fault-count', FaultCount);

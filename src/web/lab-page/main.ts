@@ -7,6 +7,8 @@ import './faults.ts';
 import './events.ts';
 import './webhooks.ts';
 import './store.ts';
+import './ban-demo.ts';
+import './order-demo.ts';
 import './navigation.ts';
 import { titleOf } from './page-title.ts';
 import { session } from './session.ts';

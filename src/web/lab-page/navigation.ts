@@ -1,55 +1,60 @@
-// Marks the link to the part that the user reads: the one they followed, until they scroll, or else the first in view.
+// The tabs, and the drawer with the faults. The address behind # names the open one.
 
-const links = [...document.querySelectorAll<HTMLAnchorElement>('#parts a')];
-const inView = new Set<string>();
-/** The link that the user followed. It counts wherever its part is, since the last parts never reach the top. */
-let followed: HTMLAnchorElement | undefined;
+const tabs = [...document.querySelectorAll<HTMLElement>('[role=tab]')];
+const faults = document.querySelector('#faults') as HTMLElement;
+const drawer = document.querySelector('#drawer') as HTMLElement;
 
-function mark(): void {
-  const current = followed ?? links.find(({ hash }) => inView.has(hash.slice(1)));
-  for (const link of links) {
-    if (link === current) link.setAttribute('aria-current', 'true');
-    else link.removeAttribute('aria-current');
+const panelOf = (tab: HTMLElement) => tab.getAttribute('aria-controls') as string;
+
+/** Shows the tab with the panel `name`. */
+export function showTab(name: string): void {
+  for (const tab of tabs) {
+    const isShown = panelOf(tab) === name;
+    tab.ariaSelected = String(isShown);
+    tab.tabIndex = isShown ? 0 : -1;
+    (document.getElementById(panelOf(tab)) as HTMLElement).hidden = !isShown;
   }
 }
 
-const observer = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (isIntersecting) inView.add(target.id);
-      else inView.delete(target.id);
-    }
-    mark();
-  },
-  // The area just below the header, so that a part with only its last lines in view does not count.
-  { rootMargin: '-15% 0px -60% 0px' },
-);
-
-for (const { hash } of links) {
-  const part = document.querySelector(hash);
-  if (part) observer.observe(part);
+function toggleDrawer(isOpen: boolean): void {
+  faults.hidden = !isOpen;
+  drawer.ariaExpanded = String(isOpen);
 }
 
-function go(hash: string): void {
-  followed = links.find((link) => link.hash === hash);
-  mark();
+function go(): void {
+  const name = location.hash.slice(1);
+  if (name === faults.id) toggleDrawer(true);
+  else if (tabs.some((tab) => panelOf(tab) === name)) showTab(name);
 }
 
-for (const link of links) link.addEventListener('click', () => go(link.hash));
-addEventListener('hashchange', () => go(location.hash));
-go(location.hash);
+function choose(tab: HTMLElement): void {
+  showTab(panelOf(tab));
+  history.replaceState(history.state, '', `#${panelOf(tab)}`);
+}
 
-const scrollKeys = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End', ' ']);
-/** Scrolling by wheel, finger, key or scrollbar, not by a link or by a part that grows. */
-const isByHand = (event: Event) =>
-  event instanceof KeyboardEvent
-    ? scrollKeys.has(event.key)
-    : event.type !== 'pointerdown' || event.target === document.documentElement;
-for (const type of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
-  addEventListener(
-    type,
-    (event) => {
-      if (followed && isByHand(event)) go('');
-    },
-    { passive: true },
-  );
+/** The tab to which a key leads from the one at `index`. */
+const next: Record<string, (index: number) => number> = {
+  ArrowLeft: (index) => index - 1,
+  ArrowRight: (index) => (index + 1) % tabs.length,
+  Home: () => 0,
+  End: () => -1,
+};
+
+for (const [index, tab] of tabs.entries()) {
+  tab.addEventListener('click', () => choose(tab));
+  tab.addEventListener('keydown', (event) => {
+    const other = next[event.key] && tabs.at(next[event.key]?.(index) as number);
+    if (!other) return;
+    event.preventDefault();
+    choose(other);
+    other.focus();
+  });
+}
+drawer.addEventListener('click', () => toggleDrawer(drawer.ariaExpanded !== 'true'));
+faults.addEventListener('keydown', ({ key }) => {
+  if (key !== 'Escape') return;
+  toggleDrawer(false);
+  drawer.focus();
+});
+addEventListener('hashchange', go);
+go();

@@ -1,5 +1,4 @@
-import type { Int64 } from '../../client/index.ts';
-import { actions } from './actions.ts';
+import { actions, shortened } from './actions.ts';
 import { answerTo, breakable, nameOf, statusBadge } from './pet-card.ts';
 import { plain } from './plain-text.ts';
 import { session } from './session.ts';
@@ -39,15 +38,16 @@ export function orderRow(order: PlacedOrder, snapshot: StoreSnapshot, isBlocked:
 }
 
 /** The answers to two orders at once, side by side. */
-export function pairPanel(petId: Int64): View {
+export function pairPanel(isOrdering: boolean): View {
   const { pair } = actions;
-  if (pair?.petId !== petId) return nothing;
+  if (!pair)
+    return isOrdering ? html`<section class="pair"><h3>Sending two orders at once …</h3></section>` : nothing;
   const isAsItShould =
     pair.orders.filter(({ status }) => status === 201).length === 1 &&
     pair.orders.some(({ result }) => result === 'insufficient_stock');
-  return html`<li class="pair" data-pet=${String(petId)}>
+  return html`<section class="pair" aria-label="Two orders at once">
     <div class="row spread">
-      <h4>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time something else came`}</h4>
+      <h3>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time something else came`}</h3>
       <button type="button" @click=${() => actions.forgetPair()}>Close</button>
     </div>
     <div class="both" role="status">
@@ -56,11 +56,12 @@ export function pairPanel(petId: Int64): View {
           <strong>${at === 0 ? 'First' : 'Second'} request</strong>
           <span class="large">${order.status ?? 'no answer'}</span>
           <code>${breakable(order.result)}</code>
-          <span>${order.isDone ? `It has the last one. (request ${order.requestId})` : order.reason}</span>
+          <span>${order.isDone ? 'It has the last one.' : order.reason.replace(/ \(request [^)]*\)$/, '')}</span>
+          <code class="quiet">request ${shortened(order.requestId)}</code>
         </div>`,
       )}
     </div>
-  </li>`;
+  </section>`;
 }
 
 /** The last answers, the newest first. */

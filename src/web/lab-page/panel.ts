@@ -14,6 +14,7 @@ export abstract class Panel {
   protected readonly element: HTMLElement;
   readonly #signal = keySignal();
   #drawing: Promise<void> | undefined;
+  #tick: ReturnType<typeof setTimeout> | undefined;
 
   constructor(element: HTMLElement) {
     this.element = element;
@@ -27,6 +28,13 @@ export abstract class Panel {
   draw(): Promise<void> {
     this.#drawing ??= this.#drawWhenFree();
     return this.#drawing;
+  }
+
+  /** Draws again when the next second begins, so that all countdowns of the page agree. The time stands still while the service is away. */
+  protected drawEachSecond(): void {
+    clearTimeout(this.#tick);
+    if (session.connection === 'live' && !document.hidden)
+      this.#tick = setTimeout(() => this.draw(), 1_000 - (session.nowMs() % 1_000));
   }
 
   async #drawWhenFree(): Promise<void> {

@@ -74,11 +74,6 @@ export function petCard({ category, stock, mark, isBlocked, ...shown }: Shown): 
       <div class="row">
         <button type="button" ?disabled=${cannot} aria-disabled=${actions.isRunning(subject, orderText(1, name))}
           aria-label="Order one ${name}" @click=${() => order(pet, 1)}>Order</button>
-        ${when(
-          stock === 1,
-          () => html`<button type="button" class="twice" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(subject, 'twice')}
-                aria-label="Order the last ${name} twice at once" @click=${() => actions.orderTwice(id, name)}>Twice at once</button>`,
-        )}
       </div>
       <details>
         <summary aria-label="More about ${name}">More</summary>
@@ -110,7 +105,7 @@ const order = ({ id, name }: Pet, quantity: number): Promise<void> =>
     describe: (placed) => `order ${placed.id}`,
   });
 
-const restock = ({ id, name }: Pet, quantity: number): Promise<void> =>
+export const restock = ({ id, name }: Pet, quantity: number): Promise<void> =>
   actions.run({
     subject: `pet ${id}`,
     text: `Set the stock of ${name} to ${quantity.toLocaleString('en')}`,

@@ -73,7 +73,7 @@ class Recording extends State {
   }
 
   /** Starts one, unless one is active. */
-  async start(name = 'the page of the lab'): Promise<void> {
+  async start(name = 'my client'): Promise<void> {
     if (!session.account?.recording) await this.#change(() => session.lab.startRecording({ name }));
   }
 

@@ -1,6 +1,5 @@
 import { isOwn } from '../../lab/own-requests.ts';
 import { reasonOf } from './api.ts';
-import { burstSize } from './burst.ts';
 import { save } from './copying.ts';
 import { addPanel, failureNote, needsService, Panel } from './panel.ts';
 import { prose } from './plain-text.ts';
@@ -14,11 +13,11 @@ import type { Check } from './types.ts';
 type CheckResult = Omit<Check, 'result'> & { result: keyof typeof results };
 type ReportCard = { verdict: keyof typeof verdicts; checks: CheckResult[] };
 
-/** The shortest time between two reports, which are work for the service. */
-const everyMs = 3_000;
+/** The shortest time between two reports. A report that takes long is asked for less often. */
+const everyMs = 900;
 
 const verdicts = {
-  passed: ['good', '✓ Passed', 'No required check failed, and at least one was observed.'],
+  passed: ['good', '✓ Passed', 'All observed required checks passed.'],
   failed: ['bad', '✕ Failed', 'A required check failed.'],
   incomplete: ['', '– Incomplete', 'No required check was observed yet.'],
 } as const;
@@ -52,7 +51,8 @@ class Report extends Panel {
   #report: ReportCard | undefined;
   /** The last request in the report. */
   #judged: string | undefined;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  /** When the next report may be asked for. */
+  #dueAtMs = 0;
   #isInView = false;
   #isAsking = false;
   #failure = '';
@@ -72,20 +72,17 @@ class Report extends Panel {
   #begin(): void {
     this.#report = undefined;
     this.#judged = undefined;
-    this.#askedAtMs = Number.NEGATIVE_INFINITY;
+    this.#dueAtMs = 0;
     this.#isAsking = false;
     this.#failure = '';
     this.#saving = '';
   }
 
   protected view(): View {
-    if (!session.account) return nothing;
+    if (!session.account || !recording.facts) return nothing;
     const report = this.#report;
     const isEmpty = judgedOf().length === 0;
-    return html`<div class="row spread">
-        <h2>Report card</h2>
-        ${isEmpty ? nothing : needsService(html`<button type="button" @click=${() => this.#ask()}>Judge now</button>`)}
-      </div>
+    return html`<h2>Verdict</h2>
       ${failureNote(this.#failure)}
       ${when(isEmpty && !recording.isUnread, () => html`<p class="quiet">Checks judge the recorded requests. There are none yet.</p>`)}
       ${report && !isEmpty ? this.#card(report) : nothing}`;
@@ -94,18 +91,23 @@ class Report extends Panel {
   #card({ verdict, checks }: ReportCard) {
     const [kind, word, sentence] = verdicts[verdict];
     const of = (result: CheckResult['result']) => checks.filter((check) => check.result === result);
-    const unseen = of('not_observed');
+    const [failed, passed, unseen] = [of('failed'), of('passed'), of('not_observed')];
     const newer = judgedOf().filter(({ id }) => Number(id) > Number(this.#judged)).length;
-    return html`<p class="verdict"><span class="badge ${kind}">${word}</span> ${sentence}</p>
-      <p class="quiet">${of('failed').length} failed, ${of('passed').length} passed, ${unseen.length} not observed, up to request #${this.#judged}${newer > 0 ? ` (${newer} newer)` : ''}.
-        What this page asks for itself is not judged; what “Send ${burstSize} requests” sends is. A client that still waits looks like one that has given up.</p>
+    const folded = (words: string, some: readonly CheckResult[]) =>
+      some.length > 0
+        ? html`<details><summary>${words}: ${some.length}</summary>${this.#checks(some)}</details>`
+        : nothing;
+    return html`<div class="card ${newer > 0 ? 'older' : ''}">
+      <p class="verdict"><span class="badge ${kind}">${word}</span></p>
+      <p>${sentence} <span class="quiet">Up to request #${this.#judged}${newer > 0 ? `; ${newer} newer` : ''}.</span></p>
       ${this.#faults()}
-      ${this.#checks([...of('failed'), ...of('passed')])}
-      ${when(unseen.length > 0, () => html`<details><summary>Not observed: ${unseen.length}</summary>${this.#checks(unseen)}</details>`)}
+      ${this.#checks(failed)} ${folded('Passed', passed)} ${folded('Not observed', unseen)}
+      <p class="quiet">The page's own requests are not judged; those of its demonstrations are. A client that still waits looks like one that has given up.</p>
       <div class="row">
         <span>Save as</span>
         ${needsService(html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}
-      </div>`;
+      </div>
+    </div>`;
   }
 
   #faults() {
@@ -149,15 +151,14 @@ class Report extends Panel {
     }
     this.draw();
     if (!facts || last === undefined || !this.#isInView || document.hidden) return;
-    const isDue = performance.now() - this.#askedAtMs >= everyMs;
-    if (isDue && last !== this.#judged) void this.#ask();
+    if (performance.now() >= this.#dueAtMs && last !== this.#judged) void this.#ask();
   }
 
   async #ask(): Promise<void> {
     const { facts } = recording;
     if (!facts || this.#isAsking) return;
     this.#isAsking = true;
-    this.#askedAtMs = performance.now();
+    const askedAtMs = performance.now();
     const judged = judgedOf().at(-1)?.id;
     try {
       const report = (await session.lab.getReport(facts.id)) as ReportCard;
@@ -169,6 +170,8 @@ class Report extends Panel {
       if (facts.id !== this.#shown) return;
       this.#failure = reasonOf(error);
     }
+    const tookMs = performance.now() - askedAtMs;
+    this.#dueAtMs = askedAtMs + Math.max(everyMs, 4 * tookMs);
     this.#isAsking = false;
     this.draw();
   }

@@ -64,7 +64,7 @@ interface Options {
 }
 
 /** A button that stays pressed. */
-export const toggle = (label: string, isOn: boolean, act: () => void, count?: number): TemplateResult =>
+const toggle = (label: string, isOn: boolean, act: () => void, count?: number): TemplateResult =>
   html`<button type="button" class="toggle" aria-pressed=${isOn} @click=${act}>${label} <span>${count}</span></button>`;
 
 /** The controls that choose the shown requests. */

@@ -1,25 +1,23 @@
 import { isOwn } from '../../lab/own-requests.ts';
 import { type Attempt, attemptsOf } from '../../lab/recordings/timeline-layout.ts';
-import { baseUrl, reasonOf } from './api.ts';
+import { reasonOf } from './api.ts';
 import { copied } from './copying.ts';
-import { firstCurl, setKey } from './curl.ts';
 import { drawTimeLine } from './draw-time-line.ts';
+import { command, firstSteps, shownCommand, wholeCommand } from './first-steps.ts';
+import { showTab } from './navigation.ts';
 import { addPanel, failureNote, Panel } from './panel.ts';
 import { counted } from './plain-text.ts';
 import { recording } from './recording.ts';
 import { recordingHead } from './recording-head.ts';
-import { filterBar, inScope, toggle, type Wanted, wantedOf } from './request-filters.ts';
-import { type Copying, drawCopy, drawDetails, drawLine } from './request-row.ts';
+import { filterBar, inScope, type Wanted, wantedOf } from './request-filters.ts';
+import { type Copying, drawDetails, drawLine } from './request-row.ts';
 import { session } from './session.ts';
 import { keySignal, untilKeyChange } from './state.ts';
 import { html, nothing, repeat, type View, when } from './template.ts';
 import { timeLineOf } from './time-line.ts';
-import { preciseDuration } from './times.ts';
 import type { RecordedRequest } from './types.ts';
 
 const rowsOnPage = 100;
-/** The lengths of the time line. */
-const spansMs = [15_000, 60_000] as const;
 
 class Requests extends Panel {
   #wanted: Wanted = { only: new Set(), path: '', own: false };
@@ -31,7 +29,6 @@ class Requests extends Panel {
   /** How often a row was opened or left. */
   #turns = 0;
   #page = 0;
-  #spanMs: number = spansMs[0];
   #copying: Copying | undefined;
   #failure = '';
 
@@ -56,24 +53,17 @@ class Requests extends Panel {
   }
 
   protected view(): View {
-    if (!session.account || !recording.isKnown) return session.account ? html`<h2>Requests</h2>` : nothing;
-    return html`${recordingHead({ tools: this.#hasRows() ? this.#spans() : nothing, act: (act) => void this.#do(act) })}
-      ${failureNote(this.#failure)} ${failureNote(recording.failure)}
-      ${when(recording.facts && !recording.isUnread && recording.requests.every(isOwn), () => this.#first())}
+    if (!session.account || !recording.isKnown) return nothing;
+    const { facts } = recording;
+    const act = (act: () => Promise<void>) => void this.#do(act);
+    const steps = { act, copy: () => void this.#copyCommand(), copying: this.#copying };
+    const failures = html`${failureNote(this.#failure)} ${failureNote(recording.failure)}`;
+    if (!facts) return html`${firstSteps(steps)} ${failures}`;
+    const isQuiet = !recording.isUnread && recording.requests.every(isOwn);
+    return html`${recordingHead(facts, act)} ${failures}
+      ${when(isQuiet && !recording.isActive, () => html`<p>Nothing was sent with this key while it was recorded.</p>`)}
+      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Send this, or start your client:</p>${command(steps)}`)}
       ${when(recording.requests.length > 0, () => this.#rows())}`;
-  }
-
-  /** The first request to send. */
-  #first() {
-    if (!recording.isActive) return html`<p>Nothing was sent with this key while it was recorded.</p>`;
-    const line = firstCurl(baseUrl);
-    return html`<p>Send this; the row appears here.</p>
-      <pre>${`# In place of the dots: the rest of the key\n${setKey}\n${line}`}</pre>
-      <div class="row">
-        <button type="button" @click=${() => this.#copy(line, `Copied. Set the key before: ${setKey}`)}>Copy the curl line</button>
-        <span class="quiet" role="status">${this.#copying?.message ?? ''}</span>
-      </div>
-      ${drawCopy(this.#copying)}`;
   }
 
   /** Whether there is a request that the user may want to see. */
@@ -90,8 +80,7 @@ class Requests extends Panel {
     const last = Number(kept.at(-1)?.id);
     const since = now.filter(({ request }) => Number(request.id) > last);
     const waiting = wantedOf(since, this.#wanted).length;
-    const options = { nowMs: session.nowMs(), isLive: recording.isActive, spanMs: this.#spanMs };
-    const line = timeLineOf(now, options);
+    const line = timeLineOf(now);
     return html`${line ? drawTimeLine(line, (id) => recording.show(id)) : nothing}
       ${filterBar({
         wanted: this.#wanted,
@@ -128,16 +117,6 @@ class Requests extends Panel {
             : html`<p class="quiet">No request that is kept is like this.</p>`
         }
       </div>`;
-  }
-
-  #spans() {
-    const choose = (ms: number) => {
-      this.#spanMs = ms;
-      this.draw();
-    };
-    return html`<div class="row spans" role="group" aria-label="Time line">
-      ${spansMs.map((ms) => toggle(preciseDuration(ms), this.#spanMs === ms, () => choose(ms)))}
-    </div>`;
   }
 
   #olderRow(kept: readonly RecordedRequest[]) {
@@ -222,6 +201,7 @@ class Requests extends Panel {
 
   /** Opens a row, which may have to be read first, unless the user opens another one meanwhile. */
   async #show(id: string): Promise<void> {
+    showTab('requests');
     const turn = ++this.#turns;
     this.#failure = '';
     try {
@@ -258,6 +238,14 @@ class Requests extends Panel {
       if (takesFocus) line?.focus({ preventScroll: true });
       item?.scrollIntoView({ block: item.offsetHeight > 400 ? 'start' : 'nearest' });
     });
+  }
+
+  /** The key goes to the clipboard alone. */
+  async #copyCommand(): Promise<void> {
+    const isCopied = await untilKeyChange(copied(wholeCommand()));
+    if (isCopied) this.#copying = { message: 'Copied.' };
+    else await this.#copy(shownCommand(), 'Copied, without the rest of the key.');
+    this.draw();
   }
 
   async #copy(text: string, message: string): Promise<void> {

@@ -1,10 +1,8 @@
-import type { Pet } from '../../client/index.ts';
 import { actions, workspaceSubject } from './actions.ts';
-import { baseUrl } from './api.ts';
 import { blockedNote } from './blocked-by.ts';
 import { lastAnswers, orderRow, pairPanel } from './order-panel.ts';
 import { addPanel, failureNote, Panel } from './panel.ts';
-import { answerTo, nameOf, petCard } from './pet-card.ts';
+import { answerTo, nameOf, petCard, restock } from './pet-card.ts';
 import { plain } from './plain-text.ts';
 import { session } from './session.ts';
 import { storeCache } from './store-cache.ts';
@@ -20,8 +18,7 @@ class Store extends Panel {
   /** Whether the user is asked to confirm a reset. */
   #isConfirming = false;
   #showsAllOrders = false;
-  /** The result of the search for a pet with one in stock. */
-  #found = '';
+  #isOrdering = false;
 
   constructor(element: HTMLElement) {
     super(element);
@@ -37,12 +34,13 @@ class Store extends Panel {
     return html`
       <div class="row spread">
         <h2>Store ${when(snapshot, () => this.#badge())}</h2>
-        ${when(snapshot, (shown) => this.#tools(shown, isBlocked))}
+        ${this.#tools(snapshot, isBlocked)}
       </div>
       ${when(snapshot && this.#isConfirming, () => this.#confirmation(isBlocked))}
       ${answerTo(workspaceSubject)}
       ${blockedNote(blockedBy, session.nowMs())}
       ${failureNote(failure)}
+      ${pairPanel(this.#isOrdering)}
       ${snapshot ? this.#open(snapshot, isBlocked) : this.#closed(isBlocked)}`;
   }
 
@@ -72,11 +70,14 @@ class Store extends Panel {
     </p>`;
   }
 
-  #tools(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+  #tools(snapshot: StoreSnapshot | undefined, isBlocked: boolean): TemplateResult {
     return html`<div class="row">
-      <button type="button" ?disabled=${snapshot.pets.size === 0} @click=${() => this.#findLast()}>Find a pet with one left</button>
-      <button type="button" class="reset" aria-expanded=${this.#isConfirming} ?disabled=${isBlocked}
-        @click=${() => this.#confirm(!this.#isConfirming)}>Reset …</button>
+      <button type="button" ?disabled=${isBlocked || snapshot?.pets.size === 0} aria-disabled=${this.#isOrdering} @click=${() => this.#orderTwice()}>Two orders at once</button>
+      ${when(
+        snapshot,
+        () => html`<button type="button" class="reset" aria-expanded=${this.#isConfirming} ?disabled=${isBlocked}
+              @click=${() => this.#confirm(!this.#isConfirming)}>Reset …</button>`,
+      )}
     </div>`;
   }
 
@@ -99,9 +100,18 @@ class Store extends Panel {
     return html`
       ${this.#oldNote(isBlocked)}
       <div class="open-store">
-        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : emptyNote()}</div>
+        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : this.#emptyNote(isBlocked)}</div>
         <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers()}</div>
       </div>`;
+  }
+
+  #emptyNote(isBlocked: boolean): TemplateResult {
+    return html`<p><strong>There is no pet in this workspace.</strong></p>
+      <p class="row">
+        <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(workspaceSubject, resetText)}
+          @click=${() => this.#reset()}>Fill with demo data</button>
+        <span class="quiet">It replaces the categories and orders of the workspace, too.</span>
+      </p>`;
   }
 
   #oldNote(isBlocked: boolean): View {
@@ -135,7 +145,7 @@ class Store extends Panel {
         </label>
         <button type="button" class="to-orders" @click=${() => this.#orderHeading?.focus()}>Go to open orders</button>
       </form>
-      <p class="quiet">${sizeText(snapshot, shown)} ${this.#found}</p>
+      <p class="quiet">${sizeText(snapshot, shown)}</p>
       ${repeat(
         groups,
         ({ category }) => category.id,
@@ -148,8 +158,7 @@ class Store extends Panel {
               (pet) => html`
                 <li data-pet=${String(pet.id)}>
                   ${petCard({ pet, category: category.name, stock: snapshot.stock.get(pet.id), mark: storeCache.marks.get(pet.id)?.change, isBlocked })}
-                </li>
-                ${pairPanel(pet.id)}`,
+                </li>`,
             )}
           </ul>`,
       )}`;
@@ -169,16 +178,9 @@ class Store extends Panel {
       ${when(orders.length > fewOrders, () => html`<button type="button" @click=${() => this.#toggleOrders()}>${this.#showsAllOrders ? 'Show fewer' : `Show all ${orders.length}`}</button>`)}`;
   }
 
-  /** A pet with one in stock, if there is one. */
-  get #lastOne(): Pet | undefined {
-    const { snapshot } = storeCache;
-    return snapshot && [...snapshot.pets.values()].find(({ id }) => snapshot.stock.get(id) === 1);
-  }
-
   /** Draws. If the focused element is then gone or disabled, its card or the open orders get the focus. */
   #drawAndKeepFocus(): void {
     const focused = document.activeElement;
-    if (this.#lastOne) this.#found = '';
     const drawn = this.draw();
     if (!focused || !this.element.contains(focused)) return;
     const petId = focused.closest<HTMLElement>('[data-pet]')?.dataset.pet;
@@ -202,19 +204,24 @@ class Store extends Panel {
 
   #narrow(filter: Partial<Filter>): void {
     this.#filter = { ...this.#filter, ...filter };
-    this.#found = '';
     this.draw();
   }
 
-  /** Scrolls to a pet with one in stock, and focuses the button that orders it twice. */
-  async #findLast(): Promise<void> {
-    this.#narrow({ categoryId: '', name: '' });
-    const pet = this.#lastOne;
-    if (!pet) this.#found = 'None has exactly one left: set the stock of one to 1 under “More”.';
+  /** Orders the last one of a pet twice at once. If no pet has one left, a pet gets that stock. */
+  async #orderTwice(): Promise<void> {
+    if (this.#isOrdering) return;
+    this.#isOrdering = true;
+    actions.forgetPair();
+    if (!storeCache.snapshot) await storeCache.open();
+    const { pets, stock } = storeCache.snapshot ?? {};
+    const all = [...(pets?.values() ?? [])];
+    const last = all.find(({ id }) => stock?.get(id) === 1);
+    const pet = last ?? all[0];
+    if (pet && !last) await restock(pet, 1);
+    if (pet) await actions.orderTwice(pet.id, plain(pet.name));
+    this.#isOrdering = false;
     await this.draw();
-    const button = pet && this.element.querySelector<HTMLElement>(`[data-pet="${pet.id}"] .twice`);
-    button?.scrollIntoView({ block: 'center' });
-    button?.focus({ preventScroll: true });
+    this.element.querySelector('.pair')?.scrollIntoView({ block: 'nearest' });
   }
 
   #confirm(isConfirming: boolean): void {
@@ -254,16 +261,6 @@ function sizeText(snapshot: StoreSnapshot, shown: number): string {
   if (shown < size) return `${shown} shown. ${all}`;
   const counts = Map.groupBy(snapshot.pets.values(), ({ status }) => String(status));
   return `${all} Now ${[...counts].map(([status, { length }]) => `${length} ${status}`).join(', ')}.`;
-}
-
-/** For any POSIX shell: takes the id of the new category from one answer into the next request. */
-const curlLine = `curl -sS ${baseUrl}/categories -H "Authorization: Bearer $PETSTORE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"Dragons"}' | sed 's/.*"id":\\([0-9]*\\).*/{"name":"Smaug","categoryId":\\1}/' | curl -sS ${baseUrl}/pets -H "Authorization: Bearer $PETSTORE_API_KEY" -H 'Content-Type: application/json' -d @-`;
-
-function emptyNote(): TemplateResult {
-  return html`
-    <p><strong>There is no pet in this workspace.</strong> “Reset …” fills it with the demonstration, or this line adds a category and a pet, which then shows here:</p>
-    <pre tabindex="0" role="region" aria-label="A line that adds a category and a pet"><code>${curlLine}</code></pre>
-    <p class="quiet">It takes the key from the variable <code>PETSTORE_API_KEY</code>.</p>`;
 }
 
 addPanel('lab-store', Store);

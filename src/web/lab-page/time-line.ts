@@ -4,16 +4,21 @@ import {
   type Lane,
   lanesOf,
   type Place,
-  placeBetween,
   ticksBetween,
   type Wait,
   waitOf,
 } from '../../lab/recordings/timeline-layout.ts';
 
-/** The share of a live time line after now. It shows the ends of waits. */
-const ahead = 1 / 6;
+/** The time line shows this many of the newest attempts. */
+const maxAttempts = 200;
 /** Of marks that would cover each other, a lane has the worst. */
-const [maxLanes, maxMarks] = [6, 100];
+const [maxLanes, maxMarks] = [8, 100];
+/** A longer time without a request becomes a gap, which is as wide as any other gap. */
+const longestIdleMs = 10_000;
+/** In percent of the line: the width of a gap, and of all gaps together, at most. */
+const [gapWidth, gapsWidth] = [15, 60];
+/** In percent: a shorter piece of the line has no ticks, and nothing is written so close to its ends. */
+const [leastTicked, edge] = [20, 5];
 
 /** A mark of the time line, with places in percent of its length. */
 export interface Mark {
@@ -26,11 +31,20 @@ export interface Mark {
   wait?: Wait & { from: number };
 }
 
-/** A time in which `Retry-After` allowed no attempt, with places in percent. */
-export interface DrawnBand {
+/** A part of the line, with places in percent. */
+interface Span {
   from: number;
   to: number;
+}
+
+/** A time in which `Retry-After` allowed no attempt. */
+export interface DrawnBand extends Span {
   retryAfterMs: number;
+}
+
+/** A time without a request. */
+export interface Gap extends Span {
+  ms: number;
 }
 
 export interface DrawnLane {
@@ -41,102 +55,106 @@ export interface DrawnLane {
 }
 
 export interface TimeLine {
+  /** In the order of their first attempts. */
   lanes: DrawnLane[];
+  /** Times since the first attempt. */
   ticks: { at: number; ms: number }[];
-  /** The origin of the ticks: now if the line moves, the end of the last request if it stands still, the first request if it is not live. */
-  zero: { at: number; is: 'now' | 'last' | 'first'; atMs: number };
+  gaps: Gap[];
 }
 
-/**
- * The time line of the last attempts. A live one moves with the time until the last attempt is in its middle. Time alone changes neither
- * its scale nor its lanes. One that is not live ends with the last attempt.
- */
-export function timeLineOf(
-  attempts: readonly Attempt[],
-  { nowMs, isLive, spanMs }: { nowMs: number; isLive: boolean; spanMs: number },
-): TimeLine | undefined {
-  const lastMs = attempts.reduce((last, { endMs }) => Math.max(last, endMs), 0);
-  if (lastMs === 0) return undefined;
-  const { fromMs, toMs, zeroMs, is } = isLive
-    ? passing(nowMs, lastMs, spanMs)
-    : ended(attempts, lastMs, spanMs);
-  const wholeMs = Math.max(1, toMs - fromMs);
-  const place = placeBetween(fromMs, fromMs + wholeMs);
+/** The time line of the newest attempts, from the first of them to the end of the last one and of its wait. */
+export function timeLineOf(attempts: readonly Attempt[]): TimeLine | undefined {
+  const newest = attempts.toSorted((a, b) => a.endMs - b.endMs).slice(-maxAttempts);
+  const inTime = newest.sort((a, b) => a.startMs - b.startMs);
+  const [first] = inTime;
+  if (!first) return undefined;
+  const pieces = drawnPieces(piecesOf(inTime, first));
+  const place = placeIn(pieces);
   return {
-    lanes: chosen(lanesOf(attempts, Number.POSITIVE_INFINITY), lastMs - spanMs).map(
-      ({ label, attempts }) => ({
-        ...{ label, attempts },
-        marks: marksOf(attempts, fromMs, wholeMs, place),
-        bands: drawnBands(attempts, place),
-      }),
-    ),
-    ticks: ticksBetween(fromMs - zeroMs, toMs - zeroMs).map((ms) => ({ at: place(zeroMs + ms), ms })),
-    zero: { at: place(zeroMs), is, atMs: zeroMs },
+    lanes: newestLanes(lanesOf(inTime, Number.POSITIVE_INFINITY)).map(({ label, attempts }) => ({
+      ...{ label, attempts },
+      marks: marksOf(attempts, place),
+      bands: drawnBands(attempts, place),
+    })),
+    ticks: pieces.flatMap((piece) => ticksOf(piece, first.startMs, place)),
+    gaps: pieces
+      .filter(({ isGap }) => isGap)
+      .map(({ from, to, fromMs, toMs }) => ({ from, to, ms: toMs - fromMs })),
   };
 }
 
-function passing(nowMs: number, lastMs: number, spanMs: number) {
-  const aheadMs = spanMs * ahead;
-  const restMs = lastMs + spanMs / 2 - aheadMs;
-  const toMs = Math.min(nowMs, restMs) + aheadMs;
-  const rests = nowMs > restMs;
-  return { fromMs: toMs - spanMs, toMs, zeroMs: rests ? lastMs : nowMs, is: rests ? 'last' : 'now' } as const;
+/** A time with requests, or a gap between two. */
+interface Piece {
+  fromMs: number;
+  toMs: number;
+  isGap: boolean;
 }
 
-function ended(attempts: readonly Attempt[], lastMs: number, spanMs: number) {
-  const earliestMs = lastMs - spanMs * (1 - ahead);
-  const recent = attempts.filter(({ endMs }) => endMs >= earliestMs);
-  const fromMs = Math.max(earliestMs, Math.min(...recent.map(({ startMs }) => startMs)));
-  const waitUntilMs = Math.max(0, ...recent.map(({ waitUntilMs = 0 }) => waitUntilMs));
-  const mostMs = lastMs + Math.max(1_000, (lastMs - fromMs) / 2);
-  return {
-    fromMs,
-    toMs: Math.max(lastMs, Math.min(waitUntilMs, mostMs)),
-    zeroMs: fromMs,
-    is: 'first',
-  } as const;
+type DrawnPiece = Piece & Span;
+
+function piecesOf(inTime: readonly Attempt[], { startMs, endMs }: Attempt): Piece[] {
+  let last = { fromMs: startMs, toMs: endMs, isGap: false };
+  const pieces = [last];
+  const addUntil = (untilMs: number, next: Piece[]) => {
+    if (untilMs - last.toMs <= longestIdleMs) return false;
+    pieces.push({ fromMs: last.toMs, toMs: untilMs, isGap: true }, ...next);
+    return true;
+  };
+  for (const { startMs, endMs } of inTime) {
+    const next = { fromMs: startMs, toMs: endMs, isGap: false };
+    if (addUntil(startMs, [next])) last = next;
+    else last.toMs = Math.max(last.toMs, endMs);
+  }
+  const waitUntilMs = Math.max(0, ...inTime.map((attempt) => attempt.waitUntilMs ?? 0));
+  if (!addUntil(waitUntilMs, [])) last.toMs = Math.max(last.toMs, waitUntilMs);
+  return pieces;
 }
 
-/** The lanes with waits since `sinceMs`, and those that were used last, in a stable order. The last lane has the others. */
-function chosen(lanes: Lane[], sinceMs: number): Lane[] {
-  const inTime = (attempts: Attempt[]) => attempts.toSorted((a, b) => a.startMs - b.startMs);
-  const lastOf = ({ attempts }: Lane) => Math.max(...attempts.map(({ endMs }) => endMs));
-  const joined = (some: Lane[], key: (lane: Lane) => string) =>
-    [...Map.groupBy(some, key).values()].map((same) => {
-      const attempts = inTime(same.flatMap((lane) => lane.attempts));
-      return { label: labelOf(attempts), attempts };
-    });
-  // A lane of retries may have the label of its operation.
-  const named = joined(joined(lanes, keyOf), ({ label }) => label);
-  const waits = ({ attempts }: Lane) =>
-    Number(attempts.some((one) => one.endMs >= sinceMs && (one.before ?? one.waitUntilMs)));
-  const byUse = named.toSorted((a, b) => waits(b) - waits(a) || lastOf(b) - lastOf(a));
-  const isFew = byUse.length <= maxLanes;
-  const shown = byUse.slice(0, isFew ? maxLanes : maxLanes - 1);
-  const others = byUse.slice(shown.length).flatMap(({ attempts }) => attempts);
-  const inOrder = shown.toSorted((a, b) => (a.label < b.label ? -1 : 1));
-  return isFew ? inOrder : [...inOrder, { label: 'other requests', attempts: inTime(others) }];
+/** Gives each gap the same width, and each other piece one by its length. */
+function drawnPieces(pieces: readonly Piece[]): DrawnPiece[] {
+  const gaps = pieces.filter(({ isGap }) => isGap).length;
+  const ofGap = Math.min(gapWidth, gapsWidth / gaps);
+  const lengthOf = ({ fromMs, toMs, isGap }: Piece) => (isGap ? 0 : Math.max(1, toMs - fromMs));
+  const wholeMs = pieces.reduce((sum, piece) => sum + lengthOf(piece), 0);
+  const room = 100 - (gaps > 0 ? gaps * ofGap : 0);
+  let to = 0;
+  return pieces.map((piece) => {
+    const from = to;
+    to = from + (piece.isGap ? ofGap : (room * lengthOf(piece)) / wholeMs);
+    return { ...piece, from, to };
+  });
 }
 
-function keyOf({ label, attempts }: Lane): string {
-  if (attempts.some(({ before }) => before)) return label;
-  const { operation, method, target } = (attempts[0] as Attempt).request;
-  return operation ?? `${method} ${pathOf(target)}`;
+const placeIn =
+  (pieces: readonly DrawnPiece[]): Place =>
+  (ms) => {
+    const piece = pieces.find(({ toMs }) => ms <= toMs) ?? (pieces.at(-1) as DrawnPiece);
+    const { fromMs, toMs, from, to } = piece;
+    const share = Math.min(1, Math.max(0, (ms - fromMs) / Math.max(1, toMs - fromMs)));
+    return Number((from + share * (to - from)).toFixed(2));
+  };
+
+function ticksOf({ fromMs, toMs, from, to, isGap }: DrawnPiece, zeroMs: number, place: Place) {
+  if (isGap || to - from < leastTicked) return [];
+  return ticksBetween(fromMs - zeroMs, toMs - zeroMs)
+    .map((ms) => ({ at: place(zeroMs + ms), ms }))
+    .filter(({ at }) => (at >= from + edge || from === 0) && (at <= to - edge || to > 99));
 }
 
-function labelOf(attempts: Attempt[]): string {
-  const { method, target } = (attempts[0] as Attempt).request;
-  const isOne = attempts.every(({ request }) => request.target === target);
-  return isOne ? `${method} ${target}` : `${method} ${pathOf(target)} and others`;
+/** The newest lanes, and before them one of all earlier requests. */
+function newestLanes(lanes: readonly Lane[]): Lane[] {
+  const numbered = lanes.map(({ label, attempts }) => ({
+    label: `#${attempts[0]?.request.id} ${label}`,
+    attempts,
+  }));
+  if (numbered.length <= maxLanes) return numbered;
+  const earlier = numbered.splice(0, numbered.length - maxLanes + 1).flatMap(({ attempts }) => attempts);
+  earlier.sort((a, b) => a.startMs - b.startMs);
+  return [{ label: `${earlier.length} earlier requests`, attempts: earlier }, ...numbered];
 }
 
-const pathOf = (target: string) => target.replace(/\?.*/s, '');
-
-function marksOf(attempts: readonly Attempt[], fromMs: number, wholeMs: number, place: Place): Mark[] {
-  const bySlot = Map.groupBy(
-    attempts.filter(({ endMs }) => endMs >= fromMs),
-    ({ endMs }) => Math.floor((endMs - fromMs) / (wholeMs / maxMarks)),
-  );
+function marksOf(attempts: readonly Attempt[], place: Place): Mark[] {
+  const bySlot = Map.groupBy(attempts, ({ endMs }) => Math.floor((place(endMs) * maxMarks) / 100));
   return [...bySlot.values()].map((same) => {
     const attempt = same.findLast(({ kind }) => kind !== 'fine') ?? (same.at(-1) as Attempt);
     const { startMs, endMs } = attempt;

@@ -1,18 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { command } from '#distribution';
-import { type Guide, guidePath, guidePaths, guides } from '../../description/guides.ts';
-import { errorList, inCode, toMarkdown } from '../../description/markdown.ts';
+import { type Guide, guidePath, guidePaths, guides, guideText } from '../../description/guides.ts';
+import { errorList, firstSentence, inCode, toMarkdown } from '../../description/markdown.ts';
 import { exampleOf, type JsonObject } from '../../description/schemas.ts';
+import { descriptionPaths } from '../../description/serve-description.ts';
 import { events } from '../../events/schema.ts';
 import { grouped } from '../../foundation/bounds.ts';
+import { escapeXml } from '../../foundation/escape-xml.ts';
 import { referenceUrl } from '../../foundation/reference-url.ts';
 import { version } from '../../foundation/version.ts';
 import { formsFromThread, formsOf } from '../../http/content-codings.ts';
 import { serveDocument } from '../../http/document.ts';
 import type { Operation } from '../../http/operation.ts';
+import { labPrefix, prefix } from '../../http/target.ts';
 import { plans } from '../../limits/plans.ts';
 import { successorOf } from '../../observe/deprecation.ts';
+import { layout, type Site } from './layout.ts';
+import { plainPageFields } from './plain-page.ts';
 
 /** The paths of all plain texts. */
 export const textPaths = (hasLab: boolean) => [
@@ -21,6 +26,7 @@ export const textPaths = (hasLab: boolean) => [
   '/changelog',
   '/changelog.md',
   '/robots.txt',
+  '/sitemap.xml',
   ...guidePaths(hasLab),
 ];
 
@@ -32,12 +38,16 @@ interface Parts {
   /** Undefined without a lab. */
   labUrl: string | undefined;
   operations: readonly Operation[];
-  description: () => JsonObject;
+  description: () => Promise<JsonObject>;
+  site: Site;
+  /** The paths of all pages for search engines. */
+  pages: readonly string[];
 }
 
 /** Serves llms.txt, the guides, the changelog and robots.txt: for assistants, crawlers, and readers of plain text. */
-export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, operations, description }: Parts): void {
-  const rootUrl = baseUrl.replace(/\/v1$/, '');
+export function serveTexts(app: FastifyInstance, parts: Parts): void {
+  const { baseUrl, labUrl, operations, description, site, pages } = parts;
+  const { rootUrl } = site;
   const serve = (path: string, mediaType: string, text: () => string | Promise<string>) =>
     serveDocument(app, { path, mediaType, forms: async () => formsOf(await text()) });
 
@@ -46,40 +56,28 @@ export function serveTexts(app: FastifyInstance, { baseUrl, labUrl, operations, 
     serve(path, markdown, () => guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl));
   }
   serve('/llms.txt', plain, () => overview({ baseUrl, rootUrl, labUrl }, operations));
-  serve('/llms-full.txt', plain, () => fullText(baseUrl, rootUrl, description(), labUrl));
-  serve('/robots.txt', plain, () => robots([baseUrl, ...(labUrl ? [labUrl] : [])]));
+  serve('/llms-full.txt', plain, async () => fullText(baseUrl, rootUrl, await description(), labUrl));
+  serve('/robots.txt', plain, () => robots(rootUrl, hasLab ? [prefix, labPrefix] : [prefix]));
+  serve('/sitemap.xml', 'application/xml; charset=utf-8', () => sitemap(rootUrl, pages));
   serve('/changelog.md', markdown, changelog);
   serveDocument(app, {
+    ...plainPageFields,
     path: '/changelog',
-    mediaType: 'text/html; charset=utf-8',
-    forms: async () => formsFromThread(new URL('./changelog-thread.ts', import.meta.url), await changelog()),
-    headers: {
-      'content-security-policy':
-        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      'referrer-policy': 'no-referrer',
+    forms: async () => {
+      const page = {
+        path: '/changelog',
+        title: 'Changelog',
+        summary: 'What changed in Petstore.',
+        main: '',
+        markdown: '/changelog.md',
+      };
+      const data = JSON.stringify({ page: layout(page, site), text: await changelog() });
+      return formsFromThread(new URL('./changelog-thread.ts', import.meta.url), data);
     },
   });
 }
 
 const changelog = () => readFile(new URL('../../../CHANGELOG.md', import.meta.url), 'utf8');
-
-/** A guide as a document of its own. In the reference its sections are below the heading of a tag. */
-const guideText = ({ name, description }: Guide, rootUrl: string) =>
-  `# ${name}
-
-${raiseHeadings(description)}
-
----
-
-[All guides and documents of this API](${rootUrl}/llms.txt)
-`;
-
-/** Raises headings by one level, but not in code blocks. */
-const raiseHeadings = (text: string) =>
-  text
-    .split(/(^```[\s\S]*?^```$)/m)
-    .map((part, i) => (i % 2 === 0 ? part.replaceAll(/^###/gm, '##') : part))
-    .join('');
 
 const summary =
   'A demonstration API that behaves like a real one: a pet store over HTTP with JSON, with categories, orders and stock, limits that hold, and a history of events as a list, a stream and webhooks.';
@@ -88,7 +86,7 @@ const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL:
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. Whoever runs the service has one in
   \`data/demo.key\`, or creates it: \`${command} keys create --plan free\`.
 - Lists are arrays; while \`Link\` has \`rel="next"\`, take the \`cursor\` out of it. Repeat a POST only with the same \`Idempotency-Key\`.
-- A refused request is answered with \`{"code", "message", "status"}\`. After 429, 403 \`key_banned\` and 503 wait for the seconds of \`Retry-After\`.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for a key that asks, so that a client can be tested.` : ''}`;
+- A refused request is answered with \`{"code", "message", "status"}\`, or with a problem (RFC 9457) if \`Accept\` is \`application/problem+json\`. After 429, 403 \`key_banned\` and 503 wait for the seconds of \`Retry-After\`.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for a key that asks, so that a client can be tested.` : ''}`;
 
 interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
   rootUrl: string;
@@ -135,7 +133,8 @@ ${guideList(baseUrl, rootUrl, labUrl !== undefined)}
   [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
 - [AsyncAPI description](${baseUrl}/asyncapi.json): the stream of events, and webhooks; also as [YAML](${baseUrl}/asyncapi.yaml)
 - [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step
-- [Interactive reference](${referenceUrl(baseUrl)}): for browsers
+- [Reference](${referenceUrl(baseUrl)}): for browsers. Each operation has a page, by its \`operationId\` in the description:
+  [all operations](${referenceUrl(baseUrl)}/operations), such as [createPet](${referenceUrl(baseUrl)}/operations/createPet)
 
 ## Optional
 
@@ -166,8 +165,6 @@ const guideList = (baseUrl: string, rootUrl: string, hasLab: boolean) =>
     .map((guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)}`)
     .join('\n');
 
-const firstSentence = (text: string) => /^.*?\.(?=\s|$)/s.exec(text)?.[0].replaceAll('\n', ' ');
-
 const fullText = (
   baseUrl: string,
   rootUrl: string,
@@ -184,12 +181,18 @@ ${toMarkdown(description)}
 `;
 
 /** Crawlers read it only at the root of a host. Behind a path prefix the proxy must serve it there. */
-const robots = (apis: string[]) => `User-agent: *
-${apis.map((url) => robotsOf(new URL(url).pathname)).join('')}`;
+function robots(rootUrl: string, starts: string[]): string {
+  const root = new URL(rootUrl).pathname.replace(/\/$/, '');
+  const rules = starts.flatMap((start) => [
+    ...descriptionPaths(start).map((path) => `Allow: ${root}${path}`),
+    `Disallow: ${root}${start}/`,
+  ]);
+  return `User-agent: *\n${rules.join('\n')}\n\nSitemap: ${rootUrl}/sitemap.xml\n`;
+}
 
-/** A rule holds for every path that begins with its own: the descriptions in all versions and forms. */
-const robotsOf = (api: string) => `Allow: ${api}/openapi
-Allow: ${api}/asyncapi
-Allow: ${api}/arazzo
-Disallow: ${api}/
+/** The pages for search engines, in the form of sitemaps.org. */
+const sitemap = (rootUrl: string, paths: readonly string[]) => `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${paths.map((path) => `<url><loc>${escapeXml(rootUrl + path)}</loc></url>`).join('\n')}
+</urlset>
 `;

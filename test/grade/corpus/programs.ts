@@ -183,6 +183,18 @@ export const programs: Program[] = [
     ...{ file: 'fetch.mjs', mistake: 'leaves orders open after errors' },
     ...{ must: 'undone', fault: { fault: 'unavailable' } },
   },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'takes any order for its own' },
+    ...{ must: 'undone', fault: { fault: 'unavailable' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'dates orders too late' },
+    ...{ must: 'undone', fault: { fault: 'unavailable' } },
+  },
+  {
+    ...{ file: 'fetch.mjs', mistake: 'leaves the loser running' },
+    ...{ must: 'twice', fault: { fault: 'delay', operation: 'placeOrder', delayMs: 7_000 } },
+  },
 
   // Five workers at once.
   { file: 'pool.mjs', lacks },
@@ -198,6 +210,12 @@ export const programs: Program[] = [
     (mistake): Program => ({
       ...{ file: 'events.mjs', mistake, timeoutMs: 12_000 },
       ...{ must: 'hung', fault: { fault: 'stream-cut' } },
+    }),
+  ),
+  ...['begins anew', 'notes ids too early'].map(
+    (mistake): Program => ({
+      ...{ file: 'events.mjs', mistake, timeoutMs: 12_000 },
+      ...{ must: check('streams.resumed'), fault: { fault: 'stream-cut' } },
     }),
   ),
   {
@@ -270,6 +288,10 @@ export const programs: Program[] = [
   noTimeLimit('urllib_report.py'),
   forwardsItsKey('urllib_report.py'),
   {
+    ...{ file: 'urllib_report.py', mistake: 'begins the list anew' },
+    ...{ must: 'printed', fault: { fault: 'unavailable' } },
+  },
+  {
     ...{ file: 'urllib_report.py', mistake: 'never gives up' },
     ...{
       must: check('attempts.bounded'),
@@ -285,6 +307,14 @@ export const programs: Program[] = [
     ...{ must: check('retry.same-body'), fault: { fault: 'unavailable' } },
   },
   forwardsItsKey('nethttp'),
+  {
+    ...{ file: 'nethttp', mistake: 'overwrites after 412' },
+    ...{ must: check('conflict.read-again'), fault: { fault: 'conflict' } },
+  },
+  {
+    ...{ file: 'nethttp', mistake: 'ends well after HTML' },
+    ...{ must: 'undone', fault: { fault: 'gateway-timeout' } },
+  },
   {
     ...{ file: 'nethttp', mistake: 'another date for each attempt' },
     ...{ must: check('retry.same-body'), fault: { fault: 'gateway-timeout' } },

@@ -28,7 +28,7 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 opener = urllib.request.build_opener(Redirects)
 
 
-def get(url):
+def get(url, attempts=6):
     """The items of a page, and the address of the next one."""
     tag, page = kept.get(url, (None, None))
     attempt = 0
@@ -53,24 +53,35 @@ def get(url):
             told = answer.headers.get("Retry-After", "0")
             seconds = float(told) if told.isdigit() else parsedate_to_datetime(told).timestamp() - time.time()
             may_pass = answer.code in (408, 429, 500, 502, 503, 504) or b"key_banned" in text or (answer.code == 401 and attempt == 1)
-            if not may_pass or seconds > 90 or (attempt == 6 and mistake != "never gives up"):
+            if not may_pass or seconds > 90 or (attempt == attempts and mistake != "never gives up"):
                 raise
             wait += max(0, seconds)
         except (OSError, http.client.HTTPException):
-            if attempt == 6:
+            if attempt == attempts:
                 raise
         time.sleep(wait)
 
 
 def every(target):
-    url, seen = API + target, set()
-    while url and url not in seen:
-        seen.add(url)
-        page, url = get(url)
-        yield from page
+    items = []
+    for attempt in range(6):
+        try:
+            url, seen = API + target, set()
+            while url and url not in seen:
+                seen.add(url)
+                page, url = get(url, 1 if mistake == "begins the list anew" else 6)
+                items += page
+            return items
+        except urllib.error.HTTPError as answer:
+            if mistake != "begins the list anew" or answer.code != 503:
+                raise
+            time.sleep(float(answer.headers["Retry-After"]) + 0.2 * 2**attempt)
+    raise RuntimeError("There is no list.")
 
 
 for title in ("Now", "Still"):
     names = {category["id"]: category["name"] for category in every("/categories?limit=4")}
-    for pet in every("/pets?status=available&limit=6"):
+    pets = every("/pets?status=available&limit=6")
+    for pet in pets:
         print("%s: %s, of %s" % (title, pet["name"], names[pet["categoryId"]]))
+    print("%s: %d in all" % (title, len(pets)))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { contentKinds } from '../../../src/db/tables.ts';
 import { maxResetRows } from '../../../src/lab/lab-bounds.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
 import { type CallOptions, Petstore, startPetstore } from '../../support/petstore.ts';
@@ -7,7 +8,8 @@ import { recordingAt, startRecording } from '../../support/recordings.ts';
 import { petstore as runCommand } from '../../support/service.ts';
 import { openTestStorage } from '../../support/storage.ts';
 
-const demonstration = { categories: 7, pets: 20, orders: 8 };
+const nothing = Object.fromEntries(contentKinds.map((kind) => [kind, 0]));
+const demonstration = { ...nothing, categories: 7, pets: 20, orders: 8 };
 
 const resetNow = (petstore: Petstore, options: CallOptions = {}) =>
   petstore.send('POST', '/lab/workspace/reset', options);

@@ -98,8 +98,11 @@ test('what a test suite sends on purpose without faults is no retry', () => {
   const refused = { at: 0, ...post, status: 422 };
   finds('retry.only-when-useful', [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
   const suite = without(refused, { ...refused, at: 9 });
-  finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'passed', [1, 2], suite);
-  finds('retry.only-when-useful', requests, 'passed', [1, 3], expected);
+  // Neither does it show that the client repeats nothing.
+  finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'not_observed', [], suite);
+  finds('retry.only-when-useful', requests, 'not_observed', [], expected);
+  const posts = [0, 9, 30].map((at) => ({ ...refused, at }));
+  finds('retry.only-when-useful', posts, 'failed', [1, 2, 3], without(...posts));
   // A loop of attempts repeats a refusal without faults, too.
   const gone = [0, 140, 420].map((at) => ({ at, method: 'DELETE', target: '/v1/pets/23', status: 404 }));
   finds('retry.only-when-useful', gone, 'failed', [1, 2, 3], without(...gone));

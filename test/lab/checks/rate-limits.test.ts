@@ -253,6 +253,7 @@ test('connections.reused does not ask for what cannot be: busy, new, old and bro
   await finds(name, [...crowd, ...each(1_500)], 'failed', [4, 5, 6, 7, 8]);
   await finds(name, each(10, cut), 'not_observed');
   await finds(name, each(10, { operation: 'streamEvents' }), 'not_observed');
+  await finds(name, each(10, { status: 307 }), 'not_observed');
 });
 
 test('ban.stops and limits.foreseen concern the whole key', async () => {

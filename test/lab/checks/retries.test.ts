@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
 
@@ -97,11 +98,18 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
     name,
     [
       { at: 0, ...cut },
-      { at: 100, ...cut },
+      { at: 1_000, ...cut },
     ],
     'passed',
     [1, 2],
   );
+  // Half a second is less than the restart of a service takes, unless there is a third attempt.
+  const hasty = [
+    { at: 0, ...cut },
+    { at: 500, ...cut },
+  ];
+  await finds(name, hasty, 'failed', [1, 2]);
+  await finds(name, [...hasty, { at: 900, ...cut }], 'passed', [1, 2, 3]);
   await finds(
     name,
     [
@@ -238,6 +246,11 @@ test('backoff.grows spares pollers and workers, and fails many retries without o
   await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_500 }], 'not_observed');
   await finds(name, [{ at: 0 }, ...failing(300, 600, 900, 1_200)], 'not_observed');
   await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }], 'failed', [1, 2, 3, 4, 5]);
+  // Another reading of the same list is no poll, whatever the time between.
+  const listed = [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_300, ...categories }];
+  await finds(name, [...listed, { at: 1_500 }], 'failed', [1, 2, 3, 4, 5]);
+  const inTurns = listed.flatMap((one) => [one, { at: one.at + 9, ...categories }]);
+  await finds(name, [...inTurns.slice(0, 10), { at: 1_500 }], 'not_observed');
   // Retries of a broken connection come on new ones, and so do workers that begin.
   const apart = (...at: number[]) => at.map((ms) => ({ at: ms, ...cut, connection: `c${ms}` }));
   await finds(name, apart(0, 3, 6, 9, 12), 'failed', [1, 2, 3, 4, 5]);
@@ -316,6 +329,9 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   const other = 'idempotency.key-for-one-thing';
   await finds(other, [create(0, '{"at":1}', 500), create(900, '{"at":2}', 422)], 'not_observed');
   await finds(other, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'failed', [1, 2]);
+  const banned = { ...create(0, '{"at":1}', 403), code: 'key_banned' };
+  await finds(other, [banned, create(900, '', 400)], 'not_observed');
+  await finds(name, [banned, create(900, '', 400)], 'failed', [1, 2]);
   await finds(name, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'not_observed');
   // It came again all the same.
   await finds(
@@ -361,6 +377,18 @@ test('attempts.bounded bears waits for a limit, and asks for an end of all other
     Array.from({ length: 21 }, (_, index) => index + 1),
   );
   await finds(name, failing(40, limited), 'not_observed');
+  // Two workers send the same thing at once, in the middle.
+  const thing = { ...post, ...key('k') };
+  const overlapping = (count: number) =>
+    failing(count, thing).map((one, index) => (index === 7 ? { ...one, at: 6_000, ...elsewhere } : one));
+  await finds(name, [...crowd, ...overlapping(12), { at: 13_000, ...thing }, next], 'not_observed');
+  const { because } = await finds(
+    name,
+    [...crowd, ...overlapping(25), { at: 26_000, ...thing }],
+    'failed',
+    Array.from({ length: 26 }, (_, index) => index + 3),
+  );
+  assert.equal(because, 'The client made 26 attempts at one request.');
   // A poller asks at its pace, whatever it gets.
   await finds(name, [...failing(30), { at: 30_000 }, { at: 31_000 }], 'not_observed');
 });

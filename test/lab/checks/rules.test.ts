@@ -180,6 +180,9 @@ test('updates.not-lost fails what overwrote the other writer for certain', async
   await finds(name, [read, { ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [2]);
   await finds(name, [read, { ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
   await finds(name, [read, { ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [2]);
+  // The next change undoes what this one was refused for.
+  const refused = { ...change, status: 412, headers: { 'if-match': '"a"' } };
+  await finds(name, [read, refused, { ...renamed, at: 9, fault: '' }], 'not_observed');
   await finds(name, [read, { ...renamed, fault: '' }], 'not_observed');
   // What was never read goes by nothing that could be old.
   await finds(name, [{ ...read, target: '/v1/pets?id=2' }, renamed], 'not_observed');

@@ -6,15 +6,16 @@ import { type TestContext, test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
 import { sampleRequest } from '../../../src/description/samples.ts';
 import type { Operation } from '../../../src/http/operation.ts';
-import { conflict } from '../../../src/lab/faults/conflict.ts';
+import { conflict, otherWriterAt } from '../../../src/lab/faults/conflict.ts';
 import { connectionFaults, faults } from '../../../src/lab/faults/list.ts';
 import type { Fault } from '../../../src/lab/faults/shared/fault.ts';
+import { smallLimit } from '../../../src/lab/faults/small-pages.ts';
 import { namesForBrowsers } from '../../../src/lab/recordings/outcome-kinds.ts';
 import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
 import { type Answer, assertAsDescribed } from '../../support/description.ts';
 import { assertTouched, performedOf, quickParameters, rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
-import { fill } from '../../support/resources.ts';
+import { fill, resources } from '../../support/resources.ts';
 
 /** Reads come before writes, and removals last, so that each finds what its example names. */
 const inOrder = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method) =>
@@ -55,30 +56,26 @@ function connect(t: TestContext, origin: string, key: string) {
     });
 }
 
-/** Gives a workspace more of everything than the smallest page holds. */
-async function fillPages(store: Petstore, key: string): Promise<void> {
+/** Gives a workspace more of everything than the smallest page holds, and a change of all that can be changed. */
+async function fillPages(store: Petstore, { key, workspaceId }: { key: string; workspaceId: number }) {
   await fill(store, key);
-  const makers = operations.filter(({ id }) =>
-    ['createCategory', 'createWebhook', 'pingWebhook'].includes(id),
-  );
-  for (const operation of [...makers, ...makers]) {
-    const { method, url, body } = sampleRequest(operation, '');
-    const { status, text } = await store.call(method, url, { key, body });
-    assert.ok(status < 300, text);
+  for (const { path, example } of resources) {
+    const { body } = await store.call('GET', path, { key });
+    for (let count = body.length; count <= smallLimit; count++) {
+      const { status, text } = await store.call('POST', path, { key, body: example });
+      assert.equal(status, 201, text);
+    }
   }
+  for (let count = 0; count < smallLimit; count++)
+    assert.equal((await store.call('POST', '/store/webhooks/1/ping', { key })).status, 202);
   // Some faults answer what was there before a change.
-  for (const [method, path, body] of changes) {
-    const { status, text } = await store.call(method, path, { key, body });
-    assert.equal(status, 200, text);
+  for (const { method, path, params, sampleParams } of operations) {
+    const writer = method === 'PUT' || method === 'PATCH' ? otherWriterAt(path) : undefined;
+    const ids = Object.keys(params).map((name) => [name, Number(sampleParams?.[name] ?? 1)]);
+    if (writer)
+      await store.change((sql) => writer.change(sql, workspaceId, Object.fromEntries(ids)), workspaceId);
   }
 }
-
-const changes = [
-  ['PATCH', '/pets/1', { name: 'Rex' }],
-  ['PUT', '/categories/1', { name: 'Lindworms' }],
-  ['PATCH', '/inventory/1', { quantity: 7 }],
-  ['PATCH', '/store/orders/2', { shipDate: '2027-01-01T00:00:00.000Z' }],
-] as const;
 
 /** The sample of an operation. A resource is read that can be changed, and was. */
 function sampleOf(operation: Operation) {
@@ -100,8 +97,9 @@ test('each fault, on each operation that it fits, answers as the description say
   const origin = await store.listen();
   for (const fault of faults) {
     await t.test(fault.name, async (t) => {
-      const { key } = await store.addWorkspace(fault.name, true);
-      await fillPages(store, key);
+      const workspace = await store.addWorkspace(fault.name, true);
+      const { key } = workspace;
+      await fillPages(store, workspace);
       const fitting = inOrder.filter(fault.fits);
       const rehearsal = await rehearse(store, plansOf(fault, fitting), { key, expiresInSeconds: 86_400 });
       const send = connect(t, origin, key);

@@ -165,7 +165,7 @@ test('under large-ids messages name the ids that were shown', async (t) => {
   await call(store, 'PATCH', `/inventory/${petId}`, { body: { quantity: 2_147_483_647 } });
   assert.match(
     await refused('DELETE', `/store/orders/${orderId}`),
-    new RegExp(`pet ${petId} would exceed 2147483647`),
+    new RegExp(`pet ${petId} would have more than 2147483647`),
   );
   await call(store, 'PATCH', `/inventory/${petId}`, { body: { quantity: 2 } });
   await call(store, 'PATCH', `/store/orders/${orderId}`, { body: { complete: true } });

@@ -13,7 +13,7 @@ import { connectionsOf, countDragons, dragons, startListening, toldOf } from '..
 
 const longMs = 30_000;
 /** Less than the delays would take. The rest is for busy machines. */
-const soonMs = 8_000;
+const soonMs = 25_000;
 /** How many requests one connection may have whose answers were not read. */
 const maxUnread = 32;
 const ok = /^HTTP\/1.1 200 /;
@@ -220,8 +220,10 @@ test('200 connections that are cut off from both sides at random end nothing but
   );
   const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
   let left = 200;
+  // On a busy machine some faults strike late.
+  const haveAllStruck = () => faults.every((fault) => toldOf(store, fault).length > 0);
   const client = async () => {
-    while (left-- > 0) {
+    while (left-- > 0 || !haveAllStruck()) {
       const key = pick(keys, random);
       const request = pick(
         [
@@ -253,7 +255,6 @@ test('200 connections that are cut off from both sides at random end nothing but
   await until(async () => (await connectionsOf(store)) === 0);
   await until(() => process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length <= before);
   assert.equal((await store.call('GET', '/pets')).status, 200);
-  for (const fault of faults) assert.ok(toldOf(store, fault).length > 0, fault);
   const ids = store.log
     .map((line) => JSON.parse(line))
     .filter(({ faults }) => faults)

@@ -48,6 +48,32 @@ test('a request repeats the last of the same that had ended, and none beside one
   );
 });
 
+/** The number of the attempt before each request, which come one second apart. */
+const repeatedBy = (...fingerprints: string[]) => {
+  const attempts = fingerprints.map((fingerprint, index) => ({
+    ...{ number: index + 1, fingerprint },
+    ...{ atUs: index * 1_000_000, tookUs: 1_000 },
+  }));
+  return [...linkAttempts(attempts).values()].map(({ before }) => before);
+};
+
+test('attempts with one Idempotency-Key are at one thing, and what was not read is none with another key', () => {
+  const [long, short] = ['head of 69 bytes', 'head of 68 bytes'];
+  const of = (head: string, key: string, body?: string) => fingerprintOf(head, body, key);
+  // The second attempt at a has a shorter body. b is as long as the first one.
+  const dated = [of(long, 'a'), of(short, 'a', 'A2'), of(long, 'b', 'B')];
+  assert.deepEqual(repeatedBy(...dated), [undefined, 1, undefined]);
+  // a is given up, and b is another thing, or the same with another key. Only what was read tells.
+  assert.deepEqual(repeatedBy(of(long, 'a'), of(long, 'b', 'B')), [undefined, undefined]);
+  assert.deepEqual(repeatedBy(of(long, 'a', 'B'), of(long, 'b', 'B')), [undefined, 1]);
+  // Without keys a guess is all there is.
+  const plain = (body?: string) => of(long, '', body);
+  assert.deepEqual(repeatedBy(plain('A'), plain(), plain('A')), [undefined, 1, 2]);
+  // Two equal things side by side: each comes again by its own key.
+  const both = [of(long, 'a', 'A'), of(long, 'b', 'A'), of(long, 'a', 'A'), of(long, 'b', 'A')];
+  assert.deepEqual(repeatedBy(...both), [undefined, 1, 1, 2]);
+});
+
 test('a guess is no evidence against a client, and none that it gave up', async () => {
   const known = { at: 0, ...post, ...cut };
   const guessed = { ...known, isGuessed: true as const };

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { until } from '../until.ts';
 import { type Api, type Pair, send } from './client.ts';
 
 /** Reads a list page by page, as long as `goesOn` says. */
@@ -32,7 +34,39 @@ async function readAvailable(api: Api, toNext: (link: string) => string) {
   await send(api, toNext(link));
 }
 
+/** Causes an event, and follows those after another one until the stream breaks. Returns the id of the last one. */
+async function follow(api: Api, lastEventId: number): Promise<number> {
+  await send(api, '/categories', {
+    method: 'POST',
+    body: { name: 'Dragons' },
+    headers: { 'Idempotency-Key': randomUUID() },
+  });
+  const { body } = await fetch(`${api.url}/store/events/stream`, {
+    headers: { 'X-API-Key': api.key, 'Last-Event-ID': String(lastEventId) },
+  });
+  let text = '';
+  try {
+    for await (const piece of body as ReadableStream<Uint8Array>) text += new TextDecoder().decode(piece);
+  } catch {
+    // It broke.
+  }
+  // The service notices its end a little later.
+  const account = { headers: { 'X-API-Key': api.key } };
+  await until(async () => {
+    const answer = await fetch(new URL('/lab/account', api.url), account);
+    return ((await answer.json()) as { openStreams: number }).openStreams === 0;
+  });
+  return Number([...text.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1]);
+}
+
 export const contents: Record<string, Pair> = {
+  'streams.resumed': {
+    faults: [{ fault: 'stream-cut', times: 2 }],
+    careful: async (api) => follow(api, (await follow(api, 0)) - 1),
+    careless: async (api) => follow(api, await follow(api, 0)),
+    shows: ['2', '4'],
+  },
+
   'pages.to-the-end': {
     faults: [{ fault: 'empty-page', operation: 'listPets' }, { fault: 'small-pages' }],
     careful: (api) => readPets(api, () => true),

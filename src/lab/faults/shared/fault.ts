@@ -60,6 +60,8 @@ export interface Fault {
   endsConnection?: boolean;
   /** It sends nothing for a while, so that how long the client waits is what is judged. */
   isSilent?: true;
+  /** A good client may end with an exit status other than 0. */
+  mayEnd?: true;
   /** It changes what answers say, so a good client may print other lines than without it. */
   changesAnswers?: true;
   /** Pages hold fewer items than were asked for, although more follow. */

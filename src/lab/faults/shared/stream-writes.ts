@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../../../http/operation.ts';
 
@@ -6,6 +7,9 @@ export const isStream = ({ success }: Operation) => success.kind === 'stream';
 
 /** For `canTouch`: HEAD gets the head of a stream alone. */
 export const hasEvents = ({ method }: FastifyRequest) => method !== 'HEAD';
+
+/** The ids of events of which a stream sent only the half. Recordings keep them. */
+export const cutEvents = new WeakMap<IncomingMessage, string>();
 
 type Sent = () => void;
 /** Sends bytes on a stream, and calls `sent` when the system has taken them. */

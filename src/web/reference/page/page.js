@@ -1,151 +1,144 @@
-// Shows the description with Scalar. Settings that Scalar does not read from it are derived from it here.
+// Shows the plain pages of the reference in place, one at a time, and adds what needs a program: a console, and the search.
 
-import { currentKey, onKeyChange } from './key.js';
-import { offerSearch } from './search.js';
+import './key.js';
 
-const description = await loadDescription();
-const operations = Object.entries(description.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
-);
+const home = new URL('reference', location.href);
+const main = document.querySelector('main');
+const start = { title: document.title, content: [...main.childNodes] };
+/** The paths of plain pages, below that of this one. */
+const pages = /^(?:operations|guides|schemas|errors)(?:\/[\w-]+)?$/;
+let shown = '';
 
-offerSearch(structuredClone(description));
-leaveOptionalParametersOut();
-tellCommonHeadersOnce();
-markLifecycle();
-hideTryItPanels();
-stayInThePage();
-offerGuidesAsText();
-tellWhereKeysAreEntered();
+addEventListener('popstate', show);
+document.addEventListener('click', follow);
+offerSearch();
+if (location.hash) await show();
 
-const reference = Scalar.createApiReference('#reference', configurationWith(currentKey()));
-if (matchMedia('(width <= 720px)').matches) letTablesScroll();
-onKeyChange((key) => reference.updateConfiguration(configurationWith(key)));
-
-/** The settings of Scalar, so that its panel sends `key`. */
-function configurationWith(key) {
-  return {
-    content: description,
-    authentication: {
-      preferredSecurityScheme: 'bearerAuth',
-      securitySchemes: { bearerAuth: { token: key }, apiKeyAuth: { value: key } },
-    },
-    persistAuth: false,
-    hideSearch: true,
-    hiddenClients: true,
-    defaultOpenAllTags: true,
-    hideClientButton: true,
-    documentDownloadType: 'none',
-    showDeveloperTools: 'never',
-    withDefaultFonts: false,
-    telemetry: false,
-    agent: { disabled: true },
-    mcp: { disabled: true },
-  };
+/** The place of a page in the address of this one, behind `#`: its path, and the id of its section. Undefined for other pages. */
+function placeOf({ origin, pathname, hash }) {
+  if (origin !== home.origin) return undefined;
+  if (pathname === home.pathname) return hash.slice(1);
+  const path = pathname.slice(home.pathname.length + 1);
+  return pathname.startsWith(`${home.pathname}/`) && pages.test(path)
+    ? path + hash.replace('#', '/')
+    : undefined;
 }
 
-async function loadDescription() {
-  const status = document.querySelector('#status');
+/** Links to plain pages lead to places in this one, which has the key. */
+async function follow(event) {
+  const link = event.target.closest('a[href]');
+  if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (link.getAttribute('href').startsWith('#')) {
+    // The address keeps its place.
+    event.preventDefault();
+    const target = document.querySelector(link.hash);
+    target.scrollIntoView();
+    target.focus();
+    return;
+  }
+  const place = placeOf(new URL(link.href));
+  if (place === undefined) return;
+  event.preventDefault();
+  if (link.closest('.try')) await openConsole(link.closest('.try'));
+  else await goTo(place);
+}
+
+async function goTo(place) {
+  history.pushState({}, '', place ? `#${place}` : home.pathname);
+  await show();
+  main.focus({ preventScroll: true });
+}
+
+/** The place of the address. Older links to guides begin with `tag/`. */
+function currentPlace() {
+  return location.hash.slice(1).replace(/^tag\//, 'guides/');
+}
+
+async function show() {
+  const place = currentPlace();
+  const parts = place.split('/');
+  const page = parts.splice(0, parts[0] === 'schemas' ? 1 : 2).join('/');
+  if (page !== shown) {
+    const content = page ? await load(page) : start;
+    // The reader may have gone elsewhere meanwhile.
+    if (currentPlace() !== place) return;
+    shown = content.hasFailed ? undefined : page;
+    document.title = content.title;
+    main.replaceChildren(...content.content);
+    // Only secure pages may write to the clipboard.
+    if (navigator.clipboard) for (const program of main.querySelectorAll('pre')) offerCopy(program);
+    markCurrent(page);
+  }
+  const section = parts[0] && document.getElementById(parts[0]);
+  if (section) section.scrollIntoView();
+  else scrollTo(0, 0);
+}
+
+/** Title and content of a plain page. Its links lead to the same places from here. */
+async function load(page) {
+  const address = `${home.href}/${page}`;
   try {
-    const response = await fetch('v1/openapi.json');
+    if (!pages.test(page)) throw new Error('There is no such page.');
+    const response = await fetch(address);
     if (!response.ok) throw new Error(`The service answered ${response.status}.`);
-    const description = await response.json();
-    status.remove();
-    return description;
+    const { title, body } = new DOMParser().parseFromString(await response.text(), 'text/html');
+    for (const link of body.querySelectorAll('main a[href]'))
+      link.href = new URL(link.getAttribute('href'), address);
+    return { title, content: [...body.querySelector('main').childNodes] };
   } catch (error) {
-    status.textContent = `The description could not be loaded: ${error.message} Reload the page to try again.`;
-    throw error;
+    const problem = paragraph(`This page could not be loaded: ${error.message}`);
+    return { title: start.title, content: [problem], hasFailed: true };
   }
 }
 
-/** The example of a parameter only shows its form. It must not be sent unless the user ticks it. */
-function leaveOptionalParametersOut() {
-  const parameters = [
-    ...Object.values(description.components.parameters),
-    ...operations.flatMap((operation) => operation.parameters),
-  ];
-  for (const parameter of parameters) {
-    if (parameter.$ref || parameter.required) continue;
-    const value = parameter.example ?? resolved(parameter.schema).example;
-    if (value === undefined) continue;
-    delete parameter.example;
-    parameter.examples = { example: { value, 'x-disabled': true } };
+function markCurrent(page) {
+  for (const link of document.querySelectorAll('#contents a')) {
+    if (placeOf(new URL(link.href)) !== page) link.removeAttribute('aria-current');
+    else {
+      link.setAttribute('aria-current', 'page');
+      link.scrollIntoView({ block: 'nearest' });
+    }
   }
 }
 
-/** An answer of success tells the headers that every answer has. Each error would repeat them, also in what is copied. */
-function tellCommonHeadersOnce() {
-  const answers = operations.flatMap(({ responses }) => Object.entries(responses));
-  const ofErrors = answers.filter(([status]) => status >= 400).map(([, answer]) => answer);
-  for (const { headers } of [...Object.values(description.components.responses), ...ofErrors]) {
-    for (const name of Object.keys(headers ?? {}))
-      if (/^(X-)?(RateLimit|Request-Id)/.test(name)) delete headers[name];
+function offerCopy(program) {
+  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Copy' });
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(program.textContent);
+    button.textContent = 'Copied';
+  });
+  const place = Object.assign(document.createElement('div'), { className: 'program' });
+  program.replaceWith(place);
+  place.append(program, button);
+}
+
+async function openConsole(place) {
+  const { operation, description } = place.closest('article').dataset;
+  try {
+    const { consoleFor } = await import('./console.js');
+    const form = await consoleFor(operation, description);
+    place.replaceWith(form);
+    form.querySelector('input, select, textarea, button').focus();
+  } catch (error) {
+    place.after(paragraph(`The form could not be loaded: ${error.message}`));
   }
 }
 
-function resolved(schema) {
-  return schema.$ref ? description.components.schemas[schema.$ref.split('/').at(-1)] : schema;
+function paragraph(textContent) {
+  return Object.assign(document.createElement('p'), { role: 'status', textContent });
 }
 
-/** Scalar's own fields for a key are hidden (page.css): a key typed there would be sent instead of the key of the tab. */
-function tellWhereKeysAreEntered() {
-  for (const scheme of Object.values(description.components.securitySchemes)) {
-    scheme.description = `The key stands at the top of the page. ${scheme.description}`;
-  }
-}
-
-/** Links to the reference lead to places in this page. Scalar opens whole addresses in other tabs, which have no key. */
-function stayInThePage() {
-  const { info, servers } = description;
-  const reference = servers[0].url.replace(/v1$/, 'reference');
-  for (const part of [info, ...description.tags]) {
-    part.description = part.description.replaceAll(`](${reference}#`, '](#');
-  }
-}
-
-/** Each tag without operations is a guide, which is also served as a text of its own. */
-function offerGuidesAsText() {
-  const used = new Set(operations.flatMap(({ tags }) => tags));
-  for (const tag of description.tags.filter(({ name }) => !used.has(name))) {
-    const file = `guides/${tag.name.toLowerCase().replaceAll(' ', '-')}.md`;
-    tag.description += `\n\n[This guide as Markdown](${file})`;
-  }
-}
-
-function markLifecycle() {
-  for (const { path, method, ...operation } of operations) {
-    const stability = operation['x-stability'];
-    const sunset = operation['x-sunset'];
-    description.paths[path][method.toLowerCase()]['x-badges'] = [
-      ...(stability ? [{ name: stability === 'beta' ? 'Beta' : 'Experimental', color: '#d97706' }] : []),
-      ...(sunset ? [{ name: `Sunset ${sunset}`, color: '#dc2626' }] : []),
-    ];
-  }
-}
-
-/** On a phone a table may be too wide. It scrolls by itself, also by keyboard. */
-function letTablesScroll() {
-  const page = document.querySelector('#reference');
-  const reachAll = () => {
-    for (const table of page.querySelectorAll('.markdown table:not([tabindex])')) table.tabIndex = 0;
+/** The search is loaded when it is opened first. */
+function offerSearch() {
+  const opener = document.querySelector('#search-open');
+  const toggle = async () => {
+    const { toggleSearch } = await import('./search.js');
+    toggleSearch(goTo);
   };
-  new MutationObserver(reachAll).observe(page, { childList: true, subtree: true });
-  reachAll();
-}
-
-/** Scalar can only hide the panel for all operations or for none, and an open panel has a list of all operations. */
-function hideTryItPanels() {
-  const hidden = operations.filter((operation) => operation['x-hideTryItPanel']);
-  const rules = hidden.map(
-    ({ path, method }) => `section[id$="/${method}${path}"] .show-api-client-button { display: none; }`,
-  );
-  if (hidden.length > 0) {
-    rules.push('.scalar-client .scalar-sidebar-toggle { display: none; }');
-    addEventListener('keydown', withoutListKey, true);
-  }
-  document.head.append(Object.assign(document.createElement('style'), { textContent: rules.join('\n') }));
-}
-
-/** Ctrl+B would open the list of an open panel. */
-function withoutListKey(event) {
-  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'b') event.stopImmediatePropagation();
+  opener.addEventListener('click', toggle);
+  addEventListener('keydown', (event) => {
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    toggle();
+  });
 }

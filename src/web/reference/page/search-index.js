@@ -48,8 +48,8 @@ export function searchIndex(description) {
  * three of them: a guide may mention a word everywhere and explain it nowhere.
  */
 function ordered(results, query) {
-  const sections = Object.groupBy(results, ({ anchor }) => anchor);
-  const rank = ({ anchor, score }) => score * (1 + Math.min(sections[anchor].length, 4) / 4);
+  const sections = Object.groupBy(results, ({ page }) => page);
+  const rank = ({ page, score }) => score * (1 + Math.min(sections[page].length, 4) / 4);
   return results.toSorted(
     (one, other) => isNamed(other, query) - isNamed(one, query) || rank(other) - rank(one),
   );
@@ -66,8 +66,8 @@ function isNamed({ kind, title, operationId, within }, query) {
  * Of guides the earlier ones explain more, and the later ones mention it. Of operations those come first that stay, and
  * those of a collection before those of one thing in it.
  */
-function weightOf({ kind, place, within, isDeprecated }) {
-  if (kind === 'Guide') return (4 - place / 4) * (within === rehearsing ? 0.15 : 1);
+function weightOf({ kind, order, within, isDeprecated }) {
+  if (kind === 'Guide') return (4 - order / 4) * (within === rehearsing ? 0.15 : 1);
   if (kind === 'Schema') return 0.5;
   return (isDeprecated ? 0.8 : 1) * (within.includes('{') ? 0.8 : 1);
 }
@@ -79,14 +79,15 @@ function guideEntries({ tags, paths }) {
   );
   return tags
     .filter(({ name }) => !used.has(name))
-    .flatMap(({ name, description }, place) => {
-      const anchor = anchorOf(name);
+    .flatMap(({ name, description }, order) => {
+      const page = `guides/${slugOf(name)}`;
       const [lead, ...sections] = description.split(/^### /m);
       return [
-        { kind: 'Guide', title: name, ...partsOf(lead), anchor, place },
+        { kind: 'Guide', title: name, ...partsOf(lead), page, place: page, order },
         ...sections.map((section) => {
           const [, heading, rest] = /^(.*)\n([\s\S]*)$/.exec(section);
-          return { kind: 'Guide', title: heading, within: name, ...partsOf(rest), anchor, heading, place };
+          const place = `${page}/${slugOf(heading)}`;
+          return { kind: 'Guide', title: heading, within: name, ...partsOf(rest), page, place, order };
         }),
       ];
     });
@@ -114,7 +115,7 @@ function operationEntries({ paths, components }) {
           ...operation.parameters.map(named).map(({ name, description }) => `${name}: ${description}`),
         ].join(' '),
       ),
-      anchor: `${anchorOf(operation.tags[0])}/${method.toUpperCase()}${path}`,
+      ...at(`operations/${operation.operationId}`),
       isDeprecated: operation.deprecated,
     })),
   );
@@ -125,11 +126,19 @@ function schemaEntries({ components }) {
     kind: 'Schema',
     title: name,
     text: plain([description, ...Object.keys(properties)].join(' ')),
-    anchor: `models/${name}`,
+    ...at(`schemas/${name}`),
   }));
 }
 
-const anchorOf = (tag) => `tag/${tag.toLowerCase().replaceAll(' ', '-')}`;
+/** The place of what is found, and the page whose sections it is weighed with. */
+const at = (place) => ({ page: place, place });
+
+/** The ids of guides and of their sections. */
+const slugOf = (name) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
 
 /** Markdown as text in one line. */
 const plain = (markdown) =>

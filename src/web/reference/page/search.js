@@ -1,36 +1,49 @@
-// The search of the page, since that of Scalar cannot be told what is important.
+// The search of the page. Its index is built from the description when it is opened first.
 
 import { searchIndex } from './search-index.js';
 
 const maxResults = 12;
 const snippetLength = 140;
 
-const opener = document.querySelector('#search-open');
 const dialog = document.querySelector('#search');
 const input = dialog.querySelector('input');
 const list = dialog.querySelector('[role=listbox]');
 const note = dialog.querySelector('[role=status]');
-let search = () => [];
+let search;
+let goTo = () => {};
 let results = [];
 let selected = 0;
 
-/** Lets readers search a description. */
-export function offerSearch(description) {
-  let built;
-  search = (query) => {
-    built ??= searchIndex(description);
-    return built(query);
-  };
-  opener.hidden = false;
+/** Opens or closes the search. `go` leads to the place of a result. */
+export async function toggleSearch(go) {
+  goTo = go;
+  if (dialog.open) {
+    dialog.close();
+    return;
+  }
+  dialog.showModal();
+  input.select();
+  await loadOnce();
+  show();
 }
 
-opener.addEventListener('click', open);
-addEventListener('keydown', (event) => {
-  if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || opener.hidden) return;
-  event.preventDefault();
-  if (dialog.open) dialog.close();
-  else open();
-});
+let loaded;
+
+function loadOnce() {
+  loaded ??= load().catch((error) => {
+    loaded = undefined;
+    note.textContent = `The search could not be loaded: ${error.message}`;
+  });
+  return loaded;
+}
+
+async function load() {
+  note.textContent = 'Loading …';
+  const response = await fetch('v1/openapi.json');
+  if (!response.ok) throw new Error(`the service answered ${response.status}.`);
+  search = searchIndex(await response.json());
+}
+
 input.addEventListener('input', show);
 input.addEventListener('keydown', (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -39,23 +52,18 @@ input.addEventListener('keydown', (event) => {
     select((selected + step + results.length) % results.length);
   } else if (event.key === 'Enter' && !event.isComposing && results.length > 0) {
     event.preventDefault();
-    goTo(results[selected]);
+    choose(results[selected]);
   }
 });
 list.addEventListener('click', (event) => {
   const option = event.target.closest('[role=option]');
-  if (option) goTo(results[[...list.children].indexOf(option)]);
+  if (option) choose(results[[...list.children].indexOf(option)]);
 });
 // A click beside the dialog is one on its backdrop.
 dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
 
-function open() {
-  dialog.showModal();
-  input.select();
-  show();
-}
-
 function show() {
+  if (!search) return;
   const query = input.value.trim();
   results = query ? search(query).slice(0, maxResults) : [];
   list.replaceChildren(...results.map(optionFor));
@@ -112,22 +120,7 @@ function element(name, attributes, text = '') {
   return made;
 }
 
-/** Scalar goes where the address says. A section of a guide is a heading without an address of its own. */
-function goTo({ anchor, heading }) {
+function choose({ place }) {
   dialog.close();
-  history.pushState({}, '', `#${anchor}`);
-  dispatchEvent(new PopStateEvent('popstate'));
-  if (heading) scrollToHeading(anchor, heading);
-}
-
-/** Scalar fills sections as they come into view, and moves to their beginning meanwhile. */
-function scrollToHeading(anchor, heading, triesLeft = 20) {
-  const headings = document.querySelectorAll(
-    `section[id$="/${CSS.escape(anchor).replaceAll('\\/', '/')}"] h3`,
-  );
-  const found = [...headings].find(({ textContent }) => textContent.trim() === heading);
-  found?.scrollIntoView();
-  if (triesLeft > 0 && location.hash === `#${anchor}`) {
-    setTimeout(scrollToHeading, 50, anchor, heading, triesLeft - 1);
-  }
+  goTo(place);
 }

@@ -6,7 +6,7 @@ type ErrorBody = components['schemas']['Error'];
 
 const { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: key, PETSTORE_FREE_KEY: freeKey } = process.env;
 const clientOf = (key?: string) =>
-  createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
+  createClient<paths, 'application/json'>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const client = clientOf(key);
 
 /** What a request that succeeded has answered. */

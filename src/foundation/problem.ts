@@ -1,0 +1,33 @@
+import type { ApiError, ErrorCode } from './errors.ts';
+import { withoutKeys } from './redact.ts';
+
+/** Where the registry of problem types has what the draft of the RateLimit header fields defines (section 5 of revision 11). */
+const registry = 'https://iana.org/assignments/http-problem-types#';
+
+/** A short name of an error code, such as `Not found`. It is the same for every error of the code. */
+export const titleOf = (code: ErrorCode) =>
+  code
+    .replaceAll('_', ' ')
+    .replace('json', 'JSON')
+    .replace(/^./, (letter) => letter.toUpperCase());
+
+/** A type that the draft of the RateLimit header fields defines for what happened, with its title. */
+function typeOfLimits({ code, violatedPolicies }: ApiError): { type: string; title: string } | undefined {
+  if (violatedPolicies.length > 0) return { type: `${registry}quota-exceeded`, title: 'Quota exceeded' };
+  if (code === 'key_banned')
+    return { type: `${registry}abnormal-usage-detected`, title: 'Abnormal usage detected' };
+  return undefined;
+}
+
+/** An error as a problem (RFC 9457). Each code has a page below `pages`. */
+export function problemOf(error: ApiError, pages: string) {
+  const { code, status, message, problems, violatedPolicies } = error;
+  const { type, title } = typeOfLimits(error) ?? { type: `${pages}/${code}`, title: titleOf(code) };
+  return {
+    ...{ type, title, status, detail: message, code },
+    ...(problems.length > 0 && {
+      errors: problems.map(({ place, detail }) => ({ ...place, detail: withoutKeys(detail ?? message) })),
+    }),
+    ...(violatedPolicies.length > 0 && { 'violated-policies': violatedPolicies }),
+  };
+}

@@ -1,0 +1,123 @@
+import type { TSchema } from 'typebox';
+import { nextLink } from '../client/header-fields.ts';
+import { PetstoreError, parseExactly, type Requests } from '../client/index.ts';
+import { askedWaitMs } from '../client/retry-delays.ts';
+import { ApiError, invalidRequest, type Problem, type Subject } from '../foundation/errors.ts';
+import { quote } from '../foundation/redact.ts';
+import { isId, toInt64 } from '../foundation/schema.ts';
+import { objectReader, type Values } from '../http/values.ts';
+import type { Tool } from './tools.ts';
+
+/** A tool whose arguments can be read. */
+export interface CallableTool extends Tool {
+  /** Reads arguments as valid values. Throws `invalid_request` that names everything that is wrong. */
+  read(given: Values): Values;
+}
+
+/** What a call returns, as an object of JSON. */
+interface Outcome {
+  isError: boolean;
+  content: Values;
+}
+
+export function callable(tool: Tool): CallableTool {
+  const { name: toolName, arguments: properties } = tool;
+  const readNumbers = objectReader(properties, argument);
+  const names = Object.keys(properties);
+  const read = (given: Values): Values => {
+    const problems: Problem[] = Object.keys(given)
+      .filter((name) => !names.includes(name))
+      .map((name) => ({
+        detail: `${quote(name)} is not an argument of ${toolName}, which takes ${names.join(', ')}`,
+      }));
+    const own = names.filter((name) => given[name] !== undefined);
+    const mapped = (map: (id: unknown, name: string) => unknown) =>
+      Object.fromEntries(
+        own.map((name) => [name, mapIds(properties[name] as TSchema, given[name], (id) => map(id, name))]),
+      );
+    const exact = mapped((id, name) => {
+      const isRounded = Number.isInteger(id) && !Number.isSafeInteger(id);
+      if (isRounded)
+        problems.push({
+          ...argument(name),
+          detail: 'must be a string of digits: no number is exact beyond 2^53',
+        });
+      return isDigits(id) ? BigInt(id) : id;
+    });
+    readNumbers(
+      mapped((id) => (isDigits(id) ? toInt64(id) : undefined) ?? id),
+      problems,
+    );
+    if (problems.length > 0) throw invalidRequest(problems);
+    return exact;
+  };
+  return { ...tool, read };
+}
+
+const argument = (...path: (string | number)[]): Subject => ({
+  subject: `Argument ${path.join('.')}`,
+  place: { parameter: String(path[0]) },
+});
+
+/** An integer of 64 bits has 19 digits at most. */
+const isDigits = (id: unknown): id is string => typeof id === 'string' && /^(?:0|-?[1-9]\d{0,18})$/.test(id);
+
+/** A value with other ids. */
+function mapIds(schema: TSchema, value: unknown, map: (id: unknown) => unknown): unknown {
+  const { items } = schema as { items?: TSchema };
+  if (items && Array.isArray(value)) return value.map((item) => mapIds(items, item, map));
+  return isId(schema) ? map(value) : value;
+}
+
+/** Sends the request of a tool by `client`, and returns what the tool returns. Throws what is a failure of the service. */
+export async function callTool(
+  tool: CallableTool,
+  given: Values,
+  client: Requests,
+  clock: () => number,
+): Promise<Outcome> {
+  try {
+    const result = await run(tool, tool.read(given), client);
+    return { isError: false, content: JSON.parse(JSON.stringify(result, withExactIds)) };
+  } catch (error) {
+    if (error instanceof PetstoreError) return { isError: true, content: failureOf(error, clock()) };
+    if (!(error instanceof ApiError)) throw error;
+    return { isError: true, content: { code: error.code, message: error.message } };
+  }
+}
+
+/** The client returns integers beyond 2^53 as `bigint`. */
+const withExactIds = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
+async function run(tool: CallableTool, values: Values, client: Requests): Promise<Values> {
+  const { operation, fixed, items, only } = tool;
+  const { idempotencyKey, ...others } = values;
+  const valuesOf = (properties: object) =>
+    Object.fromEntries(Object.entries(others).filter(([name]) => Object.hasOwn(properties, name)));
+  const path = operation.path.replace(/{(\w+)}/g, (_, name) => String(values[name]));
+  const { data, headers } = await client.request(operation.method, path, {
+    query: valuesOf(operation.query),
+    ...(operation.body && { body: { ...valuesOf(operation.body.properties), ...fixed } }),
+    ...(idempotencyKey !== undefined && { idempotencyKey: String(idempotencyKey) }),
+  });
+  if (data === undefined) return { done: true };
+  if (only) return Object.fromEntries(only.map((name) => [name, (data as Values)[name]]));
+  if (!items) return data as Values;
+  const next = nextLink(headers.get('link'));
+  const position = headers.get('last-event-id');
+  return {
+    [items]: data,
+    ...(next && { nextCursor: new URL(next).searchParams.get('cursor') }),
+    ...(position && { position: parseExactly(position) }),
+  };
+}
+
+/** Why a request failed. */
+function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: number): Values {
+  const waitMs = headers && askedWaitMs(headers, nowMs);
+  return {
+    code,
+    message: mayBeDone ? `${message} It may have been done. Send the same call again.` : message,
+    ...(waitMs !== undefined && { retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
+  };
+}

@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import { createLab, createPetstore, type Requests } from '../client/index.ts';
+import { fieldLines, proxyFields } from '../http/headers.ts';
+import { type Exchange, injectFetch } from '../http/inject-fetch.ts';
+import { prefix } from '../http/target.ts';
+import { ownTraceparentOf } from '../http/trace.ts';
+import { presentedKey } from '../keys/identify.ts';
+import { maxDelayMs } from '../lab/lab-bounds.ts';
+import type { Tool } from './tools.ts';
+
+/** Sends requests of a caller below the path of an API. */
+export type ClientOf = (start: Tool['start']) => Requests;
+
+/** Clients that send the requests of a caller, as if the caller had sent them over HTTP. */
+export const clientsFor =
+  (app: FastifyInstance, clock: () => number, caller: Exchange): ClientOf =>
+  (start) => {
+    const { request } = caller;
+    const inject = injectFetch(app, caller);
+    const fields = ['host', 'user-agent', ...proxyFields].flatMap((name) =>
+      fieldLines(request.raw, name).map((value): [string, string] => [name, value]),
+    );
+    const traceparent = ownTraceparentOf(request);
+    const options = {
+      baseUrl: `http://localhost${prefix}`,
+      apiKey: presentedKey(request.headers.authorization, request.headers['x-api-key'] as string | undefined),
+      // The caller decides whether and when to try again, and how long to wait for an answer.
+      attempts: 1,
+      ...{ attemptTimeoutMs: 2 * maxDelayMs, timeoutMs: 2 * maxDelayMs },
+      clock: { now: clock },
+      fetch: ((url, { headers, ...init } = {}) => {
+        const all = new Headers(headers);
+        for (const [name, value] of fields) all.append(name, value);
+        all.set('x-request-id', request.id);
+        if (traceparent) all.set('traceparent', traceparent);
+        return inject(url, { ...init, headers: all });
+      }) as typeof fetch,
+    };
+    return start === prefix ? createPetstore(options) : createLab(options);
+  };

@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Admission, admit } from '../api/admission.ts';
+import { ApiError } from '../foundation/errors.ts';
+import { memoize } from '../foundation/promises.ts';
+import { quote } from '../foundation/redact.ts';
+import { parseJson } from '../http/json.ts';
+import { mcpPath } from '../http/target.ts';
+import { labQuota } from '../lab/lab-bounds.ts';
+import type { Text } from './server.ts';
+
+interface Parts {
+  baseUrl: string;
+  hasLab: boolean;
+  admission: Admission;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** What agents may read. */
+  texts: () => readonly Text[];
+}
+
+/**
+ * Messages have limits of their own, since the request that a tool sends is counted. They are wide enough to meet the limits and bans of
+ * the key first.
+ */
+export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }) => {
+  const perMinute = Math.max(labQuota.perMinute, 4 * quota.perMinute);
+  return {
+    subject: { workspaceId, id: `mcp ${keyId}` },
+    terms: { quota: { perMinute, perDay: perMinute * 24 * 60 } },
+  };
+};
+
+/** Serves the Model Context Protocol. What it takes is loaded at the first message. */
+export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
+  const mayAsk = originCheck(baseUrl);
+  const answerer = memoize(async () =>
+    (await import('./server.ts')).answerer({ app, hasLab, clock, texts: texts() }),
+  );
+
+  app.post(mcpPath, {
+    onRequest: async (request, reply) => {
+      const { origin } = request.headers;
+      if (origin !== undefined && !mayAsk(origin))
+        return send(reply, errorAnswer(403, -32_000, `Web pages of ${quote(origin)} may not send messages.`));
+      await admit(admission, request);
+    },
+    handler: async (request, reply) => {
+      const message = messageOf(request);
+      if (message instanceof Response) return send(reply, message);
+      const answer = await (await answerer())({ request, reply }, message);
+      // A fault may have cut the connection.
+      if (reply.raw.destroyed) return reply.hijack();
+      return send(reply, answer);
+    },
+  });
+}
+
+/** The message of a request, or the answer to one that is none. */
+function messageOf({ body }: FastifyRequest): unknown {
+  let message: unknown;
+  try {
+    message = parseJson((body as Buffer | undefined) ?? new Uint8Array());
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'invalid_json') throw error;
+    return errorAnswer(400, -32_700, error.message);
+  }
+  if (!Array.isArray(message)) return message;
+  return errorAnswer(
+    400,
+    -32_600,
+    'Send one message in each request: this protocol has no batches any more.',
+  );
+}
+
+/**
+ * Whether a web page of an origin may send messages: a page of this service, or one on a machine of its own. Others could reach a service
+ * of their visitor's network by a name that leads there (DNS rebinding). Programs send no Origin.
+ */
+function originCheck(baseUrl: string): (origin: string) => boolean {
+  const hosts = [new URL(baseUrl).hostname, 'localhost', '127.0.0.1', '[::1]'];
+  return (origin) => URL.canParse(origin) && hosts.includes(new URL(origin).hostname);
+}
+
+const errorAnswer = (status: number, code: number, message: string) =>
+  Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
+
+/** Sends an answer whose body is whole. */
+async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
+  const type = answer.headers.get('content-type');
+  if (type) reply.type(type);
+  const text = await answer.text();
+  return reply.code(answer.status).send(text && !text.endsWith('\n') ? `${text}\n` : text || undefined);
+}

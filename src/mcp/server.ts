@@ -1,0 +1,110 @@
+import {
+  createMcpHandler,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+} from '@modelcontextprotocol/server';
+import type { FastifyInstance } from 'fastify';
+import { quote } from '../foundation/redact.ts';
+import { version } from '../foundation/version.ts';
+import type { Exchange } from '../http/inject-fetch.ts';
+import { mcpPath } from '../http/target.ts';
+import { callable, callTool } from './call-tool.ts';
+import { clientsFor } from './clients.ts';
+import { inputSchemaOf, outputSchemaOf } from './json-schema.ts';
+import { annotationsOf, costOf, toolsFor } from './tools.ts';
+
+/** A text that agents may read. */
+export interface Text {
+  uri: string;
+  name: string;
+  description: string;
+  text: string;
+}
+
+interface Parts {
+  app: FastifyInstance;
+  hasLab: boolean;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  texts: readonly Text[];
+}
+
+const instructions =
+  'A demonstration pet store: categories, pets, their stock, orders, and a history of all changes. A call that fails says why by its code and message. With retryAfterSeconds, wait so long, and send the same call again. If no result comes, send the same call again, with the same idempotencyKey. Ids beyond 2^53 are strings of digits; send them as they came.';
+
+/**
+ * Answers messages of the Model Context Protocol. Nothing is kept between two messages, so each has a server of its own.
+ */
+export function answerer({ app, hasLab, clock, texts }: Parts) {
+  const tools = toolsFor(hasLab).map(callable);
+  const listed = tools.map((tool) => ({
+    name: tool.name,
+    title: tool.title,
+    description: `${tool.description} ${costOf(tool)}`,
+    inputSchema: inputSchemaOf(tool),
+    outputSchema: outputSchemaOf(tool),
+    annotations: annotationsOf(tool),
+  }));
+  const resources = texts.map(({ text: _, ...shown }) => ({ ...shown, mimeType: 'text/markdown' }));
+
+  return async (caller: Exchange, message: unknown): Promise<Response> => {
+    const clientOf = clientsFor(app, clock, caller);
+    let failure: unknown;
+    const handler = createMcpHandler(
+      () => {
+        const server = new Server(
+          { name: 'petstore', title: 'Petstore', version },
+          { capabilities: { tools: {}, resources: {} }, instructions },
+        );
+        server.setRequestHandler('tools/list', () => ({ tools: listed }));
+        server.setRequestHandler('resources/list', () => ({ resources }));
+        server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+        server.setRequestHandler('resources/read', ({ params: { uri } }) => {
+          const found = texts.find((text) => text.uri === uri);
+          if (!found) throw new ResourceNotFoundError(uri);
+          return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
+        });
+        server.setRequestHandler('tools/call', async ({ params }) => {
+          const tool = tools.find(({ name }) => name === params.name);
+          if (!tool) {
+            const known = tools.map(({ name }) => name).join(', ');
+            const message = `There is no tool ${quote(params.name)}. The tools are ${known}.`;
+            throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+          }
+          try {
+            const { isError, content } = await callTool(
+              tool,
+              params.arguments ?? {},
+              clientOf(tool.start),
+              clock,
+            );
+            const text = JSON.stringify(content);
+            return { content: [{ type: 'text', text }], structuredContent: content, isError };
+          } catch (error) {
+            failure = error;
+            throw error;
+          }
+        });
+        return server;
+      },
+      // No answer is a stream that stays open: nothing that is listed ever changes.
+      { keepAliveMs: 0 },
+    );
+    const response = await handler.fetch(requestOf(caller), { parsedBody: message });
+    const text = await response.text();
+    if (failure) throw failure;
+    return new Response(text || null, response);
+  };
+}
+
+/** What the protocol reads of a request. Its message is abandoned when its caller leaves. */
+function requestOf({ request, reply }: Exchange): Request {
+  const left = new AbortController();
+  reply.raw.once('close', () => left.abort());
+  const headers = Object.entries(request.headers)
+    .filter(([name]) => /^(?:accept|content-type|mcp-.*)$/.test(name))
+    .map(([name, value]): [string, string] => [name, String(value)]);
+  return new Request(`http://localhost${mcpPath}`, { method: 'POST', headers, signal: left.signal });
+}

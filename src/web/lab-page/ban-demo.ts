@@ -1,0 +1,80 @@
+import { banPanel, isBanned, strikesInWords } from './ban.ts';
+import { Burst, burstInWords, burstSize, burstStrip, predictBurst } from './burst.ts';
+import { sendAsClient } from './demo-client.ts';
+import { addPanel, Panel } from './panel.ts';
+import { recording } from './recording.ts';
+import { session } from './session.ts';
+import { untilKeyChange } from './state.ts';
+import { html, nothing, type View } from './template.ts';
+
+/** How often the account is read during a burst. */
+const readEveryMs = 500;
+
+/** A demonstration: requests without end run into the limit, and then into a ban. */
+class BanDemo extends Panel {
+  #burst: Burst | undefined;
+  /** It stays the same while a burst runs, so that the button below it does not move. */
+  #prediction = '';
+
+  constructor(element: HTMLElement) {
+    super(element);
+    recording.onChange(() => this.draw());
+  }
+
+  protected view(): View {
+    const { account, connection } = session;
+    if (!account) return nothing;
+    this.drawEachSecond();
+    const nowMs = session.nowMs();
+    const banned = isBanned(account, nowMs);
+    const burst = this.#burst;
+    const isRunning = burst?.isRunning ?? false;
+    const isAnswering = connection !== 'away';
+    if (!isRunning) this.#prediction = predictBurst(account);
+    return html`<h2>A client ignores the limit, and is banned</h2>
+      <div class="two">
+        <div>
+          <p>
+            The client sends ${burstSize} real requests, ten at a time, and ignores the answers. Send them again to go on to the ban.
+            Watch the limits above.
+          </p>
+          <p class="row">
+            <button type="button" class=${isRunning ? '' : 'primary'} ?disabled=${!isAnswering && !isRunning} @click=${(event: MouseEvent) => this.#toggle(event)}>
+              ${isRunning ? 'Stop' : `Send ${burstSize} requests`}
+            </button>
+            <code>GET /v1/pets?limit=1</code>
+            ${isAnswering || isRunning ? nothing : html`<span class="quiet">The service does not answer.</span>`}
+          </p>
+          <p class="quiet">${this.#prediction} ${account.rehearsal ? '(Unless a fault is active.)' : nothing}</p>
+          ${burst ? burstStrip(burst) : nothing}
+          <div role="status">${burst ? burstInWords(burst) : nothing}</div>
+        </div>
+        ${banned ? banPanel(account, nowMs) : html`<div><h3>Strikes</h3><p>${strikesInWords(account, banned)}</p></div>`}
+      </div>`;
+  }
+
+  #toggle({ detail }: MouseEvent): void {
+    // The second click of a double click stops nothing.
+    if (detail > 1) return;
+    if (this.#burst?.isRunning) this.#burst.stop();
+    else void this.#send();
+  }
+
+  async #send(): Promise<void> {
+    let readAtMs = Date.now();
+    const burst = new Burst(
+      (signal) => sendAsClient('/pets?limit=1', { signal }),
+      () => {
+        this.draw();
+        if (Date.now() < readAtMs + readEveryMs) return;
+        readAtMs = Date.now();
+        void session.refresh();
+      },
+    );
+    this.#burst = burst;
+    await untilKeyChange(burst.run());
+    await session.refresh();
+  }
+}
+
+addPanel('lab-ban-demo', BanDemo);

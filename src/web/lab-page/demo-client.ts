@@ -1,0 +1,86 @@
+// A small client of the demonstrations. Its requests are traffic like that of any client: they count, and are recorded and judged.
+
+import { burstRequest } from '../../lab/own-requests.ts';
+import { baseUrl } from './api.ts';
+import { recording } from './recording.ts';
+import { rehearsal } from './rehearsal.ts';
+import { session } from './session.ts';
+import { keySignal, sleep, untilKeyChange } from './state.ts';
+import type { PlannedFault } from './types.ts';
+
+/** The service takes less for a request. */
+const timeoutMs = 30_000;
+/** In case the page is closed meanwhile. */
+const rehearsalSeconds = 60;
+
+interface Init {
+  method?: string;
+  body?: object;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+let sent = 0;
+
+/** Sends a request to the API with the key in use. */
+export function sendAsClient(path: string, { method = 'GET', body, headers, signal }: Init = {}) {
+  const ended = [keySignal(), AbortSignal.timeout(timeoutMs)];
+  return fetch(baseUrl + path, {
+    method,
+    headers: {
+      ...headers,
+      authorization: `Bearer ${session.key}`,
+      'x-request-id': `${burstRequest}demo-${Date.now().toString(36)}-${++sent}`,
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    cache: 'no-store',
+    redirect: 'manual',
+    signal: AbortSignal.any(signal ? [...ended, signal] : ended),
+  });
+}
+
+/** Runs a client under faults, in place of those that were on, while a recording is active. Throws if one of the three fails. */
+export async function runUnder(faults: readonly PlannedFault[], client: () => Promise<void>): Promise<void> {
+  await recording.start();
+  const refusal = await rehearsal.perform(() => faults, rehearsalSeconds);
+  if (refusal) throw new Error(refusal.reason);
+  try {
+    await untilKeyChange(client());
+  } finally {
+    await rehearsal.perform(() => [], rehearsalSeconds);
+  }
+}
+
+/** Performs `careless`: it retries after half a second, though `Retry-After` says 2. All else it does well. */
+export const tryWithoutClient = (): Promise<void> =>
+  runUnder(
+    [
+      { fault: 'internal-error', operation: 'listPets' },
+      { fault: 'rate-limited', operation: 'listCategories', retryAfterSeconds: 2 },
+      { fault: 'gateway-timeout', operation: 'placeOrder' },
+    ],
+    careless,
+  );
+
+async function careless(): Promise<void> {
+  const pets = await retried('/pets?limit=2', [300]);
+  await retried('/categories', [500, 2_100]);
+  const [pet] = (await pets.json()) as { id: number }[];
+  if (!pet) return;
+  await retried(`/inventory/${pet.id}`, []);
+  const order = { petId: pet.id, quantity: 1 };
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  await retried('/store/orders', [600], { method: 'POST', body: order, headers });
+}
+
+/** Sends a request again after each of these waits, until it is answered well. */
+async function retried(path: string, waitsMs: readonly number[], init?: Init): Promise<Response> {
+  let answer = await sendAsClient(path, init);
+  for (const waitMs of waitsMs) {
+    if (answer.ok) break;
+    await sleep(waitMs);
+    answer = await sendAsClient(path, init);
+  }
+  return answer;
+}

@@ -1,0 +1,53 @@
+import { baseUrl } from './api.ts';
+import { tryWithoutClient } from './demo-client.ts';
+import { needsService } from './panel.ts';
+import { recording } from './recording.ts';
+import { type Copying, drawCopy } from './request-row.ts';
+import { session } from './session.ts';
+import { html, type TemplateResult } from './template.ts';
+
+/** Sets the variables that clients read, and sends a first request. */
+export const commandOf = (key: string) => `export PETSTORE_BASE_URL='${baseUrl}'
+export PETSTORE_API_KEY='${key}'
+curl --include "$PETSTORE_BASE_URL/pets?limit=2" \\
+  --header "Authorization: Bearer $PETSTORE_API_KEY"`;
+
+/** The command with the whole key, which only the clipboard gets: the page may be on a projector. */
+export const wholeCommand = (): string => commandOf(session.key);
+export const shownCommand = (): string => commandOf(`${session.key.slice(0, 8)}…`);
+
+interface Actions {
+  /** Performs an action, and shows why it failed. */
+  act(act: () => Promise<void>): void;
+  copy(): void;
+  copying: Copying | undefined;
+}
+
+/** What a new key sees. */
+export const firstSteps = (actions: Actions): TemplateResult =>
+  html`<div class="first">
+    <h2>Point your client here</h2>
+    ${command(actions)}
+    <div class="choices">
+      <div>
+        ${needsService(html`<button type="button" class="primary" aria-disabled=${recording.isBusy} @click=${() => actions.act(() => recording.start())}>Watch my client</button>`)}
+        <p>Starts a recording: each request of this key appears here, with a verdict.</p>
+      </div>
+      <div>
+        ${needsService(html`<button type="button" aria-disabled=${recording.isBusy} ?disabled=${session.blockedBy !== undefined} @click=${() => actions.act(tryWithoutClient)}>Try it without a client</button>`)}
+        <p>A small client sends 8 requests under three faults. It makes one mistake.</p>
+      </div>
+    </div>
+    <p class="quiet">For a class: <a href="#ban-demo">how a client is banned</a>, <a href="#order-demo">how an order is doubled</a>.</p>
+  </div>`;
+
+/** The command, and the button that copies it. */
+export const command = ({ copy, copying }: Actions): TemplateResult =>
+  html`<div class="command">
+    <pre>${shownCommand()}</pre>
+    <div class="row">
+      <button type="button" @click=${copy}>Copy with the key</button>
+      <span class="quiet" role="status">${copying?.message ?? ''}</span>
+    </div>
+    ${drawCopy(copying)}
+  </div>`;

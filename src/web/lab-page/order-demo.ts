@@ -1,0 +1,143 @@
+import type { Int64 } from '../../client/index.ts';
+import { firstPage, reasonOf } from './api.ts';
+import { blockedNote } from './blocked-by.ts';
+import { runUnder, sendAsClient } from './demo-client.ts';
+import { addPanel, failureNote, Panel } from './panel.ts';
+import { recording } from './recording.ts';
+import { session } from './session.ts';
+import { sleep } from './state.ts';
+import { html, nothing, type TemplateResult, type View, when } from './template.ts';
+
+const retryAfterMs = 500;
+/** How many a customer must be able to order twice. */
+const leastStock = 2;
+
+interface Attempt {
+  idempotencyKey: string;
+  requestId: string;
+  status: number;
+  result: string;
+}
+
+/** An order that was sent until an answer came. */
+interface Order {
+  attempts: Attempt[];
+  /** How many units left the stock. */
+  ordered?: number;
+}
+
+/** A demonstration: the answer to an order is lost, and its retry makes a second order, unless it has the same Idempotency-Key. */
+class OrderDemo extends Panel {
+  readonly #orders: { new?: Order; same?: Order } = {};
+  #isBusy = false;
+  #failure = '';
+
+  constructor(element: HTMLElement) {
+    super(element);
+    recording.onChange(() => this.draw());
+  }
+
+  protected view(): View {
+    const { account, blockedBy, connection } = session;
+    if (!account) return nothing;
+    const isBlocked = connection === 'away' || blockedBy !== undefined;
+    const side = (keys: 'new' | 'same', title: string, button: string, isNext: boolean) => html`<div>
+      <h3>${title}</h3>
+      <button type="button" class=${isNext ? 'primary' : ''} ?disabled=${isBlocked} aria-disabled=${this.#isBusy} @click=${() => this.#run(keys)}>${button}</button>
+      <div role="status">${drawOrder(this.#orders[keys], keys)}</div>
+    </div>`;
+    const isFirst = !this.#orders.new?.ordered;
+    return html`<h2>The answer is lost: is the pet ordered once or twice?</h2>
+      <p>
+        A customer orders one pet. The store takes the order, but the answer is lost behind a gateway, which says 504. So the
+        client sends the order again. These are real orders in your workspace, and active faults end.
+      </p>
+      ${blockedNote(blockedBy, session.nowMs())} ${failureNote(this.#failure)}
+      <div class="two">
+        ${side('new', 'The mistake: each attempt has a new Idempotency-Key', 'Order one pet', isFirst)}
+        ${side('same', 'The fix: both attempts have the same Idempotency-Key', 'Fix it, and order again', !isFirst)}
+      </div>`;
+  }
+
+  async #run(keys: 'new' | 'same'): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#failure = '';
+    const order: Order = { attempts: [] };
+    this.#orders[keys] = order;
+    this.draw();
+    try {
+      await runUnder([{ fault: 'gateway-timeout', operation: 'placeOrder' }], () => this.#send(order, keys));
+    } catch (error) {
+      this.#failure = reasonOf(error);
+    }
+    this.#isBusy = false;
+    this.draw();
+  }
+
+  async #send(order: Order, keys: 'new' | 'same'): Promise<void> {
+    const { items } = await firstPage(session.petstore.listInventory({ limit: 100 }));
+    const item = items.find(({ quantity }) => quantity >= leastStock);
+    if (!item)
+      throw new Error('No pet has two in stock. The tab Store can fill the workspace with demo data.');
+    const { petId } = item;
+    await this.#sendUntilAnswered(order.attempts, petId, keys);
+    order.ordered = item.quantity - (await session.petstore.getInventory(petId)).quantity;
+  }
+
+  async #sendUntilAnswered(attempts: Attempt[], petId: Int64, keys: 'new' | 'same'): Promise<void> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const idempotencyKey = (keys === 'same' && attempts[0]?.idempotencyKey) || crypto.randomUUID();
+      if (attempt > 0) await sleep(retryAfterMs);
+      const answer = await sendAsClient('/store/orders', {
+        method: 'POST',
+        body: { petId, quantity: 1 },
+        headers: { 'idempotency-key': idempotencyKey },
+      });
+      const { status, headers } = answer;
+      const isReplayed = headers.has('idempotency-replayed');
+      const text = await answer.text();
+      const [, id] = /"id":(\d+)/.exec(text) ?? [];
+      const result = id
+        ? `order ${id}${isReplayed ? ', the first answer again' : ''}`
+        : 'nobody knows what was done';
+      attempts.push({ idempotencyKey, requestId: headers.get('x-request-id') ?? '', status, result });
+      this.draw();
+      if (answer.ok) return;
+    }
+  }
+}
+
+function drawOrder(order: Order | undefined, keys: 'new' | 'same'): View {
+  if (!order) return nothing;
+  const { attempts, ordered } = order;
+  const recorded = recording.find(attempts.at(-1)?.requestId ?? '');
+  return html`<ol class="both">
+      ${attempts.map(
+        ({ idempotencyKey, status, result }, at) => html`<li class=${status < 300 ? 'won' : 'lost'}>
+          <strong>${at === 0 ? 'First' : 'Second'} request</strong>
+          <span class="large">${status}</span>
+          <span>${result}</span>
+          <code>Idempotency-Key: ${idempotencyKey.slice(0, 4)}…</code>
+        </li>`,
+      )}
+    </ol>
+    ${ordered === undefined ? nothing : sentence(ordered, keys)}
+    ${when(recorded, ({ id }) => html`<button type="button" @click=${() => recording.show(id)}>Show this request</button>`)}`;
+}
+
+const sentence = (ordered: number, keys: 'new' | 'same'): TemplateResult =>
+  html`<p class="outcome ${ordered === 1 ? 'won' : 'lost'}">
+    <strong>${ordered === 1 ? '1 order' : `${ordered} orders`}.</strong>
+    ${
+      keys === 'new'
+        ? ordered > 1
+          ? 'The customer pays twice: for the store these are two orders.'
+          : 'This time nothing was ordered twice.'
+        : ordered === 1
+          ? 'The store knows the key, and repeats its first answer.'
+          : 'This time something else came.'
+    }
+  </p>`;
+
+addPanel('lab-order-demo', OrderDemo);

@@ -1,0 +1,30 @@
+import { test } from 'node:test';
+import { finds } from '../../support/findings.ts';
+
+const stream = (at: number, lastEventId?: string) => ({
+  ...{ at, operation: 'streamEvents', target: '/v1/store/events/stream', connection: `c${at}` },
+  ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
+});
+const cut = { ...stream(0, '4'), fault: 'stream-cut', cutEventId: '7' };
+const list = { at: 60, operation: 'listEvents', target: '/v1/store/events?after=4' };
+
+test('streams.resumed asks a client to go on after the last event of which all has come', () => {
+  const name = 'streams.resumed';
+  finds(name, [cut], 'not_observed');
+  finds(name, [cut, stream(50, '6')], 'passed', [1, 2]);
+  finds(name, [cut, stream(50, '7')], 'failed', [1, 2]);
+  finds(name, [cut, { ...stream(50), target: '/v1/store/events/stream?after=7' }], 'failed', [1, 2]);
+  // What happened meanwhile is lost, unless the client reads it in the list.
+  finds(name, [cut, stream(50)], 'failed', [1, 2]);
+  finds(name, [cut, stream(50), list], 'not_observed');
+  finds(name, [cut, stream(50), { ...list, at: -50 }], 'failed', [1, 2]);
+  // The end of the first was noted late.
+  finds(name, [{ ...cut, tookMs: 90 }, stream(50)], 'failed', [1, 2]);
+  // Another worker has a stream of its own.
+  finds(name, [{ ...cut, tookMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
+  // A silent stream sent no event.
+  const silent = { ...stream(0), tookMs: 45_000, fault: 'stream-silent', silenceMs: 45_000 };
+  finds(name, [silent, stream(45_500, '7')], 'passed', [1, 2]);
+  finds(name, [silent, stream(45_500)], 'failed', [1, 2]);
+  finds(name, [{ ...silent, fault: '' }, stream(45_500)], 'not_observed');
+});

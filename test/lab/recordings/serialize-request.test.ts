@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { serializeRequest } from '../../../src/lab/recordings/serialize-request.ts';
+
+/** When a request is said to have begun and how long it took, if it was admitted at 1 s, took 5 ms, and is recorded at `nowUs`. */
+function timesOf(nowUs: number, leftAtUs?: number) {
+  const unread = { method: 'GET', url: '/v1/pets', headers: {}, rawHeaders: [], socket: {} };
+  const row = serializeRequest(
+    {
+      ...{ requestId: 'a', address: undefined, status: 429, durationMs: 5 },
+      unread: unread as unknown as IncomingMessage,
+    },
+    {
+      ...{ nowUs, leftAtUs, beganAtMs: 0, admittedAtUs: 1_000_000, sentAtUs: undefined },
+      ...{ connection: 'c', isBehindProxy: false },
+    },
+  );
+  return [row?.atUs, row?.tookUs];
+}
+
+test('a request began when it was admitted, however late its answer is recorded', () => {
+  assert.deepEqual(timesOf(1_005_000), [1_000_000, 5_000]);
+  // The process was paused between the end of the answer and its record.
+  assert.deepEqual(timesOf(1_205_000), [1_000_000, 5_000]);
+  // It was admitted only when its key had been found.
+  assert.deepEqual(timesOf(1_003_000), [998_000, 5_000]);
+  assert.deepEqual(timesOf(1_205_000, 1_003_000), [1_000_000, 3_000]);
+});

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, test } from 'node:test';
+import { maxBodyBytes } from '../../src/foundation/bounds.ts';
+import { labQuota } from '../../src/lab/lab-bounds.ts';
+import { call, connectAgent, sendMessage } from '../support/agents.ts';
+import { performedOf, rehearse } from '../support/lab.ts';
+import { times } from '../support/limits.ts';
+import { startPetstore } from '../support/petstore.ts';
+import { recordedIn, startRecording } from '../support/recordings.ts';
+import { until } from '../support/until.ts';
+
+const store = await startPetstore({ after });
+const origin = await store.listen();
+
+const callMessage = (name: string, given?: object) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: given },
+});
+
+/** A key with an agent of its own. */
+async function newAgent(t: Parameters<typeof connectAgent>[0], perMinute = 1_000) {
+  const { key } = await store.addKey('enterprise', { perMinute, perDay: 100_000 });
+  return { key, agent: await connectAgent(t, origin, key) };
+}
+
+const pet = (idempotencyKey: string) => ({ name: 'Ada', categoryId: 1, idempotencyKey });
+
+test('a limited call says how long to wait, and succeeds afterwards', async (t) => {
+  const { key, agent } = await newAgent(t, 2);
+  const find = () => call(agent, 'find_pets');
+  assert.deepEqual(
+    (await times(2, find)).map(({ isError }) => isError),
+    [false, false],
+  );
+  const limited = await find();
+  const { headers, body } = await store.call('GET', '/pets', { key });
+  assert.deepEqual(limited, {
+    isError: true,
+    content: {
+      code: 'rate_limited',
+      message: body.message,
+      retryAfterSeconds: Number(headers['retry-after']),
+    },
+  });
+  store.nowMs += limited.content.retryAfterSeconds * 1_000;
+  assert.equal((await find()).isError, false);
+});
+
+test('a key that does not wait is banned, learns for how long, and is told so by a tool that answers', async (t) => {
+  const { agent } = await newAgent(t, 1);
+  const results = await times(12, () => call(agent, 'find_pets'));
+  assert.deepEqual(
+    results.map(({ content }) => content.code),
+    [undefined, ...Array(10).fill('rate_limited'), 'key_banned'],
+  );
+  assert.equal(results.at(-1)?.content.retryAfterSeconds, 60);
+  const { content } = await call(agent, 'get_limits');
+  assert.equal(content.minute.remaining, 0);
+  assert.equal(Date.parse(content.ban.until), store.nowMs + 60_000);
+});
+
+test('messages have a limit of their own, also such as cannot be read', async () => {
+  const { key } = await store.addKey('free');
+  const answers = await times(labQuota.perMinute, () => sendMessage(store, '{', { key }));
+  assert.ok(answers.every(({ status }) => status === 400));
+  const refused = await sendMessage(store, '{', { key });
+  assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited']);
+  assert.ok(Number(refused.headers['retry-after']) > 0);
+  assert.equal((await store.call('GET', '/pets', { key })).headers['x-ratelimit-remaining'], '59');
+});
+
+test('a lost answer breaks the connection, and the same call again gets the first result', async (t) => {
+  const { key, agent } = await newAgent(t);
+  const { id } = await rehearse(store, [{ fault: 'lost-answer', operation: 'createPet' }], { key });
+  await assert.rejects(call(agent, 'add_pet', pet('lost')));
+  const again = await call(agent, 'add_pet', pet('lost'));
+  assert.equal(again.isError, false);
+  assert.deepEqual(await performedOf(store, id, key), [1]);
+  const { body: events } = await store.call('GET', '/store/events?type=pet.created&limit=100');
+  assert.equal(events.filter(({ data }: { data: { id: number } }) => data.id === again.content.id).length, 1);
+  assert.equal(events.length, 1);
+});
+
+test('an answer that is cut in half is reported as lost', async (t) => {
+  const { key, agent } = await newAgent(t);
+  await rehearse(store, [{ fault: 'truncated', operation: 'createPet' }], { key });
+  const { isError, content } = await call(agent, 'add_pet', pet('half'));
+  assert.deepEqual([isError, content.code], [true, 'no_answer']);
+  assert.match(content.message, /It may have been done\. Send the same call again\.$/);
+  assert.equal((await call(agent, 'add_pet', pet('half'))).isError, false);
+});
+
+test('failures of the service and of a gateway have a code, and say when to come back', async (t) => {
+  const { key, agent } = await newAgent(t);
+  const expected = {
+    unavailable: 'unavailable',
+    'internal-error': 'internal_error',
+    'bad-gateway': 'unexpected_answer',
+    'rate-limited-date': 'rate_limited',
+    unauthorized: 'unauthorized',
+  };
+  for (const [fault, code] of Object.entries(expected)) {
+    await rehearse(store, [fault], { key });
+    const { isError, content } = await call(agent, 'find_orders');
+    assert.deepEqual([isError, content.code], [true, code], fault);
+    if (/unavailable|date/.test(fault)) assert.ok(content.retryAfterSeconds > 0, fault);
+    store.nowMs += (content.retryAfterSeconds ?? 0) * 1_000;
+    assert.equal((await call(agent, 'find_orders')).isError, false, fault);
+  }
+  await rehearse(store, ['moved'], { key });
+  assert.equal((await call(agent, 'find_orders')).isError, false, 'a redirect is followed');
+});
+
+test('ids beyond 2^53 are strings, which every tool takes back, and a rounded number is refused', async (t) => {
+  const { key, agent } = await newAgent(t);
+  await rehearse(store, ['large-ids'], { key });
+  const { content } = await call(agent, 'find_pets', { limit: 1 });
+  const [{ id, categoryId }] = content.pets;
+  for (const large of [id, categoryId])
+    assert.ok(BigInt(large) > Number.MAX_SAFE_INTEGER && typeof large === 'string');
+  const { content: found } = await call(agent, 'find_pets', { id: [id] });
+  assert.deepEqual(found.pets, [content.pets[0]]);
+  const order = await call(agent, 'place_order', { petId: id, idempotencyKey: 'large' });
+  assert.equal(order.content.petId, id);
+  assert.equal((await call(agent, 'cancel_order', { orderId: order.content.id })).isError, false);
+  const rounded = await call(agent, 'get_stock', { petId: Number(id) });
+  assert.equal(rounded.content.code, 'invalid_request');
+  assert.match(rounded.content.message, /petId must be a string of digits/);
+});
+
+test('a refusal of the store has its code and message', async (t) => {
+  const { key, agent } = await newAgent(t);
+  const order = { petId: 20, quantity: 50 };
+  const { body } = await store.call('POST', '/store/orders', { key, body: order });
+  const refused = await call(agent, 'place_order', { ...order, idempotencyKey: 'too-many' });
+  assert.deepEqual(refused, { isError: true, content: { code: body.code, message: body.message } });
+  const reused = await call(agent, 'add_pet', pet('one'));
+  assert.equal(reused.isError, false);
+  const other = await call(agent, 'add_pet', { ...pet('one'), name: 'Bea' });
+  assert.equal(other.content.code, 'idempotency_key_reused');
+});
+
+test('wrong arguments are named, all of them, and nothing is done', async (t) => {
+  const { agent } = await newAgent(t);
+  const wrong = await call(agent, 'add_pet', { nmae: 'Ada', categoryId: 'one', status: 'new' });
+  assert.equal(wrong.isError, true);
+  assert.equal(wrong.content.code, 'invalid_request');
+  for (const part of [
+    '"nmae" is not an argument of add_pet',
+    'name must be',
+    'categoryId must be',
+    'status must be',
+    'idempotencyKey must be',
+  ])
+    assert.ok(wrong.content.message.includes(part), `${part} in ${wrong.content.message}`);
+  for (const [given, part] of [
+    [{ id: ['1', 'x'] }, 'id must be'],
+    [{ limit: 101 }, 'limit must be'],
+    [{ cursor: 'bm9uZTox' }, 'cursor must come from'],
+    [{ categoryId: '9223372036854775808' }, 'categoryId must be'],
+    [{ categoryId: '007' }, 'categoryId must be'],
+    [{ constructor: 1 }, '"constructor" is not an argument'],
+  ] as const) {
+    const { content } = await call(agent, 'find_pets', given);
+    assert.equal(content.code, 'invalid_request');
+    assert.ok(content.message.includes(part), content.message);
+  }
+});
+
+test('the largest id is valid, and nothing has it', async (t) => {
+  const { agent } = await newAgent(t);
+  const { content } = await call(agent, 'get_stock', { petId: '9223372036854775807' });
+  assert.equal(content.code, 'not_found');
+});
+
+test('an unknown tool is an error that names the tools', async (t) => {
+  const { agent } = await newAgent(t);
+  await assert.rejects(call(agent, 'buy_pet'), (error: { code?: number; message: string }) => {
+    assert.equal(error.code, -32_602);
+    assert.match(error.message, /no tool "buy_pet".*place_order/);
+    return true;
+  });
+});
+
+test('two calls side by side, also of two keys, get their own results', async (t) => {
+  const [one, two] = [await newAgent(t), await newAgent(t)];
+  const stocks = await Promise.all(
+    [1, 2, 5, 6, 13].flatMap((petId) =>
+      [one, two].map(async ({ agent }) => [petId, (await call(agent, 'get_stock', { petId })).content.petId]),
+    ),
+  );
+  for (const [asked, got] of stocks) assert.equal(got, asked);
+  const added = await Promise.all([one, one, two].map(({ agent }) => call(agent, 'add_pet', pet('same'))));
+  const [first, second, other] = added.map(({ content }) => content.id ?? content.code);
+  assert.ok(second === first || [first, second].includes('idempotency_key_in_use'), `${first} ${second}`);
+  assert.ok(other !== first && other !== second, 'a key of another caller is another one');
+});
+
+test('a message without a valid key is answered 401 and read no further', async () => {
+  for (const key of [null, 'pet_mistyped']) {
+    const answer = await sendMessage(store, '{ no json', { key });
+    assert.equal(answer.status, 401);
+    assert.match(answer.headers['www-authenticate'] as string, /^Bearer realm="petstore"/);
+    assert.equal(answer.body.code, 'unauthorized');
+  }
+});
+
+test('what is no JSON is -32700, batches are -32600, and huge bodies are refused', async () => {
+  for (const text of ['{ no json', '', '{"id":1,"id":2}']) {
+    const { status, body } = await sendMessage(store, text);
+    assert.deepEqual([status, body.jsonrpc, body.id, body.error.code], [400, '2.0', null, -32_700], text);
+  }
+  const message = callMessage('get_stock', { petId: 1 });
+  const { status, body } = await sendMessage(store, [message, message]);
+  assert.deepEqual([status, body.error.code], [400, -32_600]);
+  const huge = await sendMessage(store, callMessage('find_pets', { cursor: 'x'.repeat(maxBodyBytes) }));
+  assert.deepEqual([huge.status, huge.body.code], [413, 'payload_too_large']);
+  const many = await sendMessage(store, callMessage('find_pets', { id: Array(1_001).fill(1) }));
+  assert.deepEqual([many.status, many.body.code], [413, 'payload_too_large']);
+  assert.equal(
+    (await sendMessage(store, message, { headers: { 'content-type': 'text/plain' } })).status,
+    415,
+  );
+});
+
+test('only POST is taken, at this spelling of the path', async () => {
+  for (const method of ['GET', 'DELETE', 'PUT']) {
+    const { status, headers } = await store.send(method, '/mcp');
+    assert.deepEqual([status, headers.allow], [405, 'POST, OPTIONS']);
+  }
+  const { status, headers } = await store.send('OPTIONS', '/mcp', { key: null });
+  assert.deepEqual(
+    [status, headers.allow, headers['access-control-allow-origin']],
+    [204, 'POST, OPTIONS', undefined],
+  );
+  assert.equal((await store.send('POST', '/%6dcp', { body: {} })).status, 404);
+});
+
+test('web pages of other origins may not send messages, those of this machine may', async () => {
+  const message = callMessage('get_stock', { petId: 1 });
+  for (const [from, expected] of [
+    ['https://evil.example', 403],
+    ['null', 403],
+    ['http://localhost.evil.example', 403],
+    ['http://localhost:6274', 200],
+    [new URL(origin).origin, 200],
+  ] as const)
+    assert.equal((await sendMessage(store, message, { headers: { origin: from } })).status, expected, from);
+});
+
+test('no stream stays open', async () => {
+  const listen = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'subscriptions/listen',
+    params: {
+      notifications: { toolsListChanged: true },
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+  };
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+  const { text } = await sendMessage(store, listen, { headers });
+  assert.match(text, /subscriptions\/acknowledged.*"resultType":"complete"/s);
+});
+
+test('the request of a call ends when the connection of its caller breaks', async (t) => {
+  const { key } = await newAgent(t);
+  const { id } = await rehearse(store, [{ fault: 'delay', delayMs: 30_000, operation: 'listOrders' }], {
+    key,
+  });
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const leaving = request(`${origin}/mcp`, { method: 'POST', headers });
+  leaving.on('error', () => {});
+  leaving.end(JSON.stringify(callMessage('find_orders')));
+  await until(async () => (await performedOf(store, id, key))[0] === 1);
+  leaving.socket?.resetAndDestroy();
+  const lines = () => store.log.map((line) => JSON.parse(line)).filter(({ faults }) => faults === 'delay');
+  await until(() => lines().length > 0);
+  assert.deepEqual([lines()[0].operation, lines()[0].status], ['listOrders', 0]);
+});
+
+test('the address of a call is that of its caller, also behind a proxy', async (t) => {
+  const behind = await startPetstore(t, { trustProxy: true });
+  const headers = { 'x-forwarded-for': '203.0.113.9' };
+  await sendMessage(behind, callMessage('get_stock', { petId: 1 }), { headers });
+  const lines = behind.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'answered');
+  assert.deepEqual(
+    lines.map(({ url, address }) => [url, address]),
+    [
+      ['/v1/inventory/1', '203.0.113.9'],
+      ['/mcp', '203.0.113.9'],
+    ],
+  );
+});
+
+test('calls are recorded, logged and counted as requests of their operation, on the connection of their caller', async (t) => {
+  const { key, agent } = await newAgent(t);
+  const recording = await startRecording(store, key);
+  await call(agent, 'get_stock', { petId: 1 });
+  await call(agent, 'add_pet', pet('recorded'));
+  await agent.listTools();
+  const recorded = await recordedIn(store, recording, key);
+  assert.deepEqual(
+    recorded.map(({ operation, status }) => [operation, status]),
+    [
+      ['getInventory', 200],
+      ['createPet', 201],
+    ],
+  );
+  const { requestId } = recorded[1];
+  const lines = store.log
+    .filter((line) => line.includes(`"reqId":"${requestId}"`))
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.map(({ url, trace_id }) => [url, trace_id === lines[0].trace_id]),
+    [
+      ['/v1/pets', true],
+      ['/mcp', true],
+    ],
+  );
+  assert.match(await store.metrics(), /petstore_requests_total\{operation="createPet",status="201"\} [1-9]/);
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { guides } from '../../src/description/guides.ts';
+import { toolsFor } from '../../src/mcp/tools.ts';
+import { call, connectAgent, type Result, type Revision, revisions } from '../support/agents.ts';
+import { baseUrl } from '../support/description.ts';
+import { startPetstore } from '../support/petstore.ts';
+
+const tools = toolsFor(true);
+const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true });
+(formats as unknown as (ajv: Ajv2020) => void)(ajv);
+
+const shared = await startPetstore({ after });
+const origin = await shared.listen();
+
+/** A call of each tool that succeeds in a seeded store, in this order. */
+const calls: Record<string, object> = {
+  find_categories: { limit: 2 },
+  find_pets: { status: 'available', categoryId: 1, id: [1, '2'] },
+  add_pet: { name: 'Ada', categoryId: 2, idempotencyKey: 'ada' },
+  get_stock: { petId: 1 },
+  set_stock: { petId: 2, quantity: 9 },
+  find_orders: { complete: false, petId: 1 },
+  place_order: { petId: 13, quantity: 2, shipDate: '2026-12-24T12:00:00Z', idempotencyKey: 'order' },
+  fulfil_order: { orderId: 2 },
+  cancel_order: { orderId: 5 },
+  read_events: { after: 0, type: ['pet.created'], limit: 5 },
+  get_limits: {},
+};
+
+for (const revision of Object.keys(revisions) as Revision[])
+  test(`${revision}: every tool does its task, and its result is as its schema says`, async (t) => {
+    const store = await startPetstore(t);
+    const agent = await connectAgent(t, await store.listen(), store.key, revision);
+    assert.equal(agent.getNegotiatedProtocolVersion(), revision);
+    const listed = (await agent.listTools()).tools;
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      Object.keys(calls),
+    );
+    const results: Record<string, Result> = {};
+    for (const { name, inputSchema, outputSchema } of listed) {
+      const given = calls[name] as object;
+      assert.ok(ajv.compile(inputSchema)(given), `${name}: ${ajv.errorsText()}`);
+      const result = await call(agent, name, given);
+      assert.equal(result.isError, false, `${name}: ${JSON.stringify(result)}`);
+      const fits = (content: unknown) => ajv.validate(outputSchema as object, content);
+      assert.ok(fits(result.content), `${name}: ${ajv.errorsText()}`);
+      const [first] = Object.keys(result.content) as [string];
+      assert.ok(!fits({ ...result.content, [first]: null }), `${name}: the schema says what ${first} is`);
+      results[name] = result;
+    }
+    assert.deepEqual(
+      results.find_pets?.content.pets.map(({ id }: { id: number }) => id),
+      [1, 2],
+    );
+    assert.equal(results.find_categories?.content.categories.length, 2);
+    assert.equal((await store.call('GET', '/pets/21')).body.name, 'Ada');
+    assert.equal((await store.call('GET', '/inventory/2')).body.quantity, 9);
+    assert.equal((await store.call('GET', '/store/orders/9')).body.shipDate, '2026-12-24T12:00:00Z');
+    assert.equal((await store.call('GET', '/store/orders/2')).body.complete, true);
+    assert.equal((await store.call('GET', '/store/orders/5')).status, 404);
+    assert.equal(results.read_events?.content.events[0].data.name, 'Ada');
+    assert.equal(results.get_limits?.content.plan, 'enterprise');
+  });
+
+test('a tool that only reads changes nothing, and a call that is repeated changes nothing more', async (t) => {
+  const store = await startPetstore(t);
+  await store.holdLimits();
+  const agent = await connectAgent(t, await store.listen(), store.key);
+  for (const { name, annotations } of (await agent.listTools()).tools) {
+    const before = await store.content();
+    await call(agent, name, calls[name]);
+    const once = await store.content();
+    assert.equal(once === before, annotations?.readOnlyHint, name);
+    await call(agent, name, calls[name]);
+    assert.equal(await store.content(), once, name);
+    assert.equal(annotations?.idempotentHint, true);
+  }
+});
+
+test('a tool is called destructive if it changes or removes something by its id', () => {
+  for (const { name, operation, isDestructive } of tools)
+    assert.equal(isDestructive, ['PUT', 'PATCH', 'DELETE'].includes(operation.method), name);
+});
+
+test('pages go on by their cursor, and events by their position', async (t) => {
+  const store = await startPetstore(t);
+  const agent = await connectAgent(t, await store.listen(), store.key);
+  const names: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { content } = await call(agent, 'find_pets', { limit: 7, ...(cursor && { cursor }) });
+    names.push(...content.pets.map(({ name }: { name: string }) => name));
+    cursor = content.nextCursor;
+    if (!cursor) break;
+  }
+  assert.equal(names.length, 20);
+  const { content: first } = await call(agent, 'read_events');
+  await call(agent, 'add_pet', calls.add_pet);
+  const { content: news } = await call(agent, 'read_events', { after: first.position });
+  assert.equal(news.events[0].type, 'pet.created');
+  assert.equal(news.position, news.events.at(-1).id);
+});
+
+test('guides are resources, as they are served', async (t) => {
+  for (const revision of Object.keys(revisions) as Revision[]) {
+    const agent = await connectAgent(t, origin, shared.key, revision);
+    const { resources } = await agent.listResources();
+    assert.deepEqual(
+      resources.map(({ name }) => name),
+      guides(baseUrl).map(({ name }) => name),
+    );
+    for (const { uri, mimeType } of resources) {
+      const { contents } = await agent.readResource({ uri });
+      const served = await shared.send('GET', new URL(uri).pathname, { key: null });
+      assert.deepEqual(contents, [{ uri, mimeType, text: served.text }]);
+    }
+    assert.deepEqual((await agent.listResourceTemplates()).resourceTemplates, []);
+    await assert.rejects(agent.readResource({ uri: `${baseUrl}/guides/none.md` }), /none\.md/);
+  }
+});
+
+test('the guide "Agents" lists the tools that there are, also without a lab', async (t) => {
+  for (const lab of [true, false]) {
+    const store = await startPetstore(t, { seed: false, lab });
+    const agent = await connectAgent(t, await store.listen(), store.key);
+    const listed = (await agent.listTools()).tools;
+    const { text } = await store.send('GET', '/guides/agents.md', { key: null });
+    const rows = [...text.matchAll(/^\| `(\w+)` \| (.*) \| `(\w+) (\S+)` \|$/gm)].map(([, name, does]) => [
+      name,
+      does,
+    ]);
+    assert.deepEqual(
+      rows.map(([name]) => name),
+      listed.map(({ name }) => name),
+    );
+    for (const [i, [, does]] of rows.entries()) {
+      const rest = listed[i]?.description?.slice(does?.length);
+      assert.ok(listed[i]?.description?.startsWith(does as string));
+      assert.match(rest as string, /^ It (?:counts as one|does not count as a) request\.$/);
+    }
+    assert.equal(rows.length, lab ? 11 : 10);
+  }
+});
+
+test('a call is one counted request, and what is free is not counted', async (t) => {
+  const { key } = await shared.addKey('free');
+  const agent = await connectAgent(t, origin, key);
+  const remaining = async () => (await call(agent, 'get_limits')).content.minute.remaining;
+  await agent.listTools();
+  await agent.listResources();
+  assert.equal(await remaining(), 60);
+  let left = 60;
+  for (const { name, description } of (await agent.listTools()).tools) {
+    await call(agent, name, calls[name]);
+    if (/ It counts as one request\.$/.test(description as string)) left--;
+    assert.equal(await remaining(), left, name);
+  }
+  assert.equal(left, 60 - 10);
+});
+
+test('what only agents need is not loaded before their first message', () => {
+  const loaded = new Set<string>();
+  const load = (file: URL): void => {
+    if (loaded.has(file.href)) return;
+    loaded.add(file.href);
+    const program = readFileSync(file, 'utf8');
+    for (const [, path] of program.matchAll(/^(?:import|export) (?!type )[^;]*?'([^']+)';/gm))
+      if (path?.startsWith('.')) load(new URL(path, file));
+      else loaded.add(path as string);
+  };
+  load(new URL('../../src/start/serve.ts', import.meta.url));
+  const has = (name: string) => [...loaded].some((path) => path.endsWith(name));
+  assert.ok(has('src/mcp/serve-mcp.ts') && has('fastify'));
+  for (const name of [
+    '@modelcontextprotocol/server',
+    'light-my-request',
+    'src/mcp/server.ts',
+    'src/client/send.ts',
+  ])
+    assert.ok(!has(name), name);
+});
