@@ -3,7 +3,7 @@
 #
 # Report card: failed.
 # did-it-twice: gateway-timeout, no-answer, lost-answer, small-pages, empty-page.
-# failed: banned, stall, unauthorized, truncated, new-fields, sunset.
+# failed: stall, truncated, new-fields, sunset.
 # hung: retry-after-odd.
 # not-reached: key-in-use, stale-connection, stale-read, stream-cut, stream-pieces, stream-silent.
 # failed checks: backoff.grows, time-limit.exists, failures.retried, idempotency.no-blind-post-retry, limits.foreseen,

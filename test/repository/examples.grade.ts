@@ -8,7 +8,6 @@ import { type Grade, verdicts } from '../../src/grade/grade.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { openGradingStore } from '../../src/grade/grading-store.ts';
 import { checks } from '../../src/lab/checks/list.ts';
-import { roomInMinute } from '../support/limits.ts';
 import { assertShows, below, blocksOf } from '../support/pasted.ts';
 import { pythonWithRequests } from '../support/programs.ts';
 
@@ -17,8 +16,6 @@ const [, shownInReadme] = blocksOf(
   below('## Grade your client', readFileSync(new URL('../../README.md', import.meta.url), 'utf8')),
 );
 const lines = { again: () => '', about: () => '' };
-/** More than the program takes to use up its limit, on a busy machine too. */
-const neededMs = 30_000;
 
 /** The programs, each by what runs it. */
 const programs: [program: string | undefined, file: string][] = [
@@ -35,21 +32,15 @@ describe('the examples have the report cards that they tell of', { concurrency: 
       assert.ok(program, 'no Python with requests is installed');
       const path = fileURLToPath(new URL(`../../examples/${file}`, import.meta.url));
       const told = toldIn(readFileSync(path, 'utf8'));
-      const graded = await grade([program, path], told.includes('near-limit'));
+      const graded = await grade([program, path]);
       assert.equal(summaryOf(graded), told);
       if (file === 'careless.mjs') assertShows(shownInReadme, toText(toCard(graded, Date.now(), lines)));
     });
   }
 });
 
-/** Some programs fail under `near-limit` only while a minute lasts. Their runs begin early in a minute. */
-async function grade(command: string[], needsMinute: boolean): Promise<Grade> {
-  const opened = await openGradingStore({});
-  const addWorkspace = async () => {
-    await roomInMinute(neededMs);
-    return opened.addWorkspace();
-  };
-  const store = needsMinute ? { ...opened, addWorkspace } : opened;
+async function grade(command: string[]): Promise<Grade> {
+  const store = await openGradingStore({});
   try {
     // What hangs is ended soon. All else takes a few seconds.
     return await gradeProgram({ command, store, atOnce: 3, timeoutMs: 30_000 });

@@ -6,6 +6,7 @@ import { nearLimit } from '../../lab/faults/near-limit.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../../lab/lab-bounds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import { clockToleranceMs } from '../../lab/recordings/timeline-layout.ts';
 import { clientKeyVariable, settings } from '../../settings/config.ts';
 import { withService } from '../../start/running-service.ts';
 import { type Past, pastOf } from '../compare/past.ts';
@@ -101,8 +102,14 @@ async function runIn(
 
 const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
 
-/** Whether its answer says that no request is left. A limit that is only near asks nothing of a program. */
-const isAtLimit = ({ answerHeaders }: RecordedRequest) => answerHeaders['x-ratelimit-remaining'] === '0';
+/**
+ * Whether its answer says that no request is left, and not only for a moment: the next request of the program may come when that is over. A
+ * limit that is only near asks nothing of a program.
+ */
+function isAtLimit({ at, durationMs, answerHeaders }: RecordedRequest): boolean {
+  const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answerHeaders;
+  return remaining === '0' && Number(reset) * 1_000 - (Date.parse(at) + durationMs) > clockToleranceMs;
+}
 
 /** How long rehearsals and recordings last after the program, at least. */
 const afterwardsSeconds = 600;
