@@ -5,7 +5,7 @@ import { operations } from '../src/api/operations.ts';
 import { describeLab, describeStore } from '../src/description/apis.ts';
 import { describeWorkflows } from '../src/description/arazzo.ts';
 import { describeEvents } from '../src/description/asyncapi.ts';
-import { openapiVersions } from '../src/description/document.ts';
+import { openapiVersions } from '../src/description/schemas.ts';
 import { asJson } from '../src/description/serve-description.ts';
 
 const baseUrl = 'http://localhost:8080/v1';

@@ -1,16 +1,4 @@
 import { Command, CommanderError, type HelpContext } from 'commander';
-import { addCompletion } from './cli/completion.ts';
-import { gradeCommand } from './cli/grade.ts';
-import { gradeReceiverCommand } from './cli/grade-receiver.ts';
-import { keysCommand } from './cli/keys.ts';
-import { labCommand } from './cli/lab.ts';
-import { migrateCommand } from './cli/migrate.ts';
-import { openapiCommand } from './cli/openapi.ts';
-import { restoredCommand } from './cli/restored.ts';
-import { seedCommand } from './cli/seed.ts';
-import { serveCommand } from './cli/serve.ts';
-import { webhooksCommand } from './cli/webhooks.ts';
-import { workspacesCommand } from './cli/workspaces.ts';
 import { escapeTerminal } from './foundation/escape-terminal.ts';
 import { setPrivateUmask } from './foundation/umask.ts';
 import { version } from './foundation/version.ts';
@@ -18,8 +6,23 @@ import { version } from './foundation/version.ts';
 const usageExitCode = 2;
 const failureExitCode = 1;
 
-/** The command line, with all its commands. */
-export function commandLine(): Command {
+/** Each command by its name, in the order of the help. A call loads the command that it names, and no other. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./cli/serve.ts')).serveCommand(),
+  keys: async () => (await import('./cli/keys.ts')).keysCommand(),
+  workspaces: async () => (await import('./cli/workspaces.ts')).workspacesCommand(),
+  seed: async () => (await import('./cli/seed.ts')).seedCommand(),
+  migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
+  restored: async () => (await import('./cli/restored.ts')).restoredCommand(),
+  webhooks: async () => (await import('./cli/webhooks.ts')).webhooksCommand(),
+  grade: async () => (await import('./cli/grade.ts')).gradeCommand(),
+  'grade-receiver': async () => (await import('./cli/grade-receiver.ts')).gradeReceiverCommand(),
+  lab: async () => (await import('./cli/lab.ts')).labCommand(),
+  openapi: async () => (await import('./cli/openapi.ts')).openapiCommand(),
+};
+
+/** The command line: with the command of this name alone or, if there is none, with all. */
+export async function commandLine(name = ''): Promise<Command> {
   const program = new Command('petstore')
     .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
     .version(version, '-V, --version', 'print the version')
@@ -28,23 +31,10 @@ export function commandLine(): Command {
     .addHelpText('after', '\nSettings are environment variables. "petstore serve --help" lists them.')
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)} (see --help)\n`) })
     .configureHelp({ showGlobalOptions: false });
-  for (const command of [
-    serveCommand(),
-    keysCommand(),
-    workspacesCommand(),
-    seedCommand(),
-    migrateCommand(),
-    restoredCommand(),
-    webhooksCommand(),
-    gradeCommand(),
-    gradeReceiverCommand(),
-    labCommand(),
-    openapiCommand(),
-  ]) {
-    program.addCommand(command);
-  }
+  const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  for (const load of named ? [named] : Object.values(commands)) program.addCommand(await load());
   forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));
-  addCompletion(program);
+  if (!named) (await import('./cli/completion.ts')).addCompletion(program);
   forAll(program, requireCommand);
   return program;
 }
@@ -54,7 +44,7 @@ export async function main(argv: string[]): Promise<void> {
   setPrivateUmask();
   process.stdout.on('error', endOutput);
   try {
-    await commandLine().parseAsync(argv);
+    await (await commandLine(argv[2])).parseAsync(argv);
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : usageExitCode;

@@ -1,7 +1,7 @@
 /** Draws the badges of the README from the code, since no foreign service may be asked: `npm run generate -- badges`. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openapiVersions } from '../../src/description/document.ts';
+import { openapiVersions } from '../../src/description/schemas.ts';
 import { version } from '../../src/foundation/version.ts';
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

@@ -1,7 +1,7 @@
 /** Writes `docs/checks.md` from the checks themselves: `npm run generate -- checks`. */
 
 import { writeFileSync } from 'node:fs';
-import { fileOf } from '../../src/description/guides.ts';
+import { fileOf } from '../../src/description/guide-names.ts';
 import type { Check } from '../../src/lab/checks/check.ts';
 import { checks, checksVersion } from '../../src/lab/checks/list.ts';
 import { faultNames } from '../../src/lab/faults/list.ts';

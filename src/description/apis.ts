@@ -1,17 +1,15 @@
 import { grouped } from '../foundation/bounds.ts';
 import { errorPagesUrl, referenceUrl } from '../foundation/reference-url.ts';
 import type { Operation, Tag } from '../http/operation.ts';
-import { labPrefix } from '../http/target.ts';
+import { labUrlOf } from '../http/target.ts';
 import { faults } from '../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import { plans } from '../limits/plans.ts';
-import { type ApiInfo, describeApi, type OpenapiVersion } from './document.ts';
-import { type Guide, guides, slugOf } from './guides.ts';
-import type { JsonObject } from './schemas.ts';
-
-/** The URL of the lab of an API. */
-export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix);
+import { type ApiInfo, describeApi } from './document.ts';
+import { type Guide, slugOf } from './guide-names.ts';
+import { guides } from './guides.ts';
+import type { JsonObject, OpenapiVersion } from './schemas.ts';
 
 /** The description of the store. With a lab it has the guide "Rehearse failures". */
 export function describeStore(

@@ -1,5 +1,5 @@
 import { version } from '../foundation/version.ts';
-import { labUrlOf } from './apis.ts';
+import { labUrlOf } from '../http/target.ts';
 import type { Json, JsonObject } from './schemas.ts';
 
 /** The Arazzo 1.0.1 document: what a good client does, as workflows that tools run. Those that rehearse a failure need a lab. */

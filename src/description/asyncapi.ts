@@ -1,5 +1,6 @@
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { Event } from '../events/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { version } from '../foundation/version.ts';
 import type { Operation } from '../http/operation.ts';
 import { EventsMissed, Ping } from '../webhooks/schema.ts';

@@ -5,15 +5,19 @@ import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { Quota } from '../limits/plans.ts';
 import { successorOf } from '../observe/deprecation.ts';
 import { describeCallbacks, describeWebhooks } from './callbacks.ts';
-import type { Guide } from './guides.ts';
+import type { Guide } from './guide-names.ts';
 import { Parameters } from './parameters.ts';
 import { Responses, responseHeaders } from './responses.ts';
 import { codeSamples } from './samples.ts';
-import { type Dialect, exampleOf, type JsonObject, jsonSchema, openapi30, Schemas } from './schemas.ts';
-
-/** The versions of OpenAPI in which an API is described. */
-export const openapiVersions = ['3.0', '3.1', '3.2'] as const;
-export type OpenapiVersion = (typeof openapiVersions)[number];
+import {
+  type Dialect,
+  exampleOf,
+  type JsonObject,
+  jsonSchema,
+  type OpenapiVersion,
+  openapi30,
+  Schemas,
+} from './schemas.ts';
 
 /** The version in full, and how it writes schemas. */
 const forms: Record<OpenapiVersion, [openapi: string, dialect: Dialect]> = {

@@ -1,4 +1,5 @@
-import Type, { type TProperties, type TSchema } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
+import { Type } from '../foundation/type.ts';
 import { entityTagsPattern, etagOf } from '../http/etag.ts';
 import { keyPattern, maxKeyLength, rememberHours } from '../http/idempotency.ts';
 import { jsonText } from '../http/json.ts';

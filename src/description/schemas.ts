@@ -1,6 +1,10 @@
 import type { TSchema } from 'typebox';
 import { formOf } from '../foundation/schema.ts';
 
+/** The versions of OpenAPI in which an API is described. */
+export const openapiVersions = ['3.0', '3.1', '3.2'] as const;
+export type OpenapiVersion = (typeof openapiVersions)[number];
+
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
   [name: string]: Json;

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { formsFromThread, formsOf } from '../http/content-codings.ts';
 import { serveDocument } from '../http/document.ts';
 import { prefix } from '../http/target.ts';
-import { type OpenapiVersion, openapiVersions } from './document.ts';
+import { type OpenapiVersion, openapiVersions } from './schemas.ts';
 
 export const asJson = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
 export async function asYaml(document: object): Promise<string> {
@@ -29,7 +29,7 @@ export const descriptionPaths = (start: string) =>
 export function serveDescriptions(
   app: FastifyInstance,
   start: string,
-  describe: (version: OpenapiVersion) => object,
+  describe: (version: OpenapiVersion) => Promise<object>,
 ): void {
   for (const version of openapiVersions)
     serveAsJsonAndYaml(app, pathOf(start, version), () => describe(version));
@@ -39,7 +39,7 @@ export function serveDescriptions(
 export function serveAsJsonAndYaml(
   app: FastifyInstance,
   path: string,
-  document: () => object | Promise<object>,
+  document: () => Promise<object>,
 ): void {
   serveDocument(app, {
     path: `${path}.json`,

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { Event } from '../events/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { KnownEventType } from '../webhooks/event-types.ts';
 import { exampleOf, type JsonObject } from './schemas.ts';
 

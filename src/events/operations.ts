@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { ApiError, errorAt, type Place } from '../foundation/errors.ts';
 import { identifying } from '../foundation/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { type Extent, extentOf, findEvent, readEvents } from '../history/store.ts';
 import { type AnyInput, operation, page, resource, stream } from '../http/operation.ts';
 import { type EventType, KnownEventType } from '../webhooks/event-types.ts';

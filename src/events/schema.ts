@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import type { Static } from 'typebox';
 import { DateTime, Id } from '../foundation/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { webhookDisabled } from '../webhooks/events.ts';
 import { workspaceEvents } from '../workspaces/events.ts';
@@ -41,7 +42,7 @@ export const Event = Type.Union(variants, {
   description:
     'An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore those that you do not know.',
 });
-export type Event = Type.Static<(typeof variants)[number]>;
+export type Event = Static<(typeof variants)[number]>;
 
 export const Events = Type.Array(Event, {
   title: 'Events',

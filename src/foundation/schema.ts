@@ -1,9 +1,5 @@
-import Type, { type TProperties, type TSchema } from 'typebox';
-import Format from 'typebox/format';
-import { toUtc } from './time.ts';
-
-/** Checks RFC 3339 date-times wherever a schema says `format: date-time`. */
-Format.Set('date-time', (text) => toUtc(text) !== undefined);
+import type { Static, TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 
 export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
 
@@ -78,7 +74,7 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
     'Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken.',
   examples: ['available'],
 });
-export type PetStatus = Type.Static<typeof PetStatus>;
+export type PetStatus = Static<typeof PetStatus>;
 
 /** Integers with this many digits, with or without a sign, are exact as doubles. */
 const digitsOfSafeIntegers = 15;

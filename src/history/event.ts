@@ -1,5 +1,6 @@
-import Type, { type TObject, type TProperties } from 'typebox';
+import type { TObject, TProperties } from 'typebox';
 import { patchOf } from '../foundation/schema.ts';
+import { Type } from '../foundation/type.ts';
 
 /** A type of event: what happened, and the data that its events carry. */
 export interface EventDefinition<Name extends string = string, Data extends TObject = TObject> {
@@ -30,8 +31,8 @@ export function event<const Name extends string, Data extends TObject>({
 function previousOf(data: TObject, example: object): TObject {
   const { title, properties } = data as TObject & { title?: string };
   const [, ...fields] = Object.entries<TProperties[string]>(properties);
-  const optional: TProperties = Type.Partial(Type.Object(Object.fromEntries(fields))).properties;
-  return Type.Object(patchOf(optional), {
+  const optional = fields.map(([name, schema]) => [name, Type.Optional(schema)]);
+  return Type.Object(patchOf(Object.fromEntries(optional)), {
     title: `Previous${title}`,
     description: `The fields of the ${title} that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was.`,
     examples: [example],

@@ -1,6 +1,9 @@
 import type { TSchema } from 'typebox';
-import { maxInt32, minInt32, patternWords } from '../foundation/schema.ts';
-import { instantProblem } from '../foundation/time.ts';
+import { isInt32, isInt64, maxInt32, minInt32, patternWords } from '../foundation/schema.ts';
+import { instantProblem, toUtc } from '../foundation/time.ts';
+
+/** Whether a value fits. */
+export type Check = (value: unknown) => boolean;
 
 /** The keywords that have words. */
 interface Keywords {
@@ -21,10 +24,11 @@ interface Keywords {
   uniqueItems?: boolean;
 }
 
-/** The words for a kind of schema, and the keywords that they cover. */
+/** A kind of schema: the keywords that it covers, what they allow in words, and a check of it. */
 interface Kind {
   covers: readonly (keyof Keywords)[];
   words(keywords: Keywords): string;
+  check(keywords: Keywords): Check;
 }
 
 /** Keywords that never refuse a value. */
@@ -32,22 +36,60 @@ const annotations = ['title', 'description', 'examples', 'default', 'readOnly'];
 
 /** The kinds, by the keyword that marks them, or by the type. */
 const kinds: Readonly<Record<string, Kind>> = {
-  anyOf: { covers: ['anyOf'], words: ({ anyOf }) => nullable(anyOf) },
-  const: { covers: ['const', 'type'], words: (keywords) => String(keywords.const) },
-  enum: { covers: ['enum', 'type'], words: oneOf },
-  boolean: { covers: ['type'], words: () => 'true or false' },
-  integer: { covers: ['type', 'format', 'minimum', 'maximum'], words: integer },
-  number: { covers: ['type', 'format', 'minimum', 'maximum'], words: number },
-  string: { covers: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
-  array: { covers: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
+  anyOf: { covers: ['anyOf'], words: ({ anyOf }) => nullable(anyOf), check: nullableCheck },
+  const: {
+    covers: ['const', 'type'],
+    words: (keywords) => String(keywords.const),
+    check: (keywords) => (value) => value === keywords.const,
+  },
+  enum: {
+    covers: ['enum', 'type'],
+    words: oneOf,
+    check: (keywords) => (value) => keywords.enum.includes(value),
+  },
+  boolean: {
+    covers: ['type'],
+    words: () => 'true or false',
+    check: () => (value) => typeof value === 'boolean',
+  },
+  integer: { covers: ['type', 'format', 'minimum', 'maximum'], words: integer, check: integerCheck },
+  number: { covers: ['type', 'format', 'minimum', 'maximum'], words: number, check: numberCheck },
+  string: {
+    covers: ['type', 'format', 'minLength', 'maxLength', 'pattern'],
+    words: string,
+    check: stringCheck,
+  },
+  array: {
+    covers: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'],
+    words: array,
+    check: arrayCheck,
+  },
 };
 
-/** Formats of text that are checked, each in words with an example. */
-const textFormats: Readonly<Record<string, string>> = {
-  date: 'a date such as 2026-01-31',
-  'date-time': 'an RFC 3339 date-time such as 2026-01-31T12:00:00Z',
-  uri: 'a URI such as https://example.com/pets',
-  uuid: 'a UUID such as 0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
+interface TextFormat {
+  /** With an example. */
+  words: string;
+  fits(text: string): boolean;
+}
+
+/** The formats of text that are checked. */
+const textFormats: Readonly<Record<string, TextFormat>> = {
+  date: {
+    words: 'a date such as 2026-01-31',
+    fits: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && toUtc(`${text}T00:00:00Z`) !== undefined,
+  },
+  'date-time': {
+    words: 'an RFC 3339 date-time such as 2026-01-31T12:00:00Z',
+    fits: (text) => toUtc(text) !== undefined,
+  },
+  uri: {
+    words: 'a URI such as https://example.com/pets',
+    fits: (text) => /^[!-~]+$/.test(text) && URL.canParse(text),
+  },
+  uuid: {
+    words: 'a UUID such as 0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11',
+    fits: (text) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
+  },
 };
 
 /** For formats of several rules, which of them a text breaks. */
@@ -68,12 +110,20 @@ export function brokenRule(schema: TSchema, value: unknown): string | undefined 
  * mounted, so such a schema stops the start.
  */
 export function expectation(schema: TSchema): string {
-  const keywords = schema as unknown as Keywords;
-  const name = ['anyOf', 'const', 'enum'].find((keyword) => keyword in keywords) ?? String(keywords.type);
+  const name = kindOf(schema);
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (!kind) throw noWords(`the type ${name}`);
   assertCovered(schema, kind.covers, name);
-  return kind.words(keywords);
+  return kind.words(schema as unknown as Keywords);
+}
+
+/** The check of a schema that has words. */
+export const checkOf = (schema: TSchema): Check =>
+  (kinds[kindOf(schema)] as Kind).check(schema as unknown as Keywords);
+
+function kindOf(schema: TSchema): string {
+  const marks = ['anyOf', 'const', 'enum'];
+  return marks.find((keyword) => keyword in schema) ?? String((schema as Partial<Keywords>).type);
 }
 
 /** What a list of objects must be, in the same way. What is wrong with one of its objects has messages of its own. */
@@ -120,7 +170,7 @@ function number({ format, minimum, maximum }: Keywords): string {
 }
 
 function string({ format, minLength, maxLength, pattern }: Keywords): string {
-  const form = format === undefined ? 'a string' : textFormats[format];
+  const form = format === undefined ? 'a string' : textFormats[format]?.words;
   if (form === undefined) throw noWords(`the format ${format} of string`);
   const length = amount(minLength, maxLength, 'character');
   const condition = pattern === undefined ? undefined : patternWords[pattern];
@@ -130,6 +180,8 @@ function string({ format, minLength, maxLength, pattern }: Keywords): string {
 }
 
 function array({ items, minItems, maxItems, uniqueItems }: Keywords): string {
+  // Lists would differ, also with the same items.
+  if (uniqueItems && kindOf(items) === 'array') throw noWords('uniqueItems of a list of lists');
   const values = amount(minItems, maxItems, uniqueItems ? 'different value' : 'value') || 'a list of values';
   return `${values}, each ${expectation(items)}`;
 }
@@ -148,4 +200,58 @@ function amount(minimum: number | undefined, maximum: number | undefined, unit: 
   if (minimum && maximum !== undefined) return `${minimum} to ${units(maximum)}`;
   if (minimum) return `at least ${units(minimum)}`;
   return maximum === undefined ? '' : `at most ${units(maximum)}`;
+}
+
+function nullableCheck({ anyOf: [schema] }: Keywords): Check {
+  const fits = checkOf(schema as TSchema);
+  return (value) => value === null || fits(value);
+}
+
+function integerCheck({ format, minimum = -Infinity, maximum = Infinity }: Keywords): Check {
+  const isOfFormat = { int32: isInt32, int64: isInt64 }[String(format)] ?? (() => true);
+  return (value) =>
+    Number.isInteger(value) &&
+    isOfFormat(value as number) &&
+    minimum <= (value as number) &&
+    (value as number) <= maximum;
+}
+
+function numberCheck({ minimum = -Infinity, maximum = Infinity }: Keywords): Check {
+  return (value) => Number.isFinite(value) && minimum <= (value as number) && (value as number) <= maximum;
+}
+
+function stringCheck({ format, pattern, minLength = 0, maxLength = Infinity }: Keywords): Check {
+  const isOfFormat = format === undefined ? () => true : (textFormats[format] as TextFormat).fits;
+  const form = pattern === undefined ? undefined : new RegExp(pattern, 'u');
+  return (value) =>
+    typeof value === 'string' &&
+    isWithin(value, minLength, maxLength) &&
+    (form === undefined || form.test(value)) &&
+    isOfFormat(value);
+}
+
+/** Whether a text has so many characters, each of one or two UTF-16 code units. Counts them only if the units leave it open. */
+function isWithin(text: string, minimum: number, maximum: number): boolean {
+  const { length } = text;
+  if (length < minimum || length > 2 * maximum) return false;
+  if (length >= 2 * minimum && length <= maximum) return true;
+  let count = 0;
+  for (const _ of text) count++;
+  return minimum <= count && count <= maximum;
+}
+
+function arrayCheck(keywords: Keywords): Check {
+  const { items, uniqueItems } = keywords;
+  const [isList, fits] = [listCheck(keywords), checkOf(items)];
+  return (value) => {
+    if (!isList(value)) return false;
+    const values = value as unknown[];
+    return values.every(fits) && (!uniqueItems || new Set(values).size === values.length);
+  };
+}
+
+/** Checks how many items a list has. */
+export function listCheck(schema: TSchema): Check {
+  const { minItems = 0, maxItems = Infinity } = schema as Keywords;
+  return (value) => Array.isArray(value) && minItems <= value.length && value.length <= maxItems;
 }

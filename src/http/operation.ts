@@ -1,8 +1,9 @@
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import type { ErrorCode } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
+import { Type } from '../foundation/type.ts';
 import type { Plan } from '../limits/plans.ts';
 import type { InstallationKey } from '../settings/secret-key.ts';
 import { type Page, type PageRequest, pageQueryOf } from './pagination.ts';

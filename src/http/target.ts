@@ -11,6 +11,9 @@ export const prefix = '/v1';
 /** The beginning of all paths of the lab, an API of its own beside it. */
 export const labPrefix = '/lab';
 
+/** The URL of the lab of an API. */
+export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix);
+
 /** Where agents send messages of the Model Context Protocol. */
 export const mcpPath = '/mcp';
 

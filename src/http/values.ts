@@ -1,13 +1,17 @@
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { Compile } from 'typebox/schema';
+import type { TObject, TProperties, TSchema } from 'typebox';
 import type { Problem, Subject } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
-import { isInt32, isInt64 } from '../foundation/schema.ts';
-import { brokenRule, expectation, expectationOfObjects } from './expectation.ts';
+import { Type } from '../foundation/type.ts';
+import {
+  brokenRule,
+  type Check,
+  checkOf,
+  expectation,
+  expectationOfObjects,
+  listCheck,
+} from './expectation.ts';
 
 export type Values = Record<string, unknown>;
-
-type Check = (value: unknown) => boolean;
 
 /** Says what is wrong with a value that does not fit its schema. `path` leads to it. */
 type Explain = (value: unknown, path: Path) => Problem[];
@@ -57,13 +61,13 @@ function readingOf(schema: TSchema, subjectAt: SubjectAt, at: Path): Reading {
     const rule = brokenRule(schema, value);
     return [{ ...subjectAt(...path), detail: `must be ${mustBe}${rule === undefined ? '' : `; ${rule}`}` }];
   };
-  return { mustBe, fits: checker(schema), explain };
+  return { mustBe, fits: checkOf(schema), explain };
 }
 
 /** Reads a list of objects, which take declared properties only. The message names the first wrong object, since a list may be long. */
 function readingOfObjects(schema: TSchema, { properties }: TObject, subjectAt: SubjectAt, at: Path): Reading {
   const mustBe = prefixError(subjectAt(...at), () => expectationOfObjects(schema));
-  const isList = checker({ ...schema, items: {} } as TSchema);
+  const isList = listCheck(schema);
   const readObject = objectReader(properties, subjectAt, [...at, 0]);
   const names = Object.keys(properties);
 
@@ -97,23 +101,4 @@ function prefixError({ subject }: Subject, words: () => string): string {
   } catch (cause) {
     throw new Error(`${subject}: ${(cause as Error).message}.`, { cause });
   }
-}
-
-function checker(schema: TSchema): Check {
-  const compiled = Compile(schema);
-  const isWithin = integerCheck(schema);
-  if (!isWithin) return (value) => compiled.Check(value);
-  return (value) => compiled.Check(value) && isWithin(value);
-}
-
-/** Checks the integer formats, which the schema compiler does not, in a value that is valid otherwise. */
-function integerCheck(schema: TSchema): Check | undefined {
-  const { format, anyOf, items } = schema as { format?: string; anyOf?: TSchema[]; items?: TSchema };
-  if (format === 'int32') return (value) => isInt32(value as number);
-  if (format === 'int64') return (value) => isInt64(value as number);
-  const inner = anyOf ? integerCheck(anyOf[0] as TSchema) : items && integerCheck(items);
-  if (!inner) return undefined;
-  return anyOf
-    ? (value) => value === null || inner(value)
-    : (values) => (values as unknown[]).every((value) => inner(value));
 }

@@ -1,5 +1,6 @@
-import Type, { type TProperties, type TSchema } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
 import { isId } from '../foundation/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { Failure, type Tool } from './tools.ts';
 
 type JsonSchema = Record<string, unknown>;

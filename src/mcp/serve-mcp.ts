@@ -15,7 +15,7 @@ interface Parts {
   /** Milliseconds since 1970. */
   clock: () => number;
   /** What agents may read. */
-  texts: () => readonly Text[];
+  texts: () => Promise<readonly Text[]>;
 }
 
 /**
@@ -34,7 +34,7 @@ export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }
 export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
-    (await import('./server.ts')).answerer({ app, hasLab, clock, texts: texts() }),
+    (await import('./server.ts')).answerer({ app, hasLab, clock, texts: await texts() }),
   );
 
   app.post(mcpPath, {

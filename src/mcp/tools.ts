@@ -1,7 +1,8 @@
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import type { TObject, TProperties, TSchema } from 'typebox';
 import { operations } from '../api/operations.ts';
 import { Event } from '../events/schema.ts';
 import { bareText, Id } from '../foundation/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { maxKeyLength } from '../http/idempotency.ts';
 import type { Operation } from '../http/operation.ts';
 import { labPrefix, prefix } from '../http/target.ts';

@@ -1,25 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import type { Histogram } from '../foundation/histogram.ts';
+import { memoize } from '../foundation/promises.ts';
 
 type Labels = Record<string, string>;
 
 /** Sets the value of each series. */
 type Report = (set: (labels: Labels, value: number) => void) => void;
 
-let collected: Registry | undefined;
+/** How long the delays of the event loop are measured before they are first shown. */
+const firstDelaysMs = 50;
 
 /** The metrics of the process. All its services share one registry, because its collectors cannot be stopped. */
-function ofProcess(): Registry {
-  if (!collected) {
-    collected = new Registry();
-    collectDefaultMetrics({ register: collected });
-  }
-  return collected;
-}
+const ofProcess = memoize(async () => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  // The least of no delays would be centuries.
+  await sleep(firstDelaysMs);
+  return registry;
+});
+
+export const openExposition = async () => new Exposition(await ofProcess());
 
 /** Metrics in the text format of Prometheus. Their values are read when the text is made. */
 export class Exposition {
-  readonly #registry = Registry.merge([ofProcess()]);
+  readonly #registry: Registry;
+
+  constructor(ofProcess: Registry) {
+    this.#registry = Registry.merge([ofProcess]);
+  }
 
   get contentType(): string {
     return this.#registry.contentType;

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { durationBounds, Histogram } from '../foundation/histogram.ts';
+import { memoize } from '../foundation/promises.ts';
 import { version } from '../foundation/version.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Decision } from '../limits/decision.ts';
@@ -7,7 +8,7 @@ import type { Sharing } from '../limits/limiter.ts';
 import { type Plan, planNames } from '../limits/plans.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { DeprecatedCalls } from './deprecation.ts';
-import { Exposition } from './exposition.ts';
+import type { Exposition } from './exposition.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 
 type Account = Plan | 'none';
@@ -56,22 +57,29 @@ export class Metrics {
   readonly #rehearsed: Map<string, number>;
   readonly #isReady: MetricSources['isReady'];
   #ready = false;
-  readonly #exposition = new Exposition();
+  readonly #exposition: () => Promise<Exposition>;
 
   constructor(sources: MetricSources) {
     for (const { id, success } of sources.operations) this.#expect(id, [success.status, ...failures]);
     this.#expect('none', failures);
     this.#rehearsed = new Map(sources.faults.map((fault) => [fault, 0]));
     this.#isReady = sources.isReady;
-    this.#publishState(sources);
-    this.#publishRequests(sources);
-    this.#publishStorage(sources);
-    if (sources.sharing) this.#publishSharing(sources.sharing);
-    if (sources.deliveries) this.#publishDeliveries(sources.deliveries);
+    this.#exposition = memoize(() => this.#publish(sources));
   }
 
-  #publishState({ missingLines, openStreams }: MetricSources): void {
-    const exposition = this.#exposition;
+  /** Loads prom-client, which only the metrics need. Its own metrics count from then on. */
+  async #publish(sources: MetricSources): Promise<Exposition> {
+    const { openExposition } = await import('./exposition.ts');
+    const exposition = await openExposition();
+    this.#publishState(exposition, sources);
+    this.#publishRequests(exposition, sources);
+    this.#publishStorage(exposition, sources);
+    if (sources.sharing) this.#publishSharing(exposition, sources.sharing);
+    if (sources.deliveries) this.#publishDeliveries(exposition, sources.deliveries);
+    return exposition;
+  }
+
+  #publishState(exposition: Exposition, { missingLines, openStreams }: MetricSources): void {
     exposition.gauge(
       'petstore_build_info',
       'Always 1. The label has the version of Petstore.',
@@ -94,8 +102,7 @@ export class Metrics {
     );
   }
 
-  #publishRequests({ deprecated, operations }: MetricSources): void {
-    const exposition = this.#exposition;
+  #publishRequests(exposition: Exposition, { deprecated, operations }: MetricSources): void {
     exposition.counter('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (set) => {
       for (const [operation, { byStatus }] of this.#traffic)
         for (const [status, n] of byStatus) set({ operation, status: String(status) }, n);
@@ -147,8 +154,7 @@ export class Metrics {
     );
   }
 
-  #publishStorage({ db: { counts, measured } }: MetricSources): void {
-    const exposition = this.#exposition;
+  #publishStorage(exposition: Exposition, { db: { counts, measured } }: MetricSources): void {
     exposition.counter(
       'petstore_storage_operations_total',
       'What the storage did, by kind.',
@@ -198,8 +204,7 @@ export class Metrics {
     );
   }
 
-  #publishSharing(sharing: Readonly<Sharing>): void {
-    const exposition = this.#exposition;
+  #publishSharing(exposition: Exposition, sharing: Readonly<Sharing>): void {
     exposition.gauge(
       'petstore_limits_shared',
       'Whether limits are shared through Valkey now (1), or this instance limits on its own (0).',
@@ -222,8 +227,7 @@ export class Metrics {
     );
   }
 
-  #publishDeliveries(deliveries: NonNullable<MetricSources['deliveries']>): void {
-    const exposition = this.#exposition;
+  #publishDeliveries(exposition: Exposition, deliveries: NonNullable<MetricSources['deliveries']>): void {
     exposition.counter(
       'petstore_webhook_attempts_total',
       'Requests to webhooks, by outcome: delivered, failed (tried again later) or given_up.',
@@ -277,15 +281,12 @@ export class Metrics {
     if (isNewBan) this.#bans[account]++;
   }
 
-  get contentType(): string {
-    return this.#exposition.contentType;
-  }
-
   /** All metrics in the text format of Prometheus. */
-  async text(): Promise<Buffer> {
+  async text(): Promise<{ contentType: string; text: Buffer }> {
+    const exposition = await this.#exposition();
     // It writes, so it comes before the other metrics, which would show it.
     this.#ready = await this.#isReady();
-    return Buffer.from(await this.#exposition.text());
+    return { contentType: exposition.contentType, text: Buffer.from(await exposition.text()) };
   }
 
   /** Makes the series of an operation, so that they are 0 before they are counted. */

@@ -6,8 +6,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { serveApi } from '../api/api.ts';
-import { describeLab, describeStore, labUrlOf } from '../description/apis.ts';
-import { guidePath, guides, guideText } from '../description/guides.ts';
+import { guidePath } from '../description/guide-names.ts';
 import { firstSentence } from '../description/markdown.ts';
 import {
   arazzoPath,
@@ -31,7 +30,7 @@ import { answerHalfClosed } from '../http/node-internals.ts';
 import { type Operation, withServices } from '../http/operation.ts';
 import { Paths } from '../http/paths.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
-import { isForApi, labPrefix, prefix } from '../http/target.ts';
+import { isForApi, labPrefix, labUrlOf, prefix } from '../http/target.ts';
 import { keyCacheMs } from '../keys/identify.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
@@ -159,7 +158,10 @@ function serveDocuments(
   const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
   serveHealth(app, { assertReady, metrics, stopwatch, prove });
-  serveDescriptions(app, prefix, (version) => describeStore(operations, baseUrl, config.lab, version));
+  const apis = () => import('../description/apis.ts');
+  serveDescriptions(app, prefix, async (version) =>
+    (await apis()).describeStore(operations, baseUrl, config.lab, version),
+  );
   serveAsJsonAndYaml(app, asyncapiPath, async () =>
     (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
   );
@@ -167,7 +169,7 @@ function serveDocuments(
     (await import('../description/arazzo.ts')).describeWorkflows(baseUrl, config.lab),
   );
   if (lab) {
-    serveDescriptions(app, labPrefix, (version) => describeLab(baseUrl, version));
+    serveDescriptions(app, labPrefix, async (version) => (await apis()).describeLab(baseUrl, version));
     serveLabPage(app);
   }
   serveReading(app, { baseUrl, hasLab: config.lab, operations });
@@ -185,13 +187,15 @@ const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
 function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdmission }: Components): void {
   const { baseUrl, lab: hasLab } = config;
   const rootUrl = baseUrl.replace(/\/v1$/, '');
-  const texts = () =>
-    guides(baseUrl, hasLab).map((guide) => ({
+  const texts = async () => {
+    const { guides, guideText } = await import('../description/guides.ts');
+    return guides(baseUrl, hasLab).map((guide) => ({
       uri: rootUrl + guidePath(guide),
       name: guide.name,
       description: firstSentence(guide.description),
       text: guideText(guide, rootUrl),
     }));
+  };
   serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
 }
 

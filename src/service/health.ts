@@ -47,5 +47,8 @@ export function serveHealth(app: FastifyInstance, { assertReady, metrics, stopwa
     await assertReady();
     return { status: 'ready' };
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
+  app.get('/metrics', async (_request, reply) => {
+    const { contentType, text } = await metricsText();
+    return reply.type(contentType).send(text);
+  });
 }

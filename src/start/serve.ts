@@ -11,12 +11,8 @@ import { type Config, type Environment, readConfig, unknownVariable } from '../s
 import { aboutDataDir } from '../settings/data-dir.ts';
 import { installationKey } from '../settings/secret-key.ts';
 import { Announcement } from '../settings/service-address.ts';
-import { ConfigError } from '../settings/setting.ts';
 import { beginIfMoved, newGeneration } from '../workspaces/generation.ts';
 import type { WorkspaceOptions } from './from-code/access.ts';
-import { Control } from './from-code/control.ts';
-import { openStore, type Store } from './from-code/store.ts';
-import { runStdinCommands } from './stdin-commands.ts';
 import { readyLine, welcomeText } from './welcome.ts';
 
 const checkParentEveryMs = 250;
@@ -36,9 +32,9 @@ export async function serve(
   { isForPrograms = false, ephemeral }: ServeOptions = {},
 ): Promise<void> {
   const config = readConfig(env);
-  const store = ephemeral && (await openEphemeral(config, ephemeral));
+  const store = ephemeral && (await (await import('./ephemeral.ts')).openEphemeral(config, ephemeral));
   const { demoKey, isMoved, ...parts } = store
-    ? { ...store.parts, demoKey: store.access.key, isMoved: false }
+    ? { ...store.parts, demoKey: store.key, isMoved: false }
     : await openKept(config);
   try {
     const logStream = isForPrograms ? process.stderr : process.stdout;
@@ -59,7 +55,7 @@ export async function serve(
     };
     const { service, served } =
       config.port === 0 ? await onFreePort(config.host, serveOn) : await serveOn(config.port);
-    const control = store && new Control(store, service);
+    const control = store?.controlOf(service);
     if (announcement) announce(announcement, service, log);
     const stop = stopOnSignal(control ?? service, log, traces, announcement);
     const shown = { ...served, dataDir: store ? undefined : served.dataDir };
@@ -69,7 +65,7 @@ export async function serve(
     else if (demoKey) output.write(welcomeText(shown, demoKey));
     else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
     const answer = answers && ((line: string) => answers.write(line));
-    if (control) runStdinCommands(control, { answer, onEnd: () => stop('the end of standard input') });
+    if (control) store?.runStdinCommands(control, { answer, onEnd: () => stop('the end of standard input') });
   } catch (error) {
     await parts.db.close();
     throw error;
@@ -100,14 +96,6 @@ async function openKept(config: Config) {
     await db.close();
     throw config.databaseUrl === undefined ? aboutDataDir(config.dataDir, error) : error;
   }
-}
-
-/** Opens a store in memory. Throws ConfigError if a setting asks for storage elsewhere, or forbids the demo key. */
-function openEphemeral({ databaseUrl, valkeyUrls, demo }: Config, options: WorkspaceOptions): Promise<Store> {
-  const kept = databaseUrl !== undefined ? 'DATABASE_URL' : valkeyUrls.length > 0 ? 'VALKEY_URL' : undefined;
-  if (kept) throw new ConfigError(`${kept} must be absent with --ephemeral, which keeps nothing.`);
-  if (!demo) throw new ConfigError('PETSTORE_DEMO must be on with --ephemeral, which has no other key.');
-  return openStore(options);
 }
 
 /** Stops the service on the first signal to end. Returns a function that stops it for another reason. */

@@ -1,7 +1,8 @@
 import { fstatSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { Compile } from 'typebox/schema';
+import { Type } from '../foundation/type.ts';
 import type { Duration } from './from-code/clock.ts';
 import type { Control } from './from-code/control.ts';
 

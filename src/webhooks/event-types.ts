@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from '../foundation/type.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { workspaceEvents } from '../workspaces/events.ts';
 

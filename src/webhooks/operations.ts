@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { bodyProperty, invalidRequest } from '../foundation/errors.ts';
+import { Type } from '../foundation/type.ts';
 import { accepted, created, empty, type Installation, operation, page, resource } from '../http/operation.ts';
 import { maxWebhooks } from '../limits/plans.ts';
 import * as deliveries from './delivery-store.ts';

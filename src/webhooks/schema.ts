@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import type { Static } from 'typebox';
 import { DateTime, Id, ofForm, patchOf, Text } from '../foundation/schema.ts';
+import { Type } from '../foundation/type.ts';
 import { eventTypes, KnownEventType } from './event-types.ts';
 import { maxUrlLength, urlPattern } from './target-policy.ts';
 
@@ -39,7 +40,7 @@ const enabled = Type.Boolean({
 });
 
 export const NewWebhook = Type.Object(fields, { title: 'NewWebhook', description: 'A webhook to add.' });
-export type NewWebhook = Type.Static<typeof NewWebhook>;
+export type NewWebhook = Static<typeof NewWebhook>;
 
 export const WebhookPatch = Type.Object(patchOf({ ...fields, enabled }), {
   title: 'WebhookPatch',
@@ -105,7 +106,7 @@ export const Webhook = Type.Object(ownFields, {
   description: 'A URL that receives the events of the workspace.',
   examples: [example],
 });
-export type Webhook = Type.Static<typeof Webhook>;
+export type Webhook = Static<typeof Webhook>;
 
 export const Webhooks = Type.Array(Webhook, {
   title: 'Webhooks',
@@ -126,7 +127,7 @@ export const WebhookWithSecret = Type.Object(
     examples: [{ ...example, secret: exampleSecret }],
   },
 );
-export type WebhookWithSecret = Type.Static<typeof WebhookWithSecret>;
+export type WebhookWithSecret = Static<typeof WebhookWithSecret>;
 
 export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
   type: 'string',
@@ -135,7 +136,7 @@ export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
     '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up.',
   examples: ['delivered'],
 });
-export type DeliveryState = Type.Static<typeof DeliveryState>;
+export type DeliveryState = Static<typeof DeliveryState>;
 
 const exampleAttempt = { at: exampleTime, status: 200, durationMs: 48 };
 
@@ -164,7 +165,7 @@ const Attempt = Type.Object(
     examples: [exampleAttempt],
   },
 );
-export type Attempt = Type.Static<typeof Attempt>;
+export type Attempt = Static<typeof Attempt>;
 
 export const Delivery = Type.Object(
   {
@@ -208,7 +209,7 @@ export const Delivery = Type.Object(
     ],
   },
 );
-export type Delivery = Type.Static<typeof Delivery>;
+export type Delivery = Static<typeof Delivery>;
 
 export const Deliveries = Type.Array(Delivery, {
   title: 'Deliveries',
@@ -227,7 +228,7 @@ export const Ping = Type.Object(
   },
   { title: 'Ping', description: 'A message without an event, to test a webhook.' },
 );
-export type Ping = Type.Static<typeof Ping>;
+export type Ping = Static<typeof Ping>;
 
 /** The message about events that were never sent. */
 export const EventsMissed = Type.Object(
@@ -252,4 +253,4 @@ export const EventsMissed = Type.Object(
       'A message about events that are never sent, because they were removed from the history first. It comes before the next event. Read the lists again.',
   },
 );
-export type EventsMissed = Type.Static<typeof EventsMissed>;
+export type EventsMissed = Static<typeof EventsMissed>;

@@ -1,16 +1,14 @@
 import type { LookupAddress } from 'node:dns';
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-} from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { retryAfterMs } from '../client/header-fields.ts';
 import { AttemptError, type NameResolver, resolveTarget } from './resolve-target.ts';
 import { hostOf, type TargetPolicy, targetProblem } from './target-policy.ts';
+
+// An import would load all that node:http exports, also a client of web sockets (12 MB).
+const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 /** The timeout of an attempt, with the resolution of the name. */
 export const attemptTimeoutMs = 15_000;
@@ -53,7 +51,7 @@ export interface AttemptOutcome {
  * Lets a connection serve another request only if its URL and the addresses of its host are the same, so each request goes to an
  * address that was checked for it. Bytes between two responses end the connection: Node.js 24 would read them without end.
  */
-function keepChecked<Kind extends HttpAgent>(agent: Kind): Kind {
+function keepChecked<Kind extends Agent>(agent: Kind): Kind {
   const getName = agent.getName.bind(agent);
   agent.getName = (options) => `${getName(options)}:${(options as { target?: string } | undefined)?.target}`;
   const reuseSocket = agent.reuseSocket.bind(agent);

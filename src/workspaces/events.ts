@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from '../foundation/type.ts';
 import { event } from '../history/event.ts';
 
 const Nothing = Type.Object({}, { description: 'Holds nothing.' });

@@ -275,7 +275,7 @@ test('a group of commands without a command is a wrong call that lists them; wit
           },
           ...command.commands.flatMap((one) => groupsOf(one, [...path, one.name()])),
         ];
-  const groups = groupsOf(commandLine());
+  const groups = groupsOf(await commandLine());
   assert.deepEqual(
     groups.map(({ path }) => path.join(' ')),
     ['', 'keys', 'workspaces', 'webhooks', 'lab'],

@@ -38,7 +38,7 @@ for (const [shell, script] of Object.entries(shells)) {
     spawnSync(shell, ['--version']).status === 0 && (shell !== 'bash' || existsSync(bashCompletion));
   test(`${shell} completes commands, options and their values from the declarations`, {
     skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${shell} with completion`,
-  }, (t) => {
+  }, async (t) => {
     const folder = temporaryFolder(t);
     const program = join(folder, 'petstore');
     writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`);
@@ -53,7 +53,7 @@ for (const [shell, script] of Object.entries(shells)) {
       return { proposed: proposed.filter(Boolean).sort(), stderr };
     };
 
-    const cli = commandLine();
+    const cli = await commandLine();
     const visible = cli.createHelp().visibleCommands(cli);
     const commands = complete('');
     assert.deepEqual(commands.proposed, visible.map((command) => command.name()).sort(), commands.stderr);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { labUrlOf } from '../../src/description/apis.ts';
 import { events } from '../../src/events/schema.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
+import { labUrlOf } from '../../src/http/target.ts';
 import { baseUrl, description, resolve, validator } from '../support/description.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';

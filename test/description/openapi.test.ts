@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { describeWorkflows } from '../../src/description/arazzo.ts';
-import { openapiVersions } from '../../src/description/document.ts';
 import type { JsonObject } from '../../src/description/schemas.ts';
+import { openapiVersions } from '../../src/description/schemas.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
 import { eventsDescription } from '../support/asyncapi.ts';
 import {

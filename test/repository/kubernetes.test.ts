@@ -85,7 +85,7 @@ test('the selectors match the instances, and not the job', () => {
   assert.notDeepEqual(job.spec.template.metadata.labels, labels);
 });
 
-test('the job runs a command of the command line', () => {
+test('the job runs a command of the command line', async () => {
   const [{ args }] = job.spec.template.spec.containers;
-  assert.ok(commandLine().commands.some((command) => command.name() === args[0]));
+  assert.ok((await commandLine()).commands.some((command) => command.name() === args[0]));
 });

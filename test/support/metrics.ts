@@ -64,5 +64,5 @@ export async function textOfAllMetrics(): Promise<string> {
     sharing: { isShared: true, fallbacks: 0, roundTrips: 0, seconds },
     deliveries: { counts: newCounts(), lag: 0 },
   });
-  return String(await metrics.text());
+  return String((await metrics.text()).text);
 }

@@ -1,7 +1,8 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { type ContentKind, contentKinds } from '../../db/tables.ts';
 import { DateTime, Shown, Units } from '../../foundation/schema.ts';
 import { dayMs, minuteMs } from '../../foundation/time.ts';
+import { Type } from '../../foundation/type.ts';
 import { newAccount, toDecision, type WindowState } from '../../limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../limits/headers.ts';
 import { planNames, plans } from '../../limits/plans.ts';

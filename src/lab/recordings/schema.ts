@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static, TArray } from 'typebox';
 import { DateTime, Shown, Text, Units } from '../../foundation/schema.ts';
+import { Type } from '../../foundation/type.ts';
 import { maxLifeSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import type { Recorded } from './recorded.ts';
 
@@ -171,7 +172,7 @@ export type RecordedRequest = Static<typeof RecordedRequest>;
 export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',
   description: 'Requests in the order in which they were kept, which is that of their ends.',
-}) as Type.TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
+}) as TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
 
 const shownProperties = Object.keys(RecordedRequest.properties);
 

@@ -1,6 +1,7 @@
-import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import type { Static, TProperties, TSchema } from 'typebox';
 import { operations } from '../../api/operations.ts';
 import { DateTime } from '../../foundation/schema.ts';
+import { Type } from '../../foundation/type.ts';
 import { faultNames, faults } from '../faults/list.ts';
 import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
 

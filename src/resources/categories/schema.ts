@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import type { Static } from 'typebox';
 import { Id, Name, Text } from '../../foundation/schema.ts';
+import { Type } from '../../foundation/type.ts';
 
 export const categoryId = Id('The id of the category.');
 
@@ -14,13 +15,13 @@ export const NewCategory = Type.Object(fields, {
   title: 'NewCategory',
   description: 'A category to add, or all fields of a category to replace.',
 });
-export type NewCategory = Type.Static<typeof NewCategory>;
+export type NewCategory = Static<typeof NewCategory>;
 
 export const Category = Type.Object(
   { id: Id('Unique identifier assigned on creation.'), ...fields },
   { title: 'Category', description: 'A category of pets.' },
 );
-export type Category = Type.Static<typeof Category>;
+export type Category = Static<typeof Category>;
 
 export const Categories = Type.Array(Category, {
   title: 'Categories',

@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import type { Static } from 'typebox';
 import { Id, PetStatus, Units } from '../../foundation/schema.ts';
+import { Type } from '../../foundation/type.ts';
 
 export const InventoryItem = Type.Object(
   {
@@ -9,7 +10,7 @@ export const InventoryItem = Type.Object(
   },
   { title: 'InventoryItem', description: 'The stock of one pet. It shares its status with the pet.' },
 );
-export type InventoryItem = Type.Static<typeof InventoryItem>;
+export type InventoryItem = Static<typeof InventoryItem>;
 
 export const InventoryItems = Type.Array(InventoryItem, {
   title: 'InventoryItems',

@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import type { Static } from 'typebox';
 import { DateTime, Id, patchOf, Units } from '../../foundation/schema.ts';
+import { Type } from '../../foundation/type.ts';
 
 export const orderId = Id('The id of the order.');
 
@@ -30,7 +31,7 @@ export const Order = Type.Object(
       'An order for units of a pet. If absent when it is placed, `quantity` is 1 and `complete` is `false`.',
   },
 );
-export type Order = Type.Static<typeof Order>;
+export type Order = Static<typeof Order>;
 
 export const Orders = Type.Array(Order, {
   title: 'Orders',

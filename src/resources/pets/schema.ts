@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import type { Static } from 'typebox';
 import { Id, Name, PetStatus, patchOf } from '../../foundation/schema.ts';
+import { Type } from '../../foundation/type.ts';
 
 export const petId = Id('The id of the pet.');
 
@@ -13,7 +14,7 @@ export const NewPet = Type.Object(fields, {
   title: 'NewPet',
   description: 'A pet to add, or all fields of a pet to replace.',
 });
-export type NewPet = Type.Static<typeof NewPet>;
+export type NewPet = Static<typeof NewPet>;
 
 export const PetPatch = Type.Object(patchOf(fields), {
   title: 'PetPatch',
@@ -25,6 +26,6 @@ export const Pet = Type.Object(
   { id: Id('Unique identifier assigned on creation.'), ...fields },
   { title: 'Pet', description: 'An animal in the store.' },
 );
-export type Pet = Type.Static<typeof Pet>;
+export type Pet = Static<typeof Pet>;
 
 export const Pets = Type.Array(Pet, { title: 'Pets', description: 'Pets, ordered by id.' });

@@ -1,6 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { guides } from '../../description/guides.ts';
-import { exampleError } from '../../description/responses.ts';
 import { type ErrorCode, errorCodes } from '../../foundation/errors.ts';
 import { problemOf, titleOf } from '../../foundation/problem.ts';
 import { errorPagesUrl } from '../../foundation/reference-url.ts';
@@ -54,7 +52,8 @@ const guideLink = (root: string) =>
 
 async function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], root: string): Promise<string> {
   const { inline } = await import('./to-html.ts');
-  const { cause, cure } = adviceOn(code, baseUrl);
+  const { exampleError } = await import('../../description/responses.ts');
+  const { cause, cure } = await adviceOn(code, baseUrl);
   const error = exampleError(code);
   return `<h1>${titleOf(code)}</h1>
 <p><code>${code}</code> · ${error.status} ${reasonPhrase(error.status)}</p>
@@ -72,7 +71,8 @@ ${operationsWith(code, apis, root)}`;
 }
 
 /** What the guide on errors says about a code. */
-function adviceOn(code: ErrorCode, baseUrl: string): { cause: string; cure: string } {
+async function adviceOn(code: ErrorCode, baseUrl: string): Promise<{ cause: string; cure: string }> {
+  const { guides } = await import('../../description/guides.ts');
   const { description = '' } = guides(baseUrl).find(({ name }) => name === 'Errors') ?? {};
   const [, cause, cure] =
     new RegExp(`^\\| \`${code}\` \\| \\d+ \\| (.+) \\| (.+) \\|$`, 'm').exec(description) ?? [];

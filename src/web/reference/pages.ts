@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Guide, guideNames, guidePath, guides, slugOf } from '../../description/guides.ts';
+import { type Guide, guideNames, guidePath, slugOf } from '../../description/guide-names.ts';
 import { firstSentence, raiseHeadings } from '../../description/markdown.ts';
 import type { JsonObject } from '../../description/schemas.ts';
 import type { Operation } from '../../http/operation.ts';
@@ -73,6 +73,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
     main: `<h1>Guides</h1>\n${await guideList(baseUrl, hasLab, rootFrom(guidesPath))}`,
   }));
   servePlainPages(app, site, guidePages, async (slug) => {
+    const { guides } = await import('../../description/guides.ts');
     const { blocks } = await import('./to-html.ts');
     const { name, description } = guides(baseUrl, hasLab)[guidePages.names.indexOf(slug)] as Guide;
     return {
@@ -112,6 +113,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
 
 /** Every guide, with its first sentence. */
 async function guideList(baseUrl: string, hasLab: boolean, root: string): Promise<string> {
+  const { guides } = await import('../../description/guides.ts');
   const { inline } = await import('./to-html.ts');
   const items = guides(baseUrl, hasLab).map(
     ({ name, description }) =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { command } from '#distribution';
-import { type Guide, guidePath, guidePaths, guides, guideText } from '../../description/guides.ts';
+import { type Guide, guidePath, guidePaths } from '../../description/guide-names.ts';
 import { errorList, firstSentence, inCode, toMarkdown } from '../../description/markdown.ts';
 import { exampleOf, type JsonObject } from '../../description/schemas.ts';
 import { descriptionPaths } from '../../description/serve-description.ts';
@@ -53,7 +53,10 @@ export function serveTexts(app: FastifyInstance, parts: Parts): void {
 
   const hasLab = labUrl !== undefined;
   for (const [i, path] of guidePaths(hasLab).entries()) {
-    serve(path, markdown, () => guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl));
+    serve(path, markdown, async () => {
+      const { guides, guideText } = await import('../../description/guides.ts');
+      return guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl);
+    });
   }
   serve('/llms.txt', plain, () => overview({ baseUrl, rootUrl, labUrl }, operations));
   serve('/llms-full.txt', plain, async () => fullText(baseUrl, rootUrl, await description(), labUrl));
@@ -93,7 +96,10 @@ interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
 }
 
 /** All that a client of the API needs to know to begin, in the form of llmstxt.org. */
-const overview = ({ baseUrl, rootUrl, labUrl }: Urls, operations: readonly Operation[]) => `# Petstore API
+const overview = async (
+  { baseUrl, rootUrl, labUrl }: Urls,
+  operations: readonly Operation[],
+) => `# Petstore API
 
 > ${summary}
 
@@ -124,7 +130,7 @@ ${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)}`).
 
 ## Guides
 
-${guideList(baseUrl, rootUrl, labUrl !== undefined)}
+${await guideList(baseUrl, rootUrl, labUrl !== undefined)}
 
 ## Reference
 
@@ -160,10 +166,12 @@ const quotas = () =>
     )
     .join(', ');
 
-const guideList = (baseUrl: string, rootUrl: string, hasLab: boolean) =>
-  guides(baseUrl, hasLab)
+async function guideList(baseUrl: string, rootUrl: string, hasLab: boolean): Promise<string> {
+  const { guides } = await import('../../description/guides.ts');
+  return guides(baseUrl, hasLab)
     .map((guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)}`)
     .join('\n');
+}
 
 const fullText = (
   baseUrl: string,

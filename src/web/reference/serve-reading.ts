@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { describeLab, describeStore, labUrlOf } from '../../description/apis.ts';
 import { memoize } from '../../foundation/promises.ts';
 import { pathOfEach } from '../../http/document.ts';
 import type { Operation } from '../../http/operation.ts';
-import { labPrefix, prefix } from '../../http/target.ts';
+import { labPrefix, labUrlOf, prefix } from '../../http/target.ts';
 import { labOperations } from '../../lab/operations.ts';
 import { hashedPath } from '../serve-page.ts';
 import { errorPages, serveErrorPages } from './error-pages.ts';
@@ -46,7 +45,9 @@ export const pagePaths = (parts: Omit<Parts, 'baseUrl'>) => [
 /** Serves what there is to read about the API and the lab, without a key: the reference, a page for each part of it, and texts. */
 export function serveReading(app: FastifyInstance, parts: Parts): void {
   const { baseUrl, hasLab, operations } = parts;
-  const description = memoize(() => describeStore(operations, baseUrl, hasLab));
+  const description = memoize(async () =>
+    (await import('../../description/apis.ts')).describeStore(operations, baseUrl, hasLab),
+  );
   const apis: Api[] = [
     { name: '', start: prefix, operations, description },
     ...(hasLab
@@ -55,7 +56,9 @@ export function serveReading(app: FastifyInstance, parts: Parts): void {
             name: 'Lab: ',
             start: labPrefix,
             operations: labOperations,
-            description: memoize(() => describeLab(baseUrl)),
+            description: memoize(async () =>
+              (await import('../../description/apis.ts')).describeLab(baseUrl),
+            ),
           },
         ]
       : []),

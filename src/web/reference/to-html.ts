@@ -1,5 +1,5 @@
 import { Marked } from 'marked';
-import { slugOf } from '../../description/guides.ts';
+import { slugOf } from '../../description/guide-names.ts';
 import { escapeHtml } from './layout.ts';
 
 const marked = new Marked({

@@ -1,7 +1,8 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { Static, TObject, TProperties } from 'typebox';
 import type { Database, Transaction } from '../../../db/database.ts';
 import type { ErrorCode } from '../../../foundation/errors.ts';
+import { Type } from '../../../foundation/type.ts';
 import type { Operation } from '../../../http/operation.ts';
 import type { Rehearsed } from '../../../http/rehearsed.ts';
 import type { Decision } from '../../../limits/decision.ts';
