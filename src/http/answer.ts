@@ -5,6 +5,7 @@ import { errorContent, jsonType } from './error-content.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
 import type { Answer } from './operation.ts';
 import './rehearsed.ts';
+import { NamedResponse } from './server-response.ts';
 import { isForApi } from './target.ts';
 
 declare module 'fastify' {
@@ -56,25 +57,16 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
     .send(Buffer.from(text));
 }
 
-/**
- * A writer of answers to one operation. It hands all header fields to Node.js as one list: Fastify would look at each of
- * them several times, which takes as long as reading the resource from storage. `lifecycle` comes from the route's
- * configuration.
- */
+/** A writer of answers to one operation. `lifecycle` comes from the route's configuration. */
 export function answerWriter(lifecycle: RouteHeaders | undefined) {
-  const fieldsOf = fieldsWriter(lifecycle, commonHeaders);
+  const writeHead = headWriter(lifecycle, commonHeaders);
   return (
     request: FastifyRequest,
     reply: FastifyReply,
     { status, headers, body, bytes, type }: Answer,
   ): void => {
-    const fields = addFields(fieldsOf(request), headers);
     const sent = bytes ?? body;
-    if (sent !== undefined) {
-      addFields(fields, bodyFields(sent, type));
-    }
-    reply.hijack();
-    reply.raw.writeHead(status, fields);
+    writeHead(request, reply, status, headers, sent === undefined ? undefined : bodyFields(sent, type));
     reply.raw.end(sent);
   };
 }
@@ -90,29 +82,46 @@ const streamHeaders = {
 
 /** A writer of the beginnings of streams, whose events are written to `reply.raw` later. */
 export function streamStarter(lifecycle: RouteHeaders | undefined) {
-  const fieldsOf = fieldsWriter(lifecycle, streamHeaders);
-  return (request: FastifyRequest, reply: FastifyReply, headers: Fields): void => {
-    reply.hijack();
-    reply.raw.writeHead(200, addFields(fieldsOf(request), headers));
-  };
+  const writeHead = headWriter(lifecycle, streamHeaders);
+  return (request: FastifyRequest, reply: FastifyReply, headers: Fields): void =>
+    writeHead(request, reply, 200, headers);
 }
 
-/** The fields of every answer to an operation; `always` are the same for each. */
-function fieldsWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
-  const constant = addFields([], always);
-  return (request: FastifyRequest): string[] => {
-    const fields = ['X-Request-Id', request.id, ...constant];
-    addFields(fields, lifecycleOf(request, lifecycle));
-    addFields(fields, request.limitHeaders);
-    return addFields(fields, request.rehearsed?.fields);
+/**
+ * A writer of the heads of answers to an operation. It goes past Fastify and partly past Node.js, which look at each field several
+ * times: that takes as long as reading the resource from storage. `always` are the same for each answer.
+ */
+function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
+  const constantLines = linesOf(always);
+  return (request: FastifyRequest, reply: FastifyReply, status: number, ...own: (Fields | undefined)[]) => {
+    const { raw: response } = reply;
+    const lifecycleFields = lifecycleOf(request, lifecycle);
+    const list: string[] = [];
+    if (response instanceof NamedResponse) {
+      const lines = `X-Request-Id: ${request.id}\r\n${constantLines}`;
+      response.readyLines = lines + linesOf(lifecycleFields) + linesOf(request.limitHeaders);
+    } else {
+      list.push('X-Request-Id', request.id);
+      for (const fields of [always, lifecycleFields, request.limitHeaders]) addFields(list, fields);
+    }
+    addFields(list, request.rehearsed?.fields);
+    for (const fields of own) addFields(list, fields);
+    reply.hijack();
+    response.writeHead(status, list);
   };
 }
 
 const lifecycleOf = (request: FastifyRequest, lifecycle: RouteHeaders | undefined) =>
   lifecycle?.(request.params as Record<string, string>);
 
+/** Header fields as lines of an answer. */
+function linesOf(fields: Fields | undefined): string {
+  let lines = '';
+  for (const name in fields) lines += `${name}: ${fields[name as FieldName]}\r\n`;
+  return lines;
+}
+
 /** Adds names and values in turn, as in `rawHeaders` of Node.js. */
-function addFields(fields: string[], headers: Fields | undefined): string[] {
-  for (const name in headers) fields.push(name, headers[name as FieldName] as string);
-  return fields;
+function addFields(list: string[], fields: Fields | undefined): void {
+  for (const name in fields) list.push(name, fields[name as FieldName] as string);
 }

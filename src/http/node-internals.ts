@@ -30,6 +30,15 @@ export function answerHalfClosed(server: Server): void {
   Object.assign(server, { httpAllowHalfOpen: true });
 }
 
+/** Sends the `readyLines` of responses behind the status line. Node.js checks each field that `writeHead` gets, and joins them one by one. */
+export function sendReadyLines(prototype: ServerResponse & { readyLines: string }): void {
+  const internal = prototype as typeof prototype & { _storeHeader(firstLine: string, fields: unknown): void };
+  const { _storeHeader } = internal;
+  internal._storeHeader = function (firstLine, fields) {
+    _storeHeader.call(this, firstLine + this.readyLines, fields);
+  };
+}
+
 /** Keeps `closeIdleConnections` from cutting off responses that are not written yet: Node.js treats their connections as idle. */
 export function keepUnwrittenResponses(server: Server): void {
   const open = new Set<Socket>();

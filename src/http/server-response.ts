@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http';
 import { withDocumentedNames } from '../foundation/field-names.ts';
+import { sendReadyLines } from './node-internals.ts';
 
 // An import would load all that node:http exports, also a client of web sockets, and take a tenth of the start.
 const { ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -15,6 +16,8 @@ export class NamedResponse<
 > extends ServerResponse<Request> {
   /** What was handed over as header fields of the answer: an object, or names and values in turn. */
   head: Head | undefined;
+  /** Header lines that are sent as they are, before those of `head`. They hold nothing that a caller chose without a check. */
+  readyLines = '';
 
   override writeHead(status: number, ...rest: (string | Head | undefined)[]): this {
     const parts = rest.map(named);
@@ -22,6 +25,8 @@ export class NamedResponse<
     return super.writeHead(status, ...(parts as [Head?]));
   }
 }
+
+sendReadyLines(NamedResponse.prototype);
 
 /** Answers whose `Date` goes by a clock, in milliseconds since 1970, and not by that of Node.js. */
 export const datedResponse = (clock: () => number) =>

@@ -1,3 +1,4 @@
+import { digits } from '../foundation/digits.ts';
 import { ApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import { dayMs, minuteMs } from '../foundation/time.ts';
@@ -18,10 +19,10 @@ export function limitHeaders(decision: Decision): Fields {
   const state = (window: WindowState, lengthMs: number) =>
     isBanned
       ? `r=0;t=${secondsUntil(Math.min(bannedUntilMs, nowMs + lengthMs), nowMs)}`
-      : `r=${window.remaining};t=${secondsUntil(window.endsAtMs, nowMs)}`;
+      : `r=${digits(window.remaining)};t=${secondsUntil(window.endsAtMs, nowMs)}`;
   return {
     'X-RateLimit-Limit': String(binding.quota),
-    'X-RateLimit-Remaining': isBanned ? '0' : String(binding.remaining),
+    'X-RateLimit-Remaining': isBanned ? '0' : digits(binding.remaining),
     'X-RateLimit-Reset': String(Math.ceil((isBanned ? bannedUntilMs : binding.endsAtMs) / 1000)),
     'RateLimit-Policy': `"minute";q=${minute.quota};w=60,"day";q=${day.quota};w=86400`,
     RateLimit: `"minute";${state(minute, minuteMs)},"day";${state(day, dayMs)}`,

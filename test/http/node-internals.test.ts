@@ -1,14 +1,32 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  ServerResponse,
+} from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { answerHalfClosed, endAfter, pendingResponse, replaceEnd } from '../../src/http/node-internals.ts';
+import {
+  answerHalfClosed,
+  endAfter,
+  pendingResponse,
+  replaceEnd,
+  sendReadyLines,
+} from '../../src/http/node-internals.ts';
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-async function serve(t: TestContext, listener: RequestListener, prepare = (_server: Server) => {}) {
-  const server = createServer(listener);
+async function serve(
+  t: TestContext,
+  listener: RequestListener,
+  prepare = (_server: Server) => {},
+  options: ServerOptions<typeof IncomingMessage, typeof ServerResponse<IncomingMessage>> = {},
+) {
+  const server = createServer(options, listener);
   prepare(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -69,4 +87,17 @@ test('a client that has closed its half gets its answer', async (t) => {
   const socket = open();
   socket.end(get);
   assert.match(await readToEnd(socket), /200 OK/);
+});
+
+test('the ready lines of a response stand between its status line and the fields of writeHead', async (t) => {
+  class Ready extends ServerResponse<IncomingMessage> {
+    readyLines = 'A: 1\r\nB: 2\r\n';
+  }
+  sendReadyLines(Ready.prototype);
+  const answer: RequestListener = (_request, response) =>
+    response.writeHead(200, ['C', '3', 'Content-Length', '0']).end();
+  const { open } = await serve(t, answer, () => {}, { ServerResponse: Ready });
+  const socket = open();
+  socket.end(get);
+  assert.match(await readToEnd(socket), /^HTTP\/1.1 200 OK\r\nA: 1\r\nB: 2\r\nC: 3\r\n/);
 });

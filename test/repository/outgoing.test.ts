@@ -31,6 +31,7 @@ const silentModules = [
   ...[
     'node:url',
     'node:util',
+    'node:v8',
     // Programs in threads are files of the service, too, so this test reads them.
     'node:worker_threads',
     'node:zlib',

@@ -125,9 +125,10 @@ function requestFields({ rawHeaders }: IncomingMessage): Record<string, string> 
 }
 
 function answerFields(response: ServerResponse): Record<string, string> {
-  const { head } = response as Partial<NamedResponse>;
+  const { head, readyLines = '' } = response as Partial<NamedResponse>;
   const given = typeof head === 'object' ? head : response.getHeaders();
-  const list = Array.isArray(given) ? given : Object.entries(given).flat();
+  const ready = readyLines.split('\r\n').flatMap((line) => /^(.+?): (.*)$/.exec(line)?.slice(1) ?? []);
+  const list = [...ready, ...(Array.isArray(given) ? given : Object.entries(given).flat())];
   const fields = new Fields();
   for (let i = 0; i < list.length; i += 2) {
     const name = String(list[i]).toLowerCase();
