@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (352ecddc01db). Do not edit.
+// Made from the description of the lab by "npm run generate" (85ccc7e0994d). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -121,7 +121,7 @@ export interface components {
       times?: number;
       /**
        * Format: int32
-       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: What `Retry-After` says, in seconds.
+       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
        */
       retryAfterSeconds?: number;
       /**
@@ -131,31 +131,31 @@ export interface components {
       remaining?: number;
       /**
        * Format: int32
-       * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
+       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
        */
       silenceMs?: number;
       /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
-       * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `slow`: How many bytes of the body are sent per second. More if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that came through a proxy. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. If more than 100 requests of a key are waiting, the oldest continues.
        */
       delayMs?: number;
       /**
        * Format: int32
-       * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
+       * @description Of `moved`, `moved-away`: The status: 307 (temporary) or 308 (permanent). Both keep method and body.
        */
       status?: number;
-      /** @description Of `moved`: What `Location` is. A client that calls the service by a name of its own gets a path. */
+      /** @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path. */
       location?: string;
       /**
        * Format: int32
-       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. If more than 100 requests of a key are waiting, the oldest continues.
        */
       streamSilenceMs?: number;
       /**
@@ -281,17 +281,17 @@ export interface components {
       times?: number;
       /**
        * Format: int32
-       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: What `Retry-After` says, in seconds.
+       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
        */
       retryAfterSeconds?: number;
       /**
        * Format: int32
-       * @description Of `near-limit`: How many requests are left at the beginning of each minute.
+       * @description Of `near-limit`: The number of requests left at the start of each minute.
        */
       remaining?: number;
       /**
        * Format: int32
-       * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
+       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
        */
       silenceMs?: number;
       /**
@@ -301,27 +301,27 @@ export interface components {
       shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
       /**
        * Format: int32
-       * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `slow`: How many bytes of the body are sent per second. More if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that came through a proxy. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. If more than 100 requests of a key are waiting, the oldest continues.
        */
       delayMs?: number;
       /**
        * Format: int32
-       * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
+       * @description Of `moved`, `moved-away`: The status: 307 (temporary) or 308 (permanent). Both keep method and body.
        */
       status?: number;
       /**
-       * @description Of `moved`: What `Location` is. A client that calls the service by a name of its own gets a path.
+       * @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path.
        * @enum {string}
        */
       location?: 'path' | 'url';
       /**
        * Format: int32
-       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. If more than 100 requests of a key are waiting, the oldest continues.
        */
       streamSilenceMs?: number;
     };

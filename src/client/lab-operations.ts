@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (352ecddc01db). Do not edit.
+// Made from the description of the lab by "npm run generate" (85ccc7e0994d). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

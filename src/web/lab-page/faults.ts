@@ -163,7 +163,7 @@ class Faults extends Panel {
         <summary>${prose(first)}</summary>
         ${when(others, () => html`<p>${prose(others)}</p>`)}
         <p><b>A good client:</b> ${prose(fault.goodClient)}</p>
-        <p class="quiet"><b>Where it bites:</b> ${prose(fault.bites)}</p>
+        <p class="quiet"><b>Why it matters:</b> ${prose(fault.bites)}</p>
         ${this.#settings(fault)}
         ${when(entries.length > 1, () => html`<p>To apply puts one in place of all ${entries.length}.</p>`)}
       </details>
