@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (21a357027268). Do not edit.
+// Made from openapi.json by "npm run generate" (d77c1bb52ca4). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (85ccc7e0994d). Do not edit.
+// Made from the description of the lab by "npm run generate" (da98f76b77bb). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -342,7 +342,7 @@ export interface components {
       level: ('required' | 'recommended') | Unknown;
       /** @description What it requires of a client. */
       asks: string;
-      /** @description What counts for and against a client. */
+      /** @description What passes, what fails, and what is not judged. */
       judged: string;
       /** @description When it is not observed. */
       unseen: string;
@@ -371,7 +371,7 @@ export interface components {
       result: ('passed' | 'failed' | 'not_observed') | Unknown;
       /** @description The requests that show it, 10 at most. */
       evidence: string[];
-      /** @description Why, in a sentence. */
+      /** @description The reason, in a sentence. */
       because: string;
       /** @description How to fix a failure. */
       advice: string;

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (85ccc7e0994d). Do not edit.
+// Made from the description of the lab by "npm run generate" (da98f76b77bb). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -59,7 +59,7 @@ export interface Lab {
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it when the client has ended: a client that still waits looks as if it gave up. It leaves out requests of the lab page itself: their `X-Request-Id` begins with `lab-page-`, and not with `lab-page-burst-`. The report is stored until the recording changes. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it when the client has ended: a client that still waits looks as if it gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 
