@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (da98f76b77bb). Do not edit.
+// Made from the description of the lab by "npm run generate" (a24b4e831f9f). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -87,7 +87,7 @@ export interface Lab {
   /**
    * Start a recording: `POST /recordings`.
    *
-   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never kept, nor values of header fields that are not known to be harmless.
+   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored, nor values of headers that are not known to be harmless.
    */
   startRecording(body: types.NewRecording, options?: CreateOptions): Promise<types.Recording>;
 
@@ -133,14 +133,14 @@ export interface Lab {
   /**
    * Get the account of the key: `GET /account`.
    *
-   * Returns how the key stands: its limits, its strikes, its ban and the request that began it, its streams, and what of the lab is active. It takes nothing from the limits, and answers during a ban, too. Where instances do not share limits, each tells what it has counted itself; `sharing` says whether they do.
+   * Returns the state of the key: its limits, its strikes (refused requests that count towards a ban), its ban and the request that started it, its streams, and its active rehearsal and recording. It does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.
    */
   getAccount(options?: ReadOptions): Promise<types.Account>;
 
   /**
    * Reset the workspace: `POST /workspace/reset`.
    *
-   * Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells `workspace.reset` and `workspace.seeded`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than 1,000 categories, pets and orders is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.
+   * Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets `workspace.reset` and `workspace.seeded`. The stored responses of `Idempotency-Key`s to removed resources are removed, too. With more than 1,000 categories, pets and orders the response is 409, and its message names the command to use. An instance resets a workspace at most once a second.
    */
   resetWorkspace(options?: CreateOptions): Promise<types.WorkspaceContent>;
 }

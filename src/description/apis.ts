@@ -42,20 +42,19 @@ const tags: Record<Tag, { summary: string; description: string }> = {
   },
   Store: {
     summary: 'Orders, stock and events',
-    description:
-      'Orders for pets, the stock they are taken from, and what happens in the workspace: events and webhooks.',
+    description: 'Orders for pets, their stock, and the events and webhooks of the workspace.',
   },
   Rehearsals: {
     summary: 'Faults on demand',
-    description: 'Faults on demand, for your key alone.',
+    description: 'Faults on demand, for your key only.',
   },
   Recordings: {
     summary: 'Requests and report cards',
-    description: 'What your client sent and got, and a report card of it.',
+    description: 'The requests of your client, their responses, and a report card.',
   },
   Account: {
     summary: 'Your key and its workspace',
-    description: 'How your key stands, and its workspace.',
+    description: 'The state of your key, and its workspace.',
   },
 };
 

@@ -41,7 +41,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'Start a recording',
     description:
-      'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never kept, nor values of header fields that are not known to be harmless.',
+      'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored, nor values of headers that are not known to be harmless.',
     bindsKey: true,
     body: NewRecording,
     success: created(BegunRecording, 'The recording.', ({ id }) => `/recordings/${id}`),
