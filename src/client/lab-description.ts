@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (a24b4e831f9f). Do not edit.
+// Made from the description of the lab by "npm run generate" (1920a8045107). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -80,7 +80,7 @@ export interface components {
       parameters: components['schemas']['FaultParameter'][];
       /** @description The operations that it can touch. */
       operations: string[];
-      /** @description Whether a client must survive it, `required`, or had better, `recommended`: do under it what it does without. */
+      /** @description Whether a client must (`required`) or should (`recommended`) produce the same result with the fault as without. */
       level: string;
       /** @description What the service does. */
       does: string;
@@ -485,7 +485,7 @@ export interface components {
        * @description Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
+      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
       retryOf?: string;
       /** @description The faults that were performed on it. */
       fault?: string;
@@ -517,7 +517,7 @@ export interface components {
     };
     /** @description Requests, ordered by when they ended. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];
-    /** @description A request and what came of it. */
+    /** @description A request and its response. */
     HarEntry: {
       /**
        * Format: date-time
@@ -611,7 +611,7 @@ export interface components {
       };
       /** @description Which connection carried it. */
       connection: string;
-      /** @description Its number, the faults that touched it, and `left` if the client left before its answer was complete. */
+      /** @description Its number, the faults that touched it, and `left` if the client disconnected before its response was complete. */
       comment: string;
     };
     /** @description An HTTP Archive (HAR 1.2), which the developer tools of browsers open. */

@@ -91,7 +91,7 @@ export const describeLab = (baseUrl: string, version?: OpenapiVersion): JsonObje
 const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',
   introduction: `The lab puts a client to the test. A **rehearsal** makes the API at ${baseUrl} perform hard cases for your key alone: limits,
-bans, failures, connections that break. A **recording** keeps what your client really sends and gets, and its report card tells
+bans, failures, connections that break. A **recording** stores the requests of your client and their responses, and its report card says
 whether the client kept its half of the interface.
 
 The keys are those of the API. Requests to the lab take nothing from the limits of a key, and are bounded by ${labQuota.perMinute} a minute

@@ -179,7 +179,7 @@ export function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
     const headers = { 'Retry-After': String(retryUnavailableAfterSeconds) };
-    const message = 'The storage cannot answer at the moment. Try again shortly.';
+    const message = 'The storage is unavailable at the moment. Try again shortly.';
     return new ApiError('unavailable', message, headers, { cause: error });
   }
   const errorCode = (error as { code?: string } | null)?.code ?? '';

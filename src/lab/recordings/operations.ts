@@ -109,7 +109,7 @@ export const recordingOperations = [
     id: 'endRecording',
     tag: 'Recordings',
     summary: 'End a recording',
-    description: `Ends a recording. It contains every request that was answered before this one arrived, and \`requests\` is final. Requests that are answered later are left out and counted in \`leftOut\`. So are requests that another instance writes more than ${othersWriteMs} ms later, because the storage is slow. You can read a recording until a day after it began.`,
+    description: `Ends a recording. It contains every request that got its response before this one arrived, and \`requests\` is final. Later ones are left out and counted in \`leftOut\`. So are requests that another instance writes more than ${othersWriteMs} ms later, because the storage is slow. You can read a recording until a day after it began.`,
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The ended recording.'),
