@@ -7,7 +7,7 @@ import { checks, checksVersion } from '../../src/lab/checks/list.ts';
 import { faultNames } from '../../src/lab/faults/list.ts';
 import { burstRequest, ownRequest } from '../../src/lab/own-requests.ts';
 
-/** Faults that no check is about. */
+/** Faults without a check. */
 const unchecked = faultNames
   .filter((name) => !checks.some(({ faults }) => faults.includes(name)))
   .map((name) => `\`${name}\``)
@@ -17,32 +17,31 @@ const unchecked = faultNames
 export const checksPage = () =>
   `${[
     '# Checks of a report card',
-    'This page is made from the code, by `npm run generate`.',
-    `A recording keeps what a client sends and gets, and its report card judges it by these checks, here in version ${checksVersion}.
-The version is raised when one is added or removed, or comes to mean something else.`,
-    `- **Only what a server can know counts.** It sees when requests arrive, not how long a client meant to wait: only gaps that are too
-  short fail.
-- **What was not seen is \`not_observed\`**, and never counted as passed. A rehearsal of one of the faults named with it brings it about.
-- **A retry is the same request again**: the same method, target and body, begun after an attempt that failed. A client that asks the same
-  question again after a success does not retry. Only sure retries count against a client: a POST that was refused
-  or cut off before its body was read is known by its \`Idempotency-Key\` alone, a change by its resource, its length and its conditions.
-- **\`grade\` knows what the program sends without faults.** Under a fault, an equal request beyond that number is a retry, whatever
-  connection it came on. This does not hold for reads that the program repeats anyway.
-- **One worker** sent all requests of a recording in which no two were in flight at once. Then each equal request after a failure
-  is a retry, whatever connection it came on.
+    'This page is generated from the code by `npm run generate`.',
+    `A recording stores the requests of a client and their responses. These checks judge them on a report card. This is version ${checksVersion} of the
+checks. The version increases when a check is added or removed, or changes its meaning.`,
+    `- **Only what a server can know counts.** It sees when requests arrive, not how long a client intended to wait. So only waits that are
+  too short fail.
+- **Without evidence the result is \`not_observed\`**, never \`passed\`. To get evidence, rehearse one of the faults listed with the check.
+- **A retry is the same request again** after a failed attempt: the same method, target and body. A request that is repeated after a success
+  is no retry. Only certain retries count against a client. If the service did not read the body, a POST is identified only by its
+  \`Idempotency-Key\`, and a change by its resource, length and conditions.
+- **\`grade\` knows what the program sends without faults.** Under a fault, an equal request beyond that number is a retry, on any
+  connection. This does not apply to reads that the program repeats anyway.
+- **One worker** sent all requests if no two were in flight at once. Then each equal request after a failure is a retry, on any connection.
 - **If requests overlap, there are several workers.** One of them sent two equal requests if both came on one connection, and nothing was in
-  flight on others from the first to the second. Else another worker may have sent the second.
-- **A busy machine accuses nobody.** A wait counts from the beginning of the refused request, since the service may note the end of its answer
-  late. How long after a refusal another worker sends a request shows nothing: only a client that was told surely must wait.
-- **What a client makes of an answer is not seen here.** No check belongs to ${unchecked}, and none tells
-  whether a client took the half that \`truncated\` leaves for the whole. Only the client's own result can judge that.
-- **The verdict** is \`failed\` if a required check failed, \`incomplete\` if no required check was observed, and else \`passed\`: a recording
-  under one fault shows some cases and not others, so it need not show all. Whether each fault was
-  performed, the rehearsal tells. In JUnit only a required check that failed is a failure.
-- **Behind a proxy** connections and cuts are not those of the client, and are not judged.
-- **What the page of the lab sends itself is not judged**: requests whose \`X-Request-Id\` begins with \`${ownRequest}\`, and not with \`${burstRequest}\`.
-- Read the report when the client has ended: one that still waits looks like one that has given up.`,
-    ['| Check | Level | What it asks |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),
+  flight on other connections from the first to the second. Otherwise another worker may have sent the second.
+- **A slow machine fails no client.** A wait counts from the start of the refused request, because the service may record the end late.
+  Requests of other workers are no evidence: only the worker that got the refusal must wait.
+- **Checks do not see how a client uses a response.** So ${unchecked} have no check. Nor can a check see
+  whether a client accepts the incomplete response of \`truncated\`. Only the client's own result can show that.
+- **The verdict** is \`failed\` if a required check failed, \`incomplete\` if no required check was observed, and otherwise \`passed\`. A
+  recording need not show all cases. The rehearsal shows whether each fault was performed. In JUnit only a failed required check is a
+  failure.
+- **Behind a proxy** the connections are not those of the client, and are not judged.
+- **Requests of the lab page itself are not judged**: their \`X-Request-Id\` begins with \`${ownRequest}\`, but not with \`${burstRequest}\`.
+- Read the report when the client has ended: a client that still waits looks as if it gave up.`,
+    ['| Check | Level | Requirement |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),
     ...checks.map(describe),
   ].join('\n\n')}\n`;
 
@@ -57,7 +56,7 @@ const describe = ({ name, level, asks, judged, unseen, faults, advice, guide }: 
     [
       `- **Judged:** ${judged}`,
       `- **Not observed:** ${unseen}`,
-      `- **Brought about by:** ${faults.map((fault) => `\`${fault}\``).join(', ') || 'no fault is needed'}.`,
+      `- **Faults that show it:** ${faults.map((fault) => `\`${fault}\``).join(', ') || 'none needed'}.`,
       `- **What to do:** ${advice}`,
       `- **More:** the guide [${guide}](../src/description/guides/${fileOf(guide)}).`,
     ].join('\n'),

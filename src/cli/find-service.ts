@@ -78,7 +78,7 @@ async function proofFor(challenge: string, url: string, withinMs: number): Promi
     return JSON.parse(text).proof;
   } catch (error) {
     if ((error as Error).name !== 'TimeoutError') return undefined;
-    throw new Error(`The service at ${url} does not answer.`, { cause: error });
+    throw new Error(`The service at ${url} does not respond.`, { cause: error });
   }
 }
 

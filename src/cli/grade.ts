@@ -54,7 +54,7 @@ NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
 skipped.
 
 The exit status is ${statuses.failed} if one of these is true:
-- COMMAND exited with 0, but did something twice or otherwise than without
+- COMMAND exited with 0, but did something twice or differently than without
   faults.
 - COMMAND hung although the service answered.
 - COMMAND did not survive a required fault, or failed a required check.

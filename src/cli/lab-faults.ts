@@ -45,13 +45,13 @@ async function describe({ name, kind, takesOperation, parameters, ...fault }: Fa
     ['Group', fault.group],
     ['The service', fault.does],
     ['A good client', fault.goodClient],
-    ['Where it bites', fault.bites],
+    ['Why it matters', fault.bites],
     [
       'Kind',
       kind === 'step' ? 'step: performed a number of times' : 'condition: lasts as long as its rehearsal',
     ],
     ...parameters.map((parameter) => [
-      'Takes',
+      'Parameter',
       `${parameter.name}: ${parameter.description} ${rangeOf(parameter)}, ${defaultOf(parameter)} if absent.`,
     ]),
     ['Checks', shown.join(' ') || 'none of its own'],

@@ -105,7 +105,7 @@ function noteFailure(error: PetstoreError, baseUrl: string): void {
   note(`${problem} Trying again.`);
 }
 
-const refusalIn = (error: PetstoreError) => messageOf(error) ?? `The answer is ${error.status}.`;
+const refusalIn = (error: PetstoreError) => messageOf(error) ?? `The response is ${error.status}.`;
 
 async function handle(event: Event, { forwardTo, secret, asJson }: ListenOptions): Promise<void> {
   const json = writeExactly(event);

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (25b54e7da166). Do not edit.
+// Made from openapi.json by "npm run generate" (2f17c97464fb). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -139,7 +139,7 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     /**
-     * @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken.
+     * @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted.
      * @enum {string}
      */
     PetStatus: 'available' | 'pending' | 'sold';
@@ -163,9 +163,9 @@ export interface components {
     Pets: components['schemas']['Pet'][];
     /** @description The body of every error. */
     Error: {
-      /** @description Machine-readable error code. New codes may be added; treat an unknown one by its status. */
+      /** @description Machine-readable error code. Codes may be added: handle an unknown one by its status. */
       code: string;
-      /** @description Human-readable description of the error. It names every offending field. */
+      /** @description Human-readable description of the error. It names every wrong field. */
       message: string;
       /**
        * Format: int32
@@ -310,7 +310,7 @@ export interface components {
     CategoryCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -338,7 +338,7 @@ export interface components {
     CategoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -356,11 +356,11 @@ export interface components {
       data: components['schemas']['Category'];
       previous: components['schemas']['PreviousCategory'];
     };
-    /** @description A category was removed. `data` is what it was. */
+    /** @description A category was removed. `data` is its last state. */
     CategoryDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -377,11 +377,11 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Category'];
     };
-    /** @description A pet was added, with its inventory entry: one unit, or none when the pet came as `sold`. */
+    /** @description A pet was added, with its inventory entry: one unit, or none if its status is `sold`. */
     PetCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -409,11 +409,11 @@ export interface components {
       categoryId?: Int64 | null;
       status?: (components['schemas']['PetStatus'] | Unknown) | null;
     };
-    /** @description A pet was changed, or its status followed its stock. */
+    /** @description A pet was changed, or its status changed with its stock. */
     PetUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -431,11 +431,11 @@ export interface components {
       data: components['schemas']['Pet'];
       previous: components['schemas']['PreviousPet'];
     };
-    /** @description A pet was removed, with its inventory entry. `data` is what it was. */
+    /** @description A pet was removed, with its inventory entry. `data` is its last state. */
     PetDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -465,7 +465,7 @@ export interface components {
     InventoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -487,7 +487,7 @@ export interface components {
     OrderPlaced: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -528,7 +528,7 @@ export interface components {
     OrderUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -550,7 +550,7 @@ export interface components {
     OrderCompleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -567,11 +567,11 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Order'];
     };
-    /** @description An order was cancelled. `data` is what it was. */
+    /** @description An order was cancelled. `data` is its last state. */
     OrderCancelled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -588,11 +588,11 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Order'];
     };
-    /** @description The workspace was emptied, or a part of it, or the service was restored from a backup. Read the lists again. The history goes on. */
+    /** @description All or part of the data was removed, or the service was restored from a backup. Read the lists again. The history continues. */
     WorkspaceReset: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -607,14 +607,14 @@ export interface components {
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
-      /** @description Holds nothing. */
+      /** @description An empty object. */
       data: Record<string, never>;
     };
-    /** @description Many rows were added at once, without an event for each. Read the lists again. */
+    /** @description Many resources were added at once, without an event for each. Read the lists again. */
     WorkspaceSeeded: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -629,7 +629,7 @@ export interface components {
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
       requestId?: string;
-      /** @description Holds nothing. */
+      /** @description An empty object. */
       data: Record<string, never>;
     };
     /** @description Events that were never sent, because they were removed from the history first. The receiver got a message of type `events.missed` for each gap. Absent if there are none. */
@@ -657,7 +657,7 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
@@ -682,7 +682,7 @@ export interface components {
     WebhookDisabled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over with much higher positions.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
        */
       id: Int64;
       /**
@@ -699,7 +699,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Webhook'];
     };
-    /** @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore those that you do not know. */
+    /** @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Types may be added, so ignore unknown ones. */
     Event:
       | components['schemas']['CategoryCreated']
       | components['schemas']['CategoryUpdated']
@@ -721,7 +721,7 @@ export interface components {
     Webhooks: components['schemas']['Webhook'][];
     /** @description A webhook to add. */
     NewWebhook: {
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: components['schemas']['EventType'][];
@@ -735,7 +735,7 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
@@ -770,7 +770,7 @@ export interface components {
        * @description When it was requested, in UTC.
        */
       timestamp: string;
-      /** @description The webhook that is tested. */
+      /** @description The tested webhook. */
       data: {
         /**
          * Format: int64
@@ -788,7 +788,7 @@ export interface components {
       type: 'events.missed';
       /**
        * Format: date-time
-       * @description When the service noticed it, in UTC.
+       * @description When the service noticed the gap, in UTC.
        */
       timestamp: string;
       /** @description The gap, with events of all types. */
@@ -800,18 +800,18 @@ export interface components {
         webhookId: Int64;
         /**
          * Format: int64
-         * @description The first event that was missed.
+         * @description The first missed event.
          */
         firstEventId: Int64;
         /**
          * Format: int64
-         * @description The last event that was missed.
+         * @description The last missed event.
          */
         lastEventId: Int64;
       };
     };
     /**
-     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up.
+     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up.
      * @enum {string}
      */
     DeliveryState: 'pending' | 'delivered' | 'failed';
@@ -819,7 +819,7 @@ export interface components {
     DeliveryAttempt: {
       /**
        * Format: date-time
-       * @description When it began, in UTC.
+       * @description When the attempt started, in UTC.
        */
       at: string;
       /**
@@ -829,7 +829,7 @@ export interface components {
       status?: number;
       /**
        * Format: int64
-       * @description How long it took, in milliseconds.
+       * @description The duration in milliseconds.
        */
       durationMs: Int64;
       /** @description Why it failed. Absent if it did not. */
@@ -874,7 +874,7 @@ export interface components {
     Deliveries: components['schemas']['Delivery'][];
     /** @description Fields of a webhook to change. A `types` of null means all types. */
     WebhookPatch: {
-      /** @description Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
       url?: string;
       /** @description Only events of these types are sent. Absent: all types, also future ones. */
       types?: components['schemas']['EventType'][] | null;
@@ -943,7 +943,7 @@ export interface operations {
   listPets: {
     parameters: {
       query?: {
-        /** @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken. */
+        /** @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Only pets of this category. */
         categoryId?: Int64;
@@ -998,7 +998,7 @@ export interface operations {
   listInventory: {
     parameters: {
       query?: {
-        /** @description Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken. */
+        /** @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Maximum number of items to return. */
         limit?: number;
@@ -1015,7 +1015,7 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
-        /** @description Only events after this id. If one of them is no longer kept, the answer is 410 `events_expired`; without `after` a reader gets what is there. */
+        /** @description Only events after this id. If one of them is no longer kept, the response is 410 `events_expired`. Without `after` the list starts with the oldest event that is kept. */
         after?: Int64;
         /** @description Only events of these types. Repeat the parameter for more than one. */
         type?: components['schemas']['EventType'][];
@@ -1034,9 +1034,9 @@ export interface operations {
   streamEvents: {
     parameters: {
       query?: {
-        /** @description Only events after this id; 0 begins with the first. `Last-Event-ID` goes before it. */
+        /** @description Only events after this id; 0 starts with the first. `Last-Event-ID` has priority. */
         after?: Int64;
-        /** @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. Where others are left out, a line with an `id` alone tells how far the stream has come. */
+        /** @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For skipped events the stream sends a block with only an `id`, the current position. */
         type?: components['schemas']['EventType'][];
       };
       header?: never;
@@ -1064,7 +1064,7 @@ export interface operations {
   listDeliveries: {
     parameters: {
       query?: {
-        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up. */
+        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up. */
         state?: components['schemas']['DeliveryState'];
         /** @description Maximum number of items to return. */
         limit?: number;

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (352ecddc01db). Do not edit.
+// Made from the description of the lab by "npm run generate" (1920a8045107). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -80,7 +80,7 @@ export interface components {
       parameters: components['schemas']['FaultParameter'][];
       /** @description The operations that it can touch. */
       operations: string[];
-      /** @description Whether a client must survive it, `required`, or had better, `recommended`: do under it what it does without. */
+      /** @description Whether a client must (`required`) or should (`recommended`) produce the same result with the fault as without. */
       level: string;
       /** @description What the service does. */
       does: string;
@@ -93,9 +93,9 @@ export interface components {
     FaultList: components['schemas']['Fault'][];
     /** @description The body of every error. */
     Error: {
-      /** @description Machine-readable error code. New codes may be added; treat an unknown one by its status. */
+      /** @description Machine-readable error code. Codes may be added: handle an unknown one by its status. */
       code: string;
-      /** @description Human-readable description of the error. It names every offending field. */
+      /** @description Human-readable description of the error. It names every wrong field. */
       message: string;
       /**
        * Format: int32
@@ -105,7 +105,7 @@ export interface components {
     };
     /** @description A fault of a rehearsal, and how often it was performed. */
     RehearsedFault: {
-      /** @description The name of a fault. `GET /faults` lists them; later versions may add more. */
+      /** @description The name of a fault. `GET /faults` lists them. Faults may be added. */
       fault: string;
       /** @description The operationId of the only operation that it acts on. Later versions may add operations. Absent: every operation that it fits. */
       operation?: string;
@@ -121,7 +121,7 @@ export interface components {
       times?: number;
       /**
        * Format: int32
-       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: What `Retry-After` says, in seconds.
+       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
        */
       retryAfterSeconds?: number;
       /**
@@ -131,31 +131,31 @@ export interface components {
       remaining?: number;
       /**
        * Format: int32
-       * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
+       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
        */
       silenceMs?: number;
       /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
-       * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `slow`: How many bytes of the body are sent per second. More if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that came through a proxy. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. If more than 100 requests of a key are waiting, the oldest continues.
        */
       delayMs?: number;
       /**
        * Format: int32
-       * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
+       * @description Of `moved`, `moved-away`: The status: 307 (temporary) or 308 (permanent). Both keep method and body.
        */
       status?: number;
-      /** @description Of `moved`: What `Location` is. A client that calls the service by a name of its own gets a path. */
+      /** @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path. */
       location?: string;
       /**
        * Format: int32
-       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. If more than 100 requests of a key are waiting, the oldest continues.
        */
       streamSilenceMs?: number;
       /**
@@ -281,17 +281,17 @@ export interface components {
       times?: number;
       /**
        * Format: int32
-       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: What `Retry-After` says, in seconds.
+       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
        */
       retryAfterSeconds?: number;
       /**
        * Format: int32
-       * @description Of `near-limit`: How many requests are left at the beginning of each minute.
+       * @description Of `near-limit`: The number of requests left at the start of each minute.
        */
       remaining?: number;
       /**
        * Format: int32
-       * @description Of `stall`, `no-answer`: How long nothing comes, in milliseconds. With more than 100 requests of a key that wait, the oldest ends at once.
+       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
        */
       silenceMs?: number;
       /**
@@ -301,27 +301,27 @@ export interface components {
       shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
       /**
        * Format: int32
-       * @description Of `slow`: How much of the body comes in a second; more, if it would take longer than 30 s. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `slow`: How many bytes of the body are sent per second. More if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: How long, in milliseconds; at most 5000 for a request that came through a proxy. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. If more than 100 requests of a key are waiting, the oldest continues.
        */
       delayMs?: number;
       /**
        * Format: int32
-       * @description Of `moved`, `moved-away`: The status: 307 for now, 308 for good. Both keep method and body.
+       * @description Of `moved`, `moved-away`: The status: 307 (temporary) or 308 (permanent). Both keep method and body.
        */
       status?: number;
       /**
-       * @description Of `moved`: What `Location` is. A client that calls the service by a name of its own gets a path.
+       * @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path.
        * @enum {string}
        */
       location?: 'path' | 'url';
       /**
        * Format: int32
-       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. With more than 100 requests of a key that wait, the oldest goes on.
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. If more than 100 requests of a key are waiting, the oldest continues.
        */
       streamSilenceMs?: number;
     };
@@ -342,7 +342,7 @@ export interface components {
       level: ('required' | 'recommended') | Unknown;
       /** @description What it requires of a client. */
       asks: string;
-      /** @description What counts for and against a client. */
+      /** @description What passes, what fails, and what is not judged. */
       judged: string;
       /** @description When it is not observed. */
       unseen: string;
@@ -371,7 +371,7 @@ export interface components {
       result: ('passed' | 'failed' | 'not_observed') | Unknown;
       /** @description The requests that show it, 10 at most. */
       evidence: string[];
-      /** @description Why, in a sentence. */
+      /** @description The reason, in a sentence. */
       because: string;
       /** @description How to fix a failure. */
       advice: string;
@@ -391,55 +391,55 @@ export interface components {
       /** @description Every check, in the order of `GET /checks`. */
       checks: components['schemas']['CheckResult'][];
     };
-    /** @description What the client of one key sends and gets. */
+    /** @description The requests of one key and their responses. */
     Recording: {
       /** @description The id of the recording. */
       id: string;
-      /** @description What is recorded, for people. */
+      /** @description A label for people. */
       name?: string;
       /**
        * Format: date-time
-       * @description When it began.
+       * @description When it started.
        */
       createdAt: string;
       /**
        * Format: date-time
-       * @description When it ends by itself.
+       * @description When it expires.
        */
       expiresAt: string;
       /**
        * Format: date-time
-       * @description When it was ended, by a request or by the next recording.
+       * @description When a request or the next recording ended it.
        */
       endedAt?: string;
       /**
        * Format: int32
-       * @description How many requests were kept.
+       * @description The number of stored requests.
        */
       requests: number;
       /**
        * Format: int32
-       * @description How many requests there was no room for: it keeps 5000 at most, and fewer if they are large or come faster than they can be written.
+       * @description The number of requests that were not stored. A recording stores at most 5000, and fewer if they are large or come faster than they can be written.
        */
       leftOut: number;
     };
-    /** @description Recordings, the newest first. */
+    /** @description Recordings, newest first. */
     RecordingList: components['schemas']['Recording'][];
-    /** @description A recording to begin. */
+    /** @description A recording to start. */
     NewRecording: {
-      /** @description What is recorded, for people. */
+      /** @description A label for people. */
       name?: string;
       /**
        * Format: int32
-       * @description How long the recording lasts; 3600 if absent.
+       * @description How long the recording lasts, in seconds. Default: 3600.
        */
       expiresInSeconds?: number;
     };
-    /** @description A request and what came of it. */
+    /** @description A request and its outcome. */
     RecordedRequest: {
       /** @description Its number in the recording. */
       id: string;
-      /** @description `X-Request-Id` of the answer. */
+      /** @description `X-Request-Id` of the response. */
       requestId: string;
       /**
        * Format: date-time
@@ -448,16 +448,16 @@ export interface components {
       at: string;
       /**
        * Format: double
-       * @description Milliseconds from the beginning of the recording to `at`, with microseconds as decimals. Below 0 only if clocks differ.
+       * @description Milliseconds from the start of the recording to `at`, with microseconds as decimals. Negative only if clocks differ.
        */
       offsetMs: number;
       /** @description The method. */
       method: string;
-      /** @description Path and query as they were sent; the first 4096 characters. */
+      /** @description Path and query as sent, cut at 4096 characters. */
       target: string;
       /** @description The operationId, if there is such an operation. */
       operation?: string;
-      /** @description Header fields, with names in lower case, as far as 4096 characters go. Values that are not known to be harmless are `(not kept)`. */
+      /** @description Headers, with names in lower case, cut at 4096 characters. Values that are not known to be harmless are `(not kept)`. */
       headers: {
         [key: string]: string;
       };
@@ -465,59 +465,59 @@ export interface components {
       body?: string;
       /**
        * Format: int32
-       * @description How large the body was. Absent if it was not read.
+       * @description The size of the body in bytes. Absent if it was not read.
        */
       bodyBytes?: number;
       /**
        * Format: int32
-       * @description The status code. Absent if the connection was cut off instead, or the client left before there was an answer.
+       * @description The status code. Absent without a response: the connection was cut, or the client disconnected first.
        */
       status?: number;
       /** @description The code of an error. */
       code?: string;
       /**
        * Format: double
-       * @description Milliseconds to the end of the answer, or until the client left.
+       * @description Milliseconds to the end of the response, or until the client disconnected.
        */
       durationMs: number;
       /**
        * Format: double
-       * @description Milliseconds from the end of the attempt before at the same thing: the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
+       * @description Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
+      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
       retryOf?: string;
-      /** @description The faults of a rehearsal that touched it. */
+      /** @description The faults that were performed on it. */
       fault?: string;
-      /** @description Header fields of the answer, with names in lower case, without those that every answer has alike. */
+      /** @description Response headers, with names in lower case, without those that are the same in every response. */
       answerHeaders: {
         [key: string]: string;
       };
-      /** @description Equal for requests with the same method, target and body, in other recordings, too. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess. */
+      /** @description Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess. */
       fingerprint: string;
-      /** @description Which of its connections carried it. */
+      /** @description The id of its connection. */
       connection: string;
       /**
-       * @description Whether a proxy passed it on. Then `connection` is not one of the client.
+       * @description Whether it came through a proxy. Then `connection` is not one of the client.
        * @enum {boolean}
        */
       proxied?: true;
       /**
-       * @description Whether the client closed its side before its answer was complete. One that only says so that it sends nothing more, and reads on, looks the same.
+       * @description Whether the client closed its side of the connection before the response was complete. A half-closed connection, on which the client still reads, looks the same.
        * @enum {boolean}
        */
       left?: true;
       /**
        * Format: double
-       * @description Of a stream that the client left: milliseconds since something was last sent on it. Absent if the service ended the stream.
+       * @description For a stream that the client closed: milliseconds since the service last sent something on it. Absent if the service ended the stream.
        */
       silenceMs?: number;
-      /** @description Of a stream that `stream-cut` ended: the id of the event of which only the half came. */
+      /** @description For a stream that `stream-cut` ended: the id of the incomplete event. */
       cutEventId?: string;
     };
-    /** @description Requests in the order in which they were kept, which is that of their ends. */
+    /** @description Requests, ordered by when they ended. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];
-    /** @description A request and what came of it. */
+    /** @description A request and its response. */
     HarEntry: {
       /**
        * Format: date-time
@@ -611,7 +611,7 @@ export interface components {
       };
       /** @description Which connection carried it. */
       connection: string;
-      /** @description Its number, the faults that touched it, and `left` if the client left before its answer was complete. */
+      /** @description Its number, the faults that touched it, and `left` if the client disconnected before its response was complete. */
       comment: string;
     };
     /** @description An HTTP Archive (HAR 1.2), which the developer tools of browsers open. */
@@ -635,27 +635,27 @@ export interface components {
     AccountWindow: {
       /**
        * Format: int32
-       * @description Requests that are admitted in it.
+       * @description Requests admitted in this window.
        */
       limit: number;
       /**
        * Format: int32
-       * @description Requests that are left in it.
+       * @description Requests left in this window.
        */
       remaining: number;
       /**
        * Format: int64
-       * @description When it ends, in seconds since 1970, as `X-RateLimit-Reset`.
+       * @description When it ends, in Unix seconds, like `X-RateLimit-Reset`.
        */
       reset: Int64;
     };
-    /** @description The request that began the ban, if it is known. */
+    /** @description The request that started the ban, if known. */
     BanStart: {
-      /** @description `X-Request-Id` of its answer. */
+      /** @description `X-Request-Id` of the response. */
       requestId: string;
       /** @description Its method. */
       method: string;
-      /** @description Its path, without a query; the first 200 characters. */
+      /** @description The path without the query, cut at 200 characters. */
       path: string;
       /**
        * Format: date-time
@@ -663,36 +663,36 @@ export interface components {
        */
       at: string;
     };
-    /** @description The ban of the key, if there is one, and how long the next would be. */
+    /** @description The ban of the key, if there is one, and the length of the next. */
     AccountBan: {
       /**
        * Format: date-time
-       * @description When it began. Absent without a ban.
+       * @description When it started. Absent without a ban.
        */
       since?: string;
       /**
        * Format: date-time
-       * @description When it is over. Absent without a ban.
+       * @description When it ends. Absent without a ban.
        */
       until?: string;
       by?: components['schemas']['BanStart'];
       /**
        * Format: int32
-       * @description How long the next would be if it began now, in seconds.
+       * @description The length of the next ban if it started now, in seconds.
        */
       nextSeconds: number;
     };
-    /** @description What of the lab is active. */
+    /** @description An active rehearsal or recording. */
     ActiveOfAccount: {
       /** @description Its id. */
       id: string;
       /**
        * Format: date-time
-       * @description When it ends by itself.
+       * @description When it expires.
        */
       expiresAt: string;
     };
-    /** @description How a key stands. */
+    /** @description The state of a key. */
     Account: {
       /**
        * Format: date-time
@@ -704,50 +704,50 @@ export interface components {
       plan: ('free' | 'pro' | 'business' | 'enterprise') | Unknown;
       /** @description The name of its workspace. */
       workspace: string;
-      /** @description How limits are counted: `on`, by all instances together; `off`, by each instance alone, as this installation is set up; `away`, by each alone, because what they share cannot be reached. */
+      /** @description How limits are counted. `on`: by all instances together. `off`: by each instance separately, as configured. `away`: by each instance separately, because the shared store is unreachable. */
       sharing: string;
       minute: components['schemas']['AccountWindow'];
       day: components['schemas']['AccountWindow'];
-      /** @description The window of which `X-RateLimit-*` speak: `minute` or `day`. */
+      /** @description The window that `X-RateLimit-*` describe: `minute` or `day`. */
       binding: string;
-      /** @description The header fields about limits as an answer to the key would have them now, with `Retry-After` where a request would be refused. */
+      /** @description The rate limit headers that a response would have now, with `Retry-After` if a request would be refused. */
       headers: {
         [key: string]: string;
       };
       /**
        * Format: int32
-       * @description Requests of this minute that were refused with 429.
+       * @description Requests refused with 429 in this minute.
        */
       strikes: number;
       /**
        * Format: int32
-       * @description One more in a minute begins a ban.
+       * @description The most strikes in a minute without a ban.
        */
       strikesAllowed: number;
       ban: components['schemas']['AccountBan'];
       /**
        * Format: int32
-       * @description Streams of events that it has open, on all instances.
+       * @description Open event streams of the key, on all instances.
        */
       openStreams: number;
       rehearsal?: components['schemas']['ActiveOfAccount'];
       recording?: components['schemas']['ActiveOfAccount'];
     };
-    /** @description What a workspace holds. */
+    /** @description The content of a workspace. */
     WorkspaceContent: {
       /**
        * Format: int32
-       * @description Categories that there are.
+       * @description The number of categories.
        */
       categories: number;
       /**
        * Format: int32
-       * @description Pets that there are.
+       * @description The number of pets.
        */
       pets: number;
       /**
        * Format: int32
-       * @description Orders that there are.
+       * @description The number of orders.
        */
       orders: number;
     };

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (352ecddc01db). Do not edit.
+// Made from the description of the lab by "npm run generate" (1920a8045107). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -59,21 +59,21 @@ export interface Lab {
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it when the client has ended: a client that still waits looks as if it gave up. It leaves out requests of the lab page itself: their `X-Request-Id` begins with `lab-page-`, and not with `lab-page-burst-`. The report is stored until the recording changes. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it when the client has ended: a client that still waits looks as if it gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 
   /**
    * Get a report card as Markdown: `GET /recordings/{recordingId}/report/markdown`.
    *
-   * Returns the report card for people: failures first, then a table of all checks. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the report card for people: failures first, then a table of all checks. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReportAsMarkdown(recordingId: string, options?: CallOptions): Promise<string>;
 
   /**
    * Get a report card as JUnit XML: `GET /recordings/{recordingId}/report/junit`.
    *
-   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getReportAsJunit(recordingId: string, options?: CallOptions): Promise<string>;
 
@@ -87,7 +87,7 @@ export interface Lab {
   /**
    * Start a recording: `POST /recordings`.
    *
-   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never kept, nor values of header fields that are not known to be harmless.
+   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored, nor values of headers that are not known to be harmless.
    */
   startRecording(body: types.NewRecording, options?: CreateOptions): Promise<types.Recording>;
 
@@ -108,7 +108,7 @@ export interface Lab {
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns the requests of a recording, ordered by when they ended. So a reader that follows a running client misses nothing. For the order in which requests began, sort by `at`. To follow a recording, request it again with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the requests of a recording, ordered by when they ended. So a reader that follows a running client misses nothing. For the order in which requests began, sort by `at`. To follow a recording, request it again with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   listRecordedRequests(
     recordingId: string,
@@ -119,28 +119,28 @@ export interface Lab {
   /**
    * Get a recording as an HTTP Archive: `GET /recordings/{recordingId}/har`.
    *
-   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has 1000 requests at most, and fewer if they are large; its comment then says how to get the next one. A key may have one reading of its recordings under way, and 3 that wait: reports, archives and pages of requests count together. One more gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has 1000 requests at most, and fewer if they are large; its comment then says how to get the next one. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
    */
   getHar(recordingId: string, query?: GetHarQuery, options?: ReadOptions): Promise<types.Har>;
 
   /**
    * End a recording: `POST /recordings/{recordingId}/end`.
    *
-   * Ends a recording. It contains every request that was answered before this one arrived, and `requests` is final. Requests that are answered later are left out and counted in `leftOut`. So are requests that another instance writes more than 500 ms later, because the storage is slow. You can read a recording until a day after it began.
+   * Ends a recording. It contains every request that got its response before this one arrived, and `requests` is final. Later ones are left out and counted in `leftOut`. So are requests that another instance writes more than 500 ms later, because the storage is slow. You can read a recording until a day after it began.
    */
   endRecording(recordingId: string, options?: CreateOptions): Promise<types.Recording>;
 
   /**
    * Get the account of the key: `GET /account`.
    *
-   * Returns how the key stands: its limits, its strikes, its ban and the request that began it, its streams, and what of the lab is active. It takes nothing from the limits, and answers during a ban, too. Where instances do not share limits, each tells what it has counted itself; `sharing` says whether they do.
+   * Returns the state of the key: its limits, its strikes (refused requests that count towards a ban), its ban and the request that started it, its streams, and its active rehearsal and recording. It does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.
    */
   getAccount(options?: ReadOptions): Promise<types.Account>;
 
   /**
    * Reset the workspace: `POST /workspace/reset`.
    *
-   * Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells `workspace.reset` and `workspace.seeded`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than 1,000 categories, pets and orders is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.
+   * Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets `workspace.reset` and `workspace.seeded`. The stored responses of `Idempotency-Key`s to removed resources are removed, too. With more than 1,000 categories, pets and orders the response is 409, and its message names the command to use. An instance resets a workspace at most once a second.
    */
   resetWorkspace(options?: CreateOptions): Promise<types.WorkspaceContent>;
 }

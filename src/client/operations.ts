@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (25b54e7da166). Do not edit.
+// Made from openapi.json by "npm run generate" (2f17c97464fb). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -191,7 +191,7 @@ export interface Operations {
   /**
    * List events: `GET /store/events`.
    *
-   * Returns what happened in the workspace, in the order in which it happened: from the oldest event that is kept, or after a position. With `type` a page looks through 1000 events at most, so it may hold few or none although more follow; go on while there is a link to the next page. `Last-Event-ID` is the position up to which the page has looked: use it as `after` to ask for what is new.
+   * Returns the events of the workspace, oldest first: from the oldest event that is kept, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned: send it as `after` to get newer events.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -200,7 +200,7 @@ export interface Operations {
   /**
    * Get an event: `GET /store/events/{eventId}`.
    *
-   * Returns one event of the history of the workspace, as long as it is kept.
+   * Returns one event of the workspace, while it is kept.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -209,7 +209,7 @@ export interface Operations {
   /**
    * Follow events: `GET /store/events/stream`.
    *
-   * Sends events as they happen, each with its `id`, its type as `event`, and the event as JSON in one line of `data`. Begins after the event that `Last-Event-ID` or `after` names, and without either with what happens from now on. A stream ends after about 15 minutes, when its key opens more than its plan allows, and whenever the service has to; go on after the last `id` then, and nothing is lost or repeated.
+   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. Starts after the event in `Last-Event-ID` or `after`; without both, it starts now. A stream ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -221,7 +221,7 @@ export interface Operations {
   /**
    * List webhooks: `GET /store/webhooks`.
    *
-   * Returns the webhooks of the workspace in the order of their ids.
+   * Returns the webhooks of the workspace, ordered by id.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -230,7 +230,7 @@ export interface Operations {
   /**
    * Add a webhook: `POST /store/webhooks`.
    *
-   * Adds a webhook, to which each event from now on is sent: a POST to its URL, signed as Standard Webhooks 1.0 says with the `secret` of this answer, which no other answer shows. A 2xx within 15 seconds is a success. Else the event is sent again, 9 times in all within about 28 hours; redirects are not followed. 410 disables the webhook, and so do 5 days of nothing but failures. First attempts go out in the order of events, one at a time; what is sent again does not hold up later events. The history waits for a slow receiver up to a bound. Beyond it the receiver gets `events.missed`, which names the gap. An event may arrive more than once: `webhook-id` stays the same. The plan limits how many webhooks a workspace has: Free 2, Pro 10, Business 50, Enterprise 100.
+   * Adds a webhook. From now on, the service sends each event to its URL with a POST, signed by Standard Webhooks 1.0 with the `secret` of this response. The secret is not shown again. A 2xx within 15 seconds is a success. Otherwise the service retries, up to 9 attempts within about 28 hours. It does not follow redirects. A 410 disables the webhook, and so do 5 days with failures only. First attempts are made in the order of events, one at a time; retries do not delay later events. The history keeps more events for a slow receiver, up to a bound. Beyond it the receiver gets `events.missed`, which names the gap. An event may arrive more than once, with the same `webhook-id`. The number of webhooks of a workspace depends on the plan: Free 2, Pro 10, Business 50, Enterprise 100.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -239,7 +239,7 @@ export interface Operations {
   /**
    * Try a webhook: `POST /store/webhooks/{webhookId}/ping`.
    *
-   * Sends a `ping` to the webhook at once, and answers before it is sent. `listDeliveries` tells what became of it. Refused with `conflict` while the webhook is disabled, or while 10 pings, or deliveries that are sent again by hand, wait for their turn.
+   * Sends a `ping` to the webhook as soon as possible. The response does not wait for it: `listDeliveries` shows the result. Refused with `conflict` while the webhook is disabled, or while 10 pings and deliveries of `redeliver` are waiting.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -248,7 +248,7 @@ export interface Operations {
   /**
    * Replace the secret of a webhook: `POST /store/webhooks/{webhookId}/rotate-secret`.
    *
-   * Gives the webhook a new secret. For 24 hours the one before signs, too, so that receivers can change over. An older one stops at once.
+   * Gives the webhook a new secret. For 24 hours the service also signs with the previous secret, so that receivers can switch. Older secrets stop at once.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -257,7 +257,7 @@ export interface Operations {
   /**
    * List deliveries: `GET /store/webhooks/{webhookId}/deliveries`.
    *
-   * Returns what was sent to a webhook, or will be, the newest first: its state and its attempts. Deliveries are kept for as long as events.
+   * Returns the deliveries to a webhook, newest first, with their state and attempts. Deliveries are kept as long as events.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -266,7 +266,7 @@ export interface Operations {
   /**
    * Send again: `POST /store/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver`.
    *
-   * Sends what a delivery carries once more, at once, whatever its state, and answers before it is sent. If that fails, it is sent again as if it were new. Refused with `conflict` while the webhook is disabled.
+   * Sends a delivery again as soon as possible, whatever its state. The response does not wait for it. If it fails, it is retried like a new one. Refused with `conflict` while the webhook is disabled.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -284,7 +284,7 @@ export interface Operations {
   /**
    * Change fields of a webhook: `PATCH /store/webhooks/{webhookId}`.
    *
-   * Changes the given fields of a webhook and leaves the others (JSON Merge Patch, RFC 7396). `enabled` of `false` stops it. `true` lets it go on with the event after the last that it was sent. If that is no longer kept, `events.missed` comes first, and then the oldest that is kept. A change counts for every attempt that begins after the answer; other instances apply it a moment later.
+   * Changes the given fields of a webhook (JSON Merge Patch, RFC 7396). `enabled: false` stops it. `enabled: true` continues after the last event that was sent. If the next event is no longer kept, the receiver gets `events.missed`, and then the oldest event that is kept. A change applies to every attempt that starts after the response; other instances apply it a moment later.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -293,7 +293,7 @@ export interface Operations {
   /**
    * Remove a webhook: `DELETE /store/webhooks/{webhookId}`.
    *
-   * Removes a webhook with its deliveries. An attempt that is under way may still arrive.
+   * Removes a webhook with its deliveries. An attempt that is in progress may still arrive.
    *
    * **Beta:** this operation may change, with notice.
    */

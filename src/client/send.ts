@@ -254,7 +254,7 @@ function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
 function strange({ status, headers }: Response, why: string, failure: Partial<Failure> = {}): PetstoreError {
   const type = headers.get('content-type') ?? 'no type';
   const requestId = headers.get('x-request-id') ?? undefined;
-  const message = `The answer, of status ${status} and ${type}, is not as the API gives it. ${why}`;
+  const message = `The response, of status ${status} and ${type}, is not one of the API. ${why}`;
   return unexpected(message, { ...failure, status, requestId, headers, mayBeDone: true });
 }
 
@@ -269,8 +269,8 @@ function refusalOf({ status, headers, url }: Response, text: string, nowMs: numb
   const { code, message } = details;
   // Browsers show only that an answer is a redirect: its status is 0, and it has no header fields.
   const otherwise = /^[03]/.test(`${status}`)
-    ? `The answer leads to ${headers.get('location') ?? 'another address'}, which the key is not sent to: check baseUrl.`
-    : `The answer has the status ${status}: ${url}`;
+    ? `The response redirects to ${headers.get('location') ?? 'another address'}, and the key is not sent there: check baseUrl.`
+    : `The response has the status ${status}: ${url}`;
   const askedMs = askedWaitMs(headers, nowMs);
   // An earlier request with the same Idempotency-Key is being answered. Its answer can be had afterwards.
   const isInUse = code === 'idempotency_key_in_use';
@@ -291,7 +291,7 @@ function refusalOf({ status, headers, url }: Response, text: string, nowMs: numb
 const noAnswer = (cause: unknown, method: string, url: URL) =>
   new PetstoreError({
     code: 'no_answer',
-    message: `No whole answer came to ${method} ${url.pathname}.`,
+    message: `There was no complete response to ${method} ${url.pathname}.`,
     cause,
     isTemporary: true,
     mayBeDone: true,

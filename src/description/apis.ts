@@ -40,20 +40,19 @@ const tags: Record<Tag, { summary: string; description: string }> = {
   },
   Store: {
     summary: 'Orders, stock and events',
-    description:
-      'Orders for pets, the stock they are taken from, and what happens in the workspace: events and webhooks.',
+    description: 'Orders for pets, their stock, and the events and webhooks of the workspace.',
   },
   Rehearsals: {
     summary: 'Faults on demand',
-    description: 'Faults on demand, for your key alone.',
+    description: 'Faults on demand, for your key only.',
   },
   Recordings: {
     summary: 'Requests and report cards',
-    description: 'What your client sent and got, and a report card of it.',
+    description: 'The requests of your client, their responses, and a report card.',
   },
   Account: {
     summary: 'Your key and its workspace',
-    description: 'How your key stands, and its workspace.',
+    description: 'The state of your key, and its workspace.',
   },
 };
 
@@ -90,7 +89,7 @@ export const describeLab = (baseUrl: string, version?: OpenapiVersion): JsonObje
 const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',
   introduction: `The lab puts a client to the test. A **rehearsal** makes the API at ${baseUrl} perform hard cases for your key alone: limits,
-bans, failures, connections that break. A **recording** keeps what your client really sends and gets, and its report card tells
+bans, failures, connections that break. A **recording** stores the requests of your client and their responses, and its report card says
 whether the client kept its half of the interface.
 
 The keys are those of the API. Requests to the lab take nothing from the limits of a key, and are bounded by ${labQuota.perMinute} a minute

@@ -21,7 +21,7 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
       workflow(
         'firstOrder',
         'Order a pet, and fulfil the order',
-        'Finds a pet in stock, orders one, fulfils the order, and reads what came of it.',
+        'Finds a pet in stock, orders one, fulfils the order, and reads the result.',
         [
           step('find', 'store.listPets', 'Find a pet that is in stock.', {
             query: { status: 'available', limit: 1 },
@@ -110,12 +110,12 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
       workflow(
         'deprecation',
         'Follow a deprecation to its successor',
-        'The answers of a deprecated operation name the one to use instead.',
+        'The responses of a deprecated operation name its successor.',
         [
           step(
             'old',
             'store.getPet',
-            'The answer says since when it is deprecated, until when it stays, and what to use.',
+            'The response has the dates of deprecation and sunset, and the successor.',
             {
               path: { petId: 1 },
               criteria: ['$response.header.Deprecation', '$response.header.Sunset'],
@@ -216,27 +216,22 @@ const rehearsed: JsonObject[] = [
     'After 429 the client waits as long as `Retry-After` says. Then it succeeds.',
     [
       rehearse({ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 1 }),
-      step(
-        'list',
-        'store.listPets',
-        'The first answer is 429. Wait as `Retry-After` says, and send it again.',
-        {
-          onFailure: { retryAfter: 1, retryLimit: 3, criteria: [{ condition: '$statusCode == 429' }] },
-        },
-      ),
+      step('list', 'store.listPets', 'The first response is 429. Wait for `Retry-After`, and retry.', {
+        onFailure: { retryAfter: 1, retryLimit: 3, criteria: [{ condition: '$statusCode == 429' }] },
+      }),
       performed,
     ],
   ),
   workflow(
     'lostAnswer',
-    'Send a request again whose answer was lost',
+    'Retry a request whose response was lost',
     'The connection breaks after the order is placed. The same `Idempotency-Key` makes it safe to send the request again.',
     [
       rehearse({ fault: 'lost-answer', operation: 'placeOrder' }),
       step(
         'order',
         'store.placeOrder',
-        'The order is placed, but its answer does not arrive. The same `Idempotency-Key` gets the first answer, and no second order.',
+        'The order is placed, but the response does not arrive. A retry with the same `Idempotency-Key` gets the first response, and places no second order.',
         {
           header: { 'Idempotency-Key': 'order-{$steps.rehearse.outputs.rehearsalId}' },
           body: { petId: 1, quantity: 1 },

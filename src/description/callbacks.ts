@@ -9,33 +9,30 @@ const messages: Record<string, { id: string; summary: string; description: strin
   event: {
     id: 'receiveEvent',
     summary: 'An event',
-    description: 'Sent for each event of the workspace that the `types` of the webhook let through.',
+    description: 'Sent for each event of the workspace whose type is among the `types` of the webhook.',
     body: Event,
   },
   ping: {
     id: 'receivePing',
     summary: 'A ping',
-    description: 'Sent when `pingWebhook` asks for it, to see whether messages arrive.',
+    description: 'Sent by `pingWebhook`, to test whether messages arrive.',
     body: Ping,
   },
   eventsMissed: {
     id: 'receiveEventsMissed',
     summary: 'A gap',
     description:
-      'Sent when the history no longer held some events when their turn came. It comes before the next event. The `types` of the webhook do not filter it.',
+      'Sent before the next event if events were removed from the history before they could be sent. The `types` of the webhook do not filter it.',
     body: EventsMissed,
   },
 };
 
-/** The header fields of Standard Webhooks 1.0. */
+/** The headers of Standard Webhooks 1.0. */
 export const webhookHeaders: Record<string, [description: string, example: string]> = {
-  'webhook-id': [
-    'The id of the message, which stays the same when it is sent again.',
-    'evt_3kq0x9v7m2n5b8c1z4l6j0h2g',
-  ],
+  'webhook-id': ['The id of the message. It is the same in each attempt.', 'evt_3kq0x9v7m2n5b8c1z4l6j0h2g'],
   'webhook-timestamp': ['When this attempt was made, in Unix seconds.', '1795253400'],
   'webhook-signature': [
-    'Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, separated by a space: `v1,` and the HMAC-SHA256 in Base64. While two secrets hold, there is one for each.',
+    'Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, separated by spaces: `v1,` and the HMAC-SHA256 in Base64. While two secrets are valid, there is one for each.',
     'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
   ],
 };
@@ -72,10 +69,10 @@ function describeMessage({ summary, description, body }: Message, schemas: Schem
       content: { 'application/json': { schema: schemas.use(body), example: exampleOf(body) } },
     },
     responses: {
-      '2XX': { description: 'The message has arrived. The body is not looked at.' },
-      '410': { description: 'No message is wanted any more: the webhook is disabled.' },
+      '2XX': { description: 'The message has arrived. The body is ignored.' },
+      '410': { description: 'The receiver wants no more messages. The webhook is disabled.' },
       default: {
-        description: 'The message is sent again later. `Retry-After` is obeyed up to an hour.',
+        description: 'The message is retried later. `Retry-After` is obeyed, up to an hour.',
       },
     },
   };

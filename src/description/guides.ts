@@ -132,7 +132,7 @@ function keptTable(): string {
     const bounds = quota && keptBoundsOf(quota);
     return bounds ? [[capitalized(plan), grouped(bounds.keys), megabytes(bounds.bytes)]] : [];
   });
-  return table(['Plan', '`Idempotency-Key`s', 'Bytes with their answers'], bounded);
+  return table(['Plan', '`Idempotency-Key`s', 'Bytes with their responses'], bounded);
 }
 
 const megabytes = (bytes: number) => `${grouped(bytes / 1_000_000)} MB`;
@@ -170,8 +170,8 @@ function faultExample({ name, parameters, does, goodClient, consequence }: Fault
   return `### ${name}
 
 - **The service:** ${does}
-${taken.map((parameter) => `- **Takes** ${parameter}\n`).join('')}- **A good client:** ${goodClient}
-- **Where it bites:** ${consequence}
+${taken.map((parameter) => `- **Parameter** ${parameter}\n`).join('')}- **A good client:** ${goodClient}
+- **Why it matters:** ${consequence}
 
 \`${commandOf(JSON.parse(rehearsal))}\`, or \`POST /lab/rehearsals\` with:
 

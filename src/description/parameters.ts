@@ -7,7 +7,7 @@ import type { Operation } from '../http/operation.ts';
 import { exampleResource, isConditionalRead, text } from './responses.ts';
 import type { Json, JsonObject, Schemas } from './schemas.ts';
 
-/** Describes the parameters of operations. Parameters that several operations share are components. */
+/** Describes the parameters of operations. Shared parameters are components. */
 export class Parameters {
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
@@ -49,8 +49,8 @@ export class Parameters {
   }
 
   /**
-   * Header fields are shared. But Postman generates one value for all parameters with equal schemas, and two operations must not share an
-   * Idempotency-Key. So its schema names the operation.
+   * Header parameters are shared, except Idempotency-Key: Postman generates one value for all parameters with equal schemas, and two
+   * operations must not share a key. So its schema names the operation.
    */
   #header(name: RequestHeader, { id }: Operation): Json {
     const parameter: JsonObject = { name, in: 'header', required: false, ...this.#headers[name] };
@@ -73,8 +73,8 @@ const withPattern = (description: string, pattern: string, example?: string): Js
 type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key' | 'Last-Event-ID' | 'X-Request-Id';
 
 /**
- * The request header fields by name. Many tools send the examples, so these must be harmless: `*` matches every state, the tag matches
- * no state of the example resource, and Idempotency-Key has no example, since a shared key is refused.
+ * The request headers by name. Many tools send the examples, so these must be harmless: `*` matches every state, the tag matches no state
+ * of the example resource, and Idempotency-Key has no example, because a shared key is refused.
  */
 const requestHeaders = (
   operations: readonly Operation[],
@@ -86,7 +86,7 @@ const requestHeaders = (
     '*',
   ),
   'If-None-Match': withPattern(
-    'If the ETag is among these, or for `*`: a read returns 304, and a change is refused with 412.',
+    'If the current ETag is among these, or for `*`, a read returns 304 and a change is refused with 412.',
     entityTagsPattern,
     etagOf(jsonText({ ...exampleResource(operations), status: 'pending' })),
   ),

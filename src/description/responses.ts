@@ -161,7 +161,7 @@ export function responseHeaders(
       etagOf(jsonText(exampleResource(operations))),
     ),
     IdempotencyReplayed: text(
-      '`true` when this repeats the first answer to the same Idempotency-Key.',
+      '`true` if this is the first response for the same Idempotency-Key again.',
       'true',
     ),
     LastEventID: required(

@@ -89,7 +89,7 @@ function javaScript(request: SampleRequest): string {
     ...(body ? ['  body: JSON.stringify({', ...entries(body, inJavaScript, '    '), '  }),'] : []),
     '};',
     '',
-    '// Has the status 0 if the connection breaks before an answer.',
+    '// The status is 0 if the connection breaks before a response.',
     'const send = () => fetch(url, options).catch(() => Response.error());',
     '',
     'let response = await send();',
@@ -107,7 +107,7 @@ function javaScript(request: SampleRequest): string {
     '  response = await send();',
     '}',
     'if (!response.ok) {',
-    '  const status = response.status || "No answer.";',
+    '  const status = response.status || "No response.";',
     `  throw new Error(\`\${status} \${await response.text()}\`);`,
     '}',
     ...(isStream

@@ -6,7 +6,7 @@ import { type AnyInput, operation, page, resource, stream } from '../http/operat
 import { type EventType, KnownEventType } from '../webhooks/event-types.ts';
 import { Event, Events, eventId } from './schema.ts';
 
-/** How many events one page looks through, so that a filter on rare types stays cheap. */
+/** How many events one page scans at most, so that a filter on rare types stays cheap. */
 const maxLookedAt = 1_000;
 
 const exampleStream = `retry: 2500
@@ -30,11 +30,11 @@ export const eventOperations = [
     id: 'listEvents',
     tag: 'Store',
     summary: 'List events',
-    description: `Returns what happened in the workspace, in the order in which it happened: from the oldest event that is kept, or after a position. With \`type\` a page looks through ${maxLookedAt} events at most, so it may hold few or none although more follow; go on while there is a link to the next page. \`Last-Event-ID\` is the position up to which the page has looked: use it as \`after\` to ask for what is new.`,
+    description: `Returns the events of the workspace, oldest first: from the oldest event that is kept, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned: send it as \`after\` to get newer events.`,
     stability: 'beta',
     query: {
       after: position(
-        'Only events after this id. If one of them is no longer kept, the answer is 410 `events_expired`; without `after` a reader gets what is there.',
+        'Only events after this id. If one of them is no longer kept, the response is 410 `events_expired`. Without `after` the list starts with the oldest event that is kept.',
       ),
       type: ofTypes('Only events of these types. Repeat the parameter for more than one.', [
         'pet.created',
@@ -69,7 +69,7 @@ export const eventOperations = [
     id: 'getEvent',
     tag: 'Store',
     summary: 'Get an event',
-    description: 'Returns one event of the history of the workspace, as long as it is kept.',
+    description: 'Returns one event of the workspace, while it is kept.',
     stability: 'beta',
     params: { eventId },
     success: resource(Event, 'The event.'),
@@ -88,12 +88,12 @@ export const eventOperations = [
     tag: 'Store',
     summary: 'Follow events',
     description:
-      'Sends events as they happen, each with its `id`, its type as `event`, and the event as JSON in one line of `data`. Begins after the event that `Last-Event-ID` or `after` names, and without either with what happens from now on. A stream ends after about 15 minutes, when its key opens more than its plan allows, and whenever the service has to; go on after the last `id` then, and nothing is lost or repeated.',
+      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. Starts after the event in `Last-Event-ID` or `after`; without both, it starts now. A stream ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
     stability: 'beta',
     query: {
-      after: position('Only events after this id; 0 begins with the first. `Last-Event-ID` goes before it.'),
+      after: position('Only events after this id; 0 starts with the first. `Last-Event-ID` has priority.'),
       type: ofTypes(
-        'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. Where others are left out, a line with an `id` alone tells how far the stream has come.',
+        'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For skipped events the stream sends a block with only an `id`, the current position.',
         ['pet.created'],
       ),
     },

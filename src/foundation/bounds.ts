@@ -2,7 +2,7 @@
 
 export const maxBodyBytes = 64 * 1024;
 
-/** The request line and the header fields together. */
+/** The request line and the headers together. */
 export const maxHeaderBytes = 16 * 1024;
 
 /** How many values a body may contain at any depth, counting lists and objects too. */

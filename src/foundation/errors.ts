@@ -7,31 +7,31 @@ export const errorCodes = {
   invalid_json: [400, 'The body is not valid JSON.'],
   invalid_request: [
     400,
-    'The request breaks a rule of the description; the message names every field that does.',
+    'The request breaks a rule of the description. The message names every wrong field.',
   ],
   invalid_reference: [400, 'The body names a category or pet that does not exist.'],
-  unauthorized: [401, 'There is no API key, or it is malformed, unknown or revoked.'],
-  key_banned: [403, 'The API key is banned for a while, because it kept sending after 429.'],
+  unauthorized: [401, 'The API key is missing, malformed, unknown or revoked.'],
+  key_banned: [403, 'The API key is banned for a while: it was used for too many requests after 429.'],
   not_found: [404, 'There is nothing at this path.'],
   method_not_allowed: [405, 'The path exists, but not with this method.'],
   request_timeout: [408, 'The request did not arrive in time.'],
-  conflict: [409, 'The state of the resource does not allow it.'],
-  idempotency_key_in_use: [409, 'A request with this Idempotency-Key is being answered.'],
+  conflict: [409, 'The state of the resource does not allow the change.'],
+  idempotency_key_in_use: [409, 'A request with this Idempotency-Key is still in progress.'],
   insufficient_stock: [409, 'The pet has too few units in stock.'],
   order_complete: [409, 'The order is complete and closed.'],
-  gone: [410, 'The operation was sunset and is no longer served.'],
+  gone: [410, 'The sunset of the operation has passed, and it is no longer served.'],
   events_expired: [410, 'The events after this position are no longer kept.'],
   precondition_failed: [412, 'The resource does not meet If-Match or If-None-Match.'],
   payload_too_large: [
     413,
-    `The body exceeds ${kibibytes(maxBodyBytes)}, or holds more than ${grouped(maxValues)} values.`,
+    `The body is larger than ${kibibytes(maxBodyBytes)}, or has more than ${grouped(maxValues)} values.`,
   ],
   unsupported_media_type: [415, 'The operation does not accept this Content-Type.'],
   idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
   rate_limited: [429, 'A limit of the plan is used up. Retry-After says when to try again.'],
-  headers_too_large: [431, `The header fields exceed ${kibibytes(maxHeaderBytes)}.`],
+  headers_too_large: [431, `The headers are larger than ${kibibytes(maxHeaderBytes)}.`],
   internal_error: [500, 'The service failed. The failure was logged under the request id.'],
-  unavailable: [503, 'The storage cannot answer at the moment.'],
+  unavailable: [503, 'The storage is unavailable at the moment.'],
 } as const satisfies Record<string, readonly [status: number, when: string]>;
 
 export type ErrorCode = keyof typeof errorCodes;
@@ -39,10 +39,10 @@ export type ErrorCode = keyof typeof errorCodes;
 /** A message, or a function that makes it from a formatter of ids. */
 type Message = string | ((id: (id: unknown) => string) => string);
 
-/** Where a value stands: its JSON Pointer in the body, as a URI fragment (RFC 6901, section 6), or its name elsewhere. */
+/** The place of a value: its JSON Pointer in the body, as a URI fragment (RFC 6901, section 6), or its name elsewhere. */
 export type Place = { pointer: string } | { parameter: string } | { header: string };
 
-/** What a message calls a value, and where it stands. */
+/** The name of a value in messages, and its place. */
 export interface Subject {
   subject: string;
   place: Place;
@@ -55,7 +55,7 @@ export interface Problem extends Partial<Subject> {
 }
 
 interface ErrorDetails extends ErrorOptions {
-  /** Values that are wrong. Where one has no detail, the message says what is wrong with it. */
+  /** Wrong values. If one has no detail, the message says what is wrong. */
   problems?: readonly Partial<Problem>[];
   /** The quota policies of `RateLimit-Policy` that are used up. */
   violatedPolicies?: readonly string[];
@@ -99,7 +99,7 @@ export class ApiError extends Error {
     );
   }
 
-  /** The same error with other header fields. */
+  /** The same error with other headers. */
   withHeaders(headers: Fields): ApiError {
     return new ApiError(this.code, this.#says, headers, this.#details);
   }
@@ -129,7 +129,7 @@ export const errorAt = (
   options?: ErrorOptions,
 ) => new ApiError(code, says, headers, { ...options, problems: [{ place }] });
 
-/** A part of the body, to which these names and indexes lead. */
+/** A part of the body, at this path of names and indexes. */
 export function bodyProperty(...path: (string | number)[]): Subject {
   const name = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
   const tokens = path.map((step) =>
@@ -150,7 +150,7 @@ export function unauthorized(message: string, error?: 'invalid_token'): ApiError
   return new ApiError('unauthorized', message, { 'WWW-Authenticate': challenge });
 }
 
-/** The storage cannot answer now: it is locked, full, unreadable or unreachable. A later retry may succeed. */
+/** The storage is unavailable: locked, full, unreadable or unreachable. A later retry may succeed. */
 export class StorageUnavailableError extends Error {}
 
 const retryUnavailableAfterSeconds = 1;
@@ -165,7 +165,7 @@ const frameworkErrors: Record<string, [ErrorCode, string]> = {
   ECONNRESET: ['invalid_request', 'The connection ended before the body did.'],
   HPE_HEADER_OVERFLOW: [
     'headers_too_large',
-    `The header fields must not exceed ${kibibytes(maxHeaderBytes)} in all.`,
+    `The headers must not exceed ${kibibytes(maxHeaderBytes)} in all.`,
   ],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
@@ -179,7 +179,7 @@ export function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
     const headers = { 'Retry-After': String(retryUnavailableAfterSeconds) };
-    const message = 'The storage cannot answer at the moment. Try again shortly.';
+    const message = 'The storage is unavailable at the moment. Try again shortly.';
     return new ApiError('unavailable', message, headers, { cause: error });
   }
   const errorCode = (error as { code?: string } | null)?.code ?? '';

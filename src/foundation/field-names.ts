@@ -1,4 +1,4 @@
-/** Header fields of answers that web pages may read (Access-Control-Expose-Headers). */
+/** Response headers that web pages may read (Access-Control-Expose-Headers). */
 export const exposedNames = [
   'Allow',
   'Deprecation',
@@ -39,17 +39,17 @@ const otherNames = [
   'X-Content-Type-Options',
 ] as const;
 
-/** The names of all header fields of answers. */
+/** The names of all response headers. */
 export const fieldNames = [...exposedNames, ...otherNames] as const;
 
 export type FieldName = (typeof fieldNames)[number];
 
-/** Header fields of an answer. */
+/** Headers of a response. */
 export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
 const documented = new Map<string, string>(fieldNames.map((name) => [name.toLowerCase(), name]));
 
-/** Gives header fields their documented names, whatever their case. */
+/** Gives headers their documented names, whatever their case. */
 export function withDocumentedNames<Value>(fields: Readonly<Record<string, Value>>): Record<string, Value> {
   const named: Record<string, Value> = {};
   for (const name in fields) named[documented.get(name.toLowerCase()) ?? name] = fields[name] as Value;

@@ -1,7 +1,7 @@
 import type { ApiError, ErrorCode } from './errors.ts';
 import { withoutKeys } from './redact.ts';
 
-/** Where the registry of problem types has what the draft of the RateLimit header fields defines (section 5 of revision 11). */
+/** The registry of the problem types that the IETF draft on rate limit headers defines (section 5 of revision 11). */
 const registry = 'https://iana.org/assignments/http-problem-types#';
 
 /** A short name of an error code, such as `Not found`. It is the same for every error of the code. */
@@ -11,7 +11,7 @@ export const titleOf = (code: ErrorCode) =>
     .replace('json', 'JSON')
     .replace(/^./, (letter) => letter.toUpperCase());
 
-/** A type that the draft of the RateLimit header fields defines for what happened, with its title. */
+/** The type and title that the IETF draft on rate limit headers defines for this error, if any. */
 function typeOfLimits({ code, violatedPolicies }: ApiError): { type: string; title: string } | undefined {
   if (violatedPolicies.length > 0) return { type: `${registry}quota-exceeded`, title: 'Quota exceeded' };
   if (code === 'key_banned')

@@ -28,7 +28,7 @@ export const Id = (description: string, options: { readOnly?: true } = {}) =>
 /** U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. */
 const anyText = '^[^\\u0000]*$';
 const notBlank = '^\\s*[^\\s\\u0000][^\\u0000]*$';
-/** What a header field can carry as it is. */
+/** Text that a header can contain unchanged. */
 export const bareText = '^[!#-~][!-~]*$';
 
 /** The words of messages for each pattern of a schema. */
@@ -52,11 +52,11 @@ export const Name = (maxLength: number, description: string, example: string) =>
 export const Text = (maxLength: number, description: string, example: string, options: object = {}) =>
   Type.String({ maxLength, pattern: anyText, description, examples: [example], ...options });
 
-/** Any text of an answer. */
+/** Any text of a response. */
 export const Shown = (description: string, example: string) =>
   Type.String({ description, examples: [example] });
 
-/** Any number of an answer. */
+/** Any number of a response. */
 export const Measured = (description: string, example: number) =>
   Type.Number({ description, examples: [example] });
 
@@ -71,7 +71,7 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
   type: 'string',
   title: 'PetStatus',
   description:
-    'Orders and changes of stock set it: `available` with units in stock, `pending` with none while open orders hold some, else `sold`. A client may also set it freely through the pet. Stock alone decides whether an order is taken.',
+    'Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted.',
   examples: ['available'],
 });
 export type PetStatus = Static<typeof PetStatus>;
@@ -106,10 +106,10 @@ export function toInt64(digits: string): number | undefined {
 export const ErrorBody = Type.Object(
   {
     code: Type.String({
-      description: 'Machine-readable error code. New codes may be added; treat an unknown one by its status.',
+      description: 'Machine-readable error code. Codes may be added: handle an unknown one by its status.',
     }),
     message: Type.String({
-      description: 'Human-readable description of the error. It names every offending field.',
+      description: 'Human-readable description of the error. It names every wrong field.',
     }),
     status: Type.Integer({
       format: 'int32',
@@ -124,22 +124,20 @@ const FieldProblem = Type.Object(
     pointer: Type.Optional(
       Type.String({
         description:
-          'Where the value stands in the body: a JSON Pointer as a URI fragment (RFC 6901). `#` is the whole body.',
+          'The place of the value in the body: a JSON Pointer as a URI fragment (RFC 6901). `#` is the whole body.',
         examples: ['#/name'],
       }),
     ),
     parameter: Type.Optional(
       Type.String({ description: 'The name of the path or query parameter.', examples: ['limit'] }),
     ),
-    header: Type.Optional(
-      Type.String({ description: 'The name of the header field.', examples: ['If-Match'] }),
-    ),
+    header: Type.Optional(Type.String({ description: 'The name of the header.', examples: ['If-Match'] })),
     detail: Type.String({ description: 'What is wrong with it.' }),
   },
   {
     title: 'FieldProblem',
     description:
-      'What is wrong with one value of a request. It is named by `pointer`, `parameter` or `header`.',
+      'What is wrong with one value of a request. `pointer`, `parameter` or `header` names the value.',
   },
 );
 
@@ -149,7 +147,7 @@ export const ProblemBody = Type.Object(
     type: Type.String({
       format: 'uri',
       description:
-        'A URL that names the type of problem. It leads to a page about it, or is a type that the RateLimit header fields draft defines.',
+        'A URL that identifies the type of problem: a page about it, or a type of the IETF draft on rate limit headers.',
     }),
     title: Type.String({ description: 'The type in a few words.' }),
     status: Type.Integer({
@@ -159,11 +157,13 @@ export const ProblemBody = Type.Object(
     detail: Type.String({ description: 'The `message` of the Error.' }),
     code: Type.String({ description: 'The `code` of the Error.' }),
     errors: Type.Optional(
-      Type.Array(FieldProblem, { description: 'Each value that is wrong, if single values are.' }),
+      Type.Array(FieldProblem, {
+        description: 'Each wrong value. Absent if the error is not about single values.',
+      }),
     ),
     'violated-policies': Type.Optional(
       Type.Array(Type.String({ description: 'A name in `RateLimit-Policy`.', examples: ['minute'] }), {
-        description: 'The quota policies that are used up (draft-ietf-httpapi-ratelimit-headers).',
+        description: 'The used-up quota policies (draft-ietf-httpapi-ratelimit-headers).',
       }),
     ),
   },

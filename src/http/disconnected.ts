@@ -10,7 +10,9 @@ export function disconnected({ raw: request }: FastifyRequest, { raw: response }
   const { socket } = request;
   const ended = new AbortController();
   const abort = () =>
-    ended.abort(new ApiError('invalid_request', 'The client closed its side before the answer was made.'));
+    ended.abort(
+      new ApiError('invalid_request', 'The client closed its side of the connection before the response.'),
+    );
   if (socket.destroyed || socket.readableEnded || response.destroyed) abort();
   const waiting = waitingOn(socket).add(abort);
   response.once('close', () => {

@@ -126,7 +126,7 @@ async function replay(sql: Sql, request: KeyedRequest): Promise<Answer> {
   const [, , status, headers, kept] = first;
   const body = request.cipher ? request.cipher.open(String(kept), placeOf(request)) : String(kept);
   if (body === undefined) {
-    throw new ApiError('conflict', 'The first answer to this Idempotency-Key can no longer be read.');
+    throw new ApiError('conflict', 'The first response for this Idempotency-Key can no longer be read.');
   }
   return {
     status: Number(status),
@@ -167,7 +167,7 @@ async function tooManyKept(sql: Sql, request: KeyedRequest): Promise<ApiError> {
   const roomAt = toTime((Number(hour) + rememberHours + 1) * hourMs);
   return new ApiError(
     'conflict',
-    `This API key has used its Idempotency-Keys below /${api}: at most ${grouped(bounds.keys)} in ${rememberHours} hours are kept, and ${grouped(bounds.bytes)} bytes with their answers. Wait until ${roomAt}, or send the request without Idempotency-Key; then do not repeat it.`,
+    `This API key has used its Idempotency-Keys below /${api}: at most ${grouped(bounds.keys)} in ${rememberHours} hours, and ${grouped(bounds.bytes)} bytes with their responses. Wait until ${roomAt}, or send the request without Idempotency-Key; then do not retry it.`,
   );
 }
 
@@ -179,7 +179,7 @@ const retryInUseAfterSeconds = 1;
 export const idempotencyKeyInUse = () =>
   new ApiError(
     'idempotency_key_in_use',
-    `A request with this Idempotency-Key is being answered. Send it again after ${retryInUseAfterSeconds} s to get the same answer.`,
+    `A request with this Idempotency-Key is still in progress. Send it again after ${retryInUseAfterSeconds} s to get the same response.`,
     { 'Retry-After': String(retryInUseAfterSeconds) },
   );
 

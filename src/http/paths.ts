@@ -127,14 +127,10 @@ const hostField = { header: 'Host' };
 function assertHost(request: IncomingMessage): void {
   const [host, ...more] = fieldLines(request, 'host');
   if (more.length > 0 || (host === undefined && request.httpVersion !== '1.0')) {
-    throw errorAt(hostField, 'invalid_request', 'The header field Host must be sent once.');
+    throw errorAt(hostField, 'invalid_request', 'The Host header must be sent once.');
   }
   if (host && !authority.test(host)) {
-    throw errorAt(
-      hostField,
-      'invalid_request',
-      'The header field Host must be a host, with or without a port.',
-    );
+    throw errorAt(hostField, 'invalid_request', 'The Host header must be a host, with or without a port.');
   }
 }
 

@@ -86,7 +86,7 @@ export class Metrics {
       ['version'],
       (set) => set({ version }, 1),
     );
-    exposition.gauge('petstore_ready', 'Whether /readyz would answer 200 now (1) or not (0).', [], (set) =>
+    exposition.gauge('petstore_ready', 'Whether /readyz would return 200 now (1) or not (0).', [], (set) =>
       set({}, Number(this.#ready)),
     );
     exposition.gauge('petstore_open_streams', 'Event streams that are open now.', [], (set) =>
@@ -103,13 +103,18 @@ export class Metrics {
   }
 
   #publishRequests(exposition: Exposition, { deprecated, operations }: MetricSources): void {
-    exposition.counter('petstore_requests_total', 'Answered requests.', ['operation', 'status'], (set) => {
-      for (const [operation, { byStatus }] of this.#traffic)
-        for (const [status, n] of byStatus) set({ operation, status: String(status) }, n);
-    });
+    exposition.counter(
+      'petstore_requests_total',
+      'Requests with a response.',
+      ['operation', 'status'],
+      (set) => {
+        for (const [operation, { byStatus }] of this.#traffic)
+          for (const [status, n] of byStatus) set({ operation, status: String(status) }, n);
+      },
+    );
     exposition.histogram(
       'petstore_request_duration_seconds',
-      'Time from when a request is handled to the end of its answer, by operation. Streams are not measured.',
+      'Time from when a request is handled to the end of its response, by operation. Streams are not measured.',
       () => [...this.#traffic].map(([operation, { seconds }]) => [{ operation }, seconds]),
     );
     exposition.counter(
@@ -126,7 +131,7 @@ export class Metrics {
     });
     exposition.counter(
       'petstore_rehearsed_answers_total',
-      'Answers that a rehearsed fault touched. No other metric counts them.',
+      'Responses that a rehearsed fault changed. No other metric counts them.',
       ['fault'],
       (set) => {
         for (const [fault, n] of this.#rehearsed) set({ fault }, n);

@@ -93,7 +93,7 @@ function explanationOf(error: PetstoreError, access: ServiceAccess, url: string)
   if (status === 401 && message) return `${message} The service at ${baseUrl} has other keys.`;
   if (message) return message;
   return code === 'unexpected_answer' && status !== undefined && status >= 300
-    ? `The answer of ${url} is ${status}.`
+    ? `The response of ${url} is ${status}.`
     : error.message;
 }
 
@@ -103,7 +103,7 @@ function unreachableBecause(error: PetstoreError): string | undefined {
   if (error.code === 'no_answer') return fetchFailureReason(error.cause);
   if (error.code === 'timed_out') return 'The operation was aborted due to timeout';
   const [, bytes] = /It has more than (\d+) bytes\.$/.exec(error.message) ?? [];
-  return bytes && `its answer is longer than ${bytes} bytes`;
+  return bytes && `its response is longer than ${bytes} bytes`;
 }
 
 /** The message of an answer of refusal, if the API gave it. */

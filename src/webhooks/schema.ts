@@ -7,14 +7,14 @@ import { maxUrlLength, urlPattern } from './target-policy.ts';
 export const webhookId = Id('The id of the webhook.');
 export const deliveryId = Id('The id of the delivery.');
 
-/** A reserved name (RFC 6761), so that this example reaches nobody. */
+/** A reserved name (RFC 6761), which belongs to nobody. */
 const exampleUrl = 'https://shop.example/petstore-events';
 const exampleTime = '2026-11-21T09:30:00.000Z';
 const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
 const url = Text(
   maxUrlLength,
-  'Where events are sent: a complete `https` URL of a host on the public Internet, without user, password and fragment. A demonstration that listens on a loopback address also sends to its own machine, also by `http`.',
+  'Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too.',
   exampleUrl,
   ofForm(urlPattern),
 );
@@ -30,7 +30,7 @@ const fields = {
       examples: [['pet.created', 'pet.updated']],
     }),
   ),
-  description: Type.Optional(Text(2_000, 'What the webhook is for.', 'Tells the website of new pets.')),
+  description: Type.Optional(Text(2_000, 'What the webhook is for.', 'Sends new pets to the website.')),
 };
 
 const enabled = Type.Boolean({
@@ -59,7 +59,7 @@ const ownFields = {
     Type.Enum([...disabledReasons], {
       type: 'string',
       description:
-        'Why the service disabled it: the receiver answered 410 (`gone`), or all attempts failed for five days (`failing`). Absent while it is enabled, or if a request disabled it.',
+        'Why the service disabled it: the receiver returned 410 (`gone`), or all attempts failed for five days (`failing`). Absent while it is enabled, or if a request disabled it.',
       examples: ['failing'],
     }),
   ),
@@ -96,7 +96,7 @@ const example = {
   id: 1,
   url: exampleUrl,
   types: ['pet.created', 'pet.updated'],
-  description: 'Tells the website of new pets.',
+  description: 'Sends new pets to the website.',
   enabled: true,
   createdAt: exampleTime,
 };
@@ -133,7 +133,7 @@ export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
   type: 'string',
   title: 'DeliveryState',
   description:
-    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave it up.',
+    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up.',
   examples: ['delivered'],
 });
 export type DeliveryState = Static<typeof DeliveryState>;
@@ -142,7 +142,7 @@ const exampleAttempt = { at: exampleTime, status: 200, durationMs: 48 };
 
 const Attempt = Type.Object(
   {
-    at: DateTime('When it began, in UTC.', exampleTime),
+    at: DateTime('When the attempt started, in UTC.', exampleTime),
     status: Type.Optional(
       Type.Integer({
         format: 'int32',
@@ -152,7 +152,7 @@ const Attempt = Type.Object(
     ),
     durationMs: Type.Integer({
       format: 'int64',
-      description: 'How long it took, in milliseconds.',
+      description: 'The duration in milliseconds.',
       examples: [48],
     }),
     error: Type.Optional(
@@ -223,7 +223,7 @@ export const Ping = Type.Object(
     timestamp: DateTime('When it was requested, in UTC.', exampleTime),
     data: Type.Object(
       { webhookId: Id('The webhook that it is for.') },
-      { description: 'The webhook that is tested.' },
+      { description: 'The tested webhook.' },
     ),
   },
   { title: 'Ping', description: 'A message without an event, to test a webhook.' },
@@ -237,12 +237,12 @@ export const EventsMissed = Type.Object(
       description: 'Distinguishes it from events.',
       examples: ['events.missed'],
     }),
-    timestamp: DateTime('When the service noticed it, in UTC.', exampleTime),
+    timestamp: DateTime('When the service noticed the gap, in UTC.', exampleTime),
     data: Type.Object(
       {
         webhookId: Id('The webhook that it is for.'),
-        firstEventId: Id('The first event that was missed.'),
-        lastEventId: Id('The last event that was missed.'),
+        firstEventId: Id('The first missed event.'),
+        lastEventId: Id('The last missed event.'),
       },
       { description: 'The gap, with events of all types.' },
     ),

@@ -82,7 +82,7 @@ export async function sendRequest(webhook: WebhookRequest, options: SendOptions)
   const passedMs = () => Math.round(performance.now() - startMs);
   const attempt = new AbortController();
   const abort = (message: string) => attempt.abort(new AttemptError(message));
-  const timer = setTimeout(() => abort(`No answer within ${timeoutMs / 1_000} s.`), timeoutMs);
+  const timer = setTimeout(() => abort(`No response within ${timeoutMs / 1_000} s.`), timeoutMs);
   const onAbort = () => abort('The attempt was broken off.');
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted) onAbort();
@@ -197,15 +197,15 @@ function readHead({ statusCode: status = 0, headers }: IncomingMessage, nowMs: n
   };
 }
 
-const tooLong = 'The head of the answer is too long.';
-const brokenOff = 'The connection ended before an answer.';
+const tooLong = 'The head of the response is too long.';
+const brokenOff = 'The connection ended before a response.';
 
 function describeError(error: NodeJS.ErrnoException, { socket }: ClientRequest): string {
   const { code = '' } = error;
   if (error instanceof AttemptError) return error.message;
   if ((socket as TLSSocket | null)?.authorizationError) return 'The certificate is not valid.';
   if (code === 'HPE_HEADER_OVERFLOW') return tooLong;
-  if (code.startsWith('HPE_')) return 'The answer is not HTTP.';
+  if (code.startsWith('HPE_')) return 'The response is not HTTP.';
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return 'No TLS connection.';
   return isBroken(error) ? brokenOff : 'No connection.';
 }

@@ -121,7 +121,7 @@ test('a program that accepts the connection and says nothing is reported as sile
   await once(silent, 'listening');
   new Announcement(folder).announce(silent.address() as AddressInfo);
   const url = `http://127.0.0.1:${portOf(silent)}/v1`;
-  await assert.rejects(findService(folder, 100), { message: `The service at ${url} does not answer.` });
+  await assert.rejects(findService(folder, 100), { message: `The service at ${url} does not respond.` });
 });
 
 test('after kill -9 no key goes to a program that has the port of the service since, and a listener goes on at a service on another port', async (t) => {

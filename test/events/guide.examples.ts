@@ -183,7 +183,7 @@ test('"webhooks listen" bears with a server that means harm: no flood, no endles
     response.once('close', () => clearInterval(filling));
   });
   await once(hostile.child, 'exit');
-  assert.match(hostile.errors(), /The stream broke[\s\S]*The answer is 302\./);
+  assert.match(hostile.errors(), /The stream broke[\s\S]*The response is 302\./);
   assert.equal(turn, 2);
   assert.equal(hostile.output(), '#1 \\u0007 \\u001b[2J {"name":"\\u009b2J"}\n');
   await until(() => asked > 0);

@@ -191,7 +191,7 @@ test('what to change in a program that failed or hung comes from a required chec
   assert.equal(changeOf('lost-answer', 'failed', 'failures.retried', 'retry.same-body'), advice);
   assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^End in any case: bound /);
   assert.match(changeOf('no-answer', 'hung'), /^Give each request a time limit /);
-  assert.match(changeOf('stream-cut', 'hung'), /^Keep the `id` of an event only /);
+  assert.match(changeOf('stream-cut', 'hung'), /^Save the `id` of an event only /);
 });
 
 test('a DELETE that was repeated and refused stands behind the failure, with the one before', () => {

@@ -38,11 +38,11 @@ test('an answer of the service is reported in its own words, with what the user 
 
 test('an answer of another program is reported with its status and address', async (t) => {
   const message = await messageFrom(t, (_request, response) => response.writeHead(502).end('<p>Bad</p>'));
-  assert.equal(message, 'The answer of ORIGIN/lab/account is 502.');
+  assert.equal(message, 'The response of ORIGIN/lab/account is 502.');
   const moved = await messageFrom(t, (_request, response) =>
     response.writeHead(302, { location: '/elsewhere' }).end(),
   );
-  assert.equal(moved, 'The answer of ORIGIN/lab/account is 302.');
+  assert.equal(moved, 'The response of ORIGIN/lab/account is 302.');
 });
 
 test('a service that does not answer, or answers without end, is reported as unreachable', async (t) => {

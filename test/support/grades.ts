@@ -127,7 +127,7 @@ const differing: Record<string, RunSketch> = {
       {
         ...{ kind: 'twice', what: 'two pets Smaug where there was one', requests: ['2', '3'] },
         service: 'Committed request #2, then reset the connection.',
-        goodClient: 'Sends request #2 again with the same `Idempotency-Key`, and gets the first answer.',
+        goodClient: 'Sends request #2 again with the same `Idempotency-Key`, and gets the first response.',
         change: 'Make the key once for each pet, before the loop of attempts.',
       },
       { kind: 'twice', what: 'an order of 1 Smaug more than there was', requests: ['4', '5'] },
@@ -179,7 +179,7 @@ const differing: Record<string, RunSketch> = {
   },
   conflict: {
     checks: results({
-      'updates.not-lost': failed('1 change overwrote what another writer had written.', '3'),
+      'updates.not-lost': failed('1 change overwrote the change of another writer.', '3'),
     }),
     requests: requests(
       { atMs: 0, ...pets },

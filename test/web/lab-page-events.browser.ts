@@ -273,16 +273,16 @@ test('the page says whether there are more webhooks and deliveries, and when a r
   await list.locator('button[aria-disabled=true]').waitFor({ state: 'detached' });
 
   await lab.store.rehearse([{ fault: 'small-pages' }]);
-  await part.getByRole('button', { name: 'Read anew' }).click();
+  await part.getByRole('button', { name: 'Reload' }).click();
   await part.getByText('There are more webhooks than these.').waitFor();
-  await list.getByRole('button', { name: 'Read deliveries anew' }).click();
+  await list.getByRole('button', { name: 'Reload deliveries' }).click();
   await list.getByText('The newest 2, and there are more.').waitFor();
 
   await lab.store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
-  await part.getByRole('button', { name: 'Read anew' }).click();
+  await part.getByRole('button', { name: 'Reload' }).click();
   const failure = part.getByRole('alert');
   await failure.getByText(/It can be sent again at \d\d:\d\d:\d\d\.$/).waitFor();
-  await part.getByRole('button', { name: 'Read anew' }).click();
+  await part.getByRole('button', { name: 'Reload' }).click();
   await failure.getByText(/It was not sent: .* before \d\d:\d\d:\d\d\.$/).waitFor();
   assert.deepEqual(complaints, []);
 });
@@ -310,7 +310,7 @@ test('a typed webhook stays while the service is away, and is sent when it is ba
   assert.equal(await part.locator('.webhook').count(), 0);
   await page.keyboard.press('Enter');
   await part.locator('.webhook').waitFor();
-  await part.getByRole('button', { name: 'Read anew' }).focus();
+  await part.getByRole('button', { name: 'Reload' }).focus();
   await page.route(account, (route) => route.abort());
   await part.locator('h2:focus').waitFor();
   assert.deepEqual(complaints, []);
@@ -364,13 +364,13 @@ test('a late, older list does not bring a removed webhook back', {
     await removed.promise;
     await route.fulfill({ response });
   });
-  await part.getByRole('button', { name: 'Read anew' }).click();
+  await part.getByRole('button', { name: 'Reload' }).click();
   await listed.promise;
   await first.getByRole('button', { name: 'Remove' }).click();
   await first.getByRole('button', { name: 'Yes, remove it' }).click();
   await first.waitFor({ state: 'detached' });
   removed.resolve();
-  await part.locator('button:not([aria-disabled=true])', { hasText: 'Read anew' }).waitFor();
+  await part.locator('button:not([aria-disabled=true])', { hasText: 'Reload' }).waitFor();
   assert.equal(await part.locator('.webhook').count(), 1);
   assert.deepEqual(complaints, []);
 });
@@ -396,14 +396,14 @@ test('a late, older list does not remove a delivery', { skip, timeout }, async (
     { times: 1 },
   );
   const idle = (name: string) => part.locator('button[aria-disabled=false]', { hasText: name });
-  await idle('Read deliveries anew').click();
+  await idle('Reload deliveries').click();
   await listed.promise;
   await idle('Ping').click();
   await part.locator('.deliveries > li').waitFor();
   // The page shows the list from after the delivery.
   await idle('Ping').waitFor();
   sent.resolve();
-  await idle('Read deliveries anew').waitFor();
+  await idle('Reload deliveries').waitFor();
   assert.equal(await part.locator('.deliveries > li').count(), 1);
   assert.deepEqual(complaints, []);
 });

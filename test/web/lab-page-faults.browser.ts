@@ -68,7 +68,7 @@ for (const { name, skip, launch } of browsers)
     await performed(page).getByText('1 performed').waitFor();
 
     // A second fault keeps the first one. The rehearsal starts again.
-    await groupOf(page, 'Late answers, other writers').locator('> summary').click();
+    await groupOf(page, 'Late responses, other writers').locator('> summary').click();
     await faultOf(page, 'delay').locator('summary').click();
     await enter(faultOf(page, 'delay').getByLabel('delayMs'), '5');
     await faultOf(page, 'delay').getByLabel('operation').selectOption('getPet');

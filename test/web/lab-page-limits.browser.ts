@@ -304,7 +304,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       await page.unroute('**/lab/account');
       await page.route('**/lab/account', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
       await shows(page, 'as of 12:00:17');
-      await shows(page, 'The service does not answer.');
+      await shows(page, 'The service does not respond.');
       assert.ok(await sendButton(page).isDisabled());
       assert.notEqual(await ground(), inviting);
       await page.unroute('**/lab/account');

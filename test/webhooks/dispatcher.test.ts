@@ -30,9 +30,9 @@ test('a slow or rude receiver holds up nobody else', async (t) => {
   await until(() => well.messages.length === 3);
   for (const id of [1, 2]) await until(async () => (await deliveriesOf(store, id)).length === 3);
   for (const { attempts } of await deliveriesOf(store, 1))
-    assert.equal(attempts[0].error, 'No answer within 0.3 s.');
+    assert.equal(attempts[0].error, 'No response within 0.3 s.');
   for (const { attempts } of await deliveriesOf(store, 2))
-    assert.equal(attempts[0].error, 'The connection ended before an answer.');
+    assert.equal(attempts[0].error, 'The connection ended before a response.');
 });
 
 test('however many receivers of one workspace never answer, it has eight attempts at once, and others are sent to', async (t) => {

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { receive, sendTo } from '../support/receiver.ts';
 
-const within = 'No answer within 0.3 s.';
-const brokenOff = 'The connection ended before an answer.';
+const within = 'No response within 0.3 s.';
+const brokenOff = 'The connection ended before a response.';
 const tooLong = 'The head of the answer is too long.';
-const notHttp = 'The answer is not HTTP.';
+const notHttp = 'The response is not HTTP.';
 
 type Behaviour = (socket: Socket) => void;
 

@@ -67,7 +67,7 @@ test('a request that is reset on a connection of an earlier one is sent on a new
     });
   });
   assert.equal((await sendTo(receiver.url)).status, 200);
-  assert.equal((await sendTo(receiver.url)).error, 'The connection ended before an answer.');
+  assert.equal((await sendTo(receiver.url)).error, 'The connection ended before a response.');
   assert.deepEqual([requests, receiver.connections()], [3, 2]);
 });
 
@@ -127,7 +127,10 @@ test('a name without an address, one that cannot be resolved, and one that never
   assert.equal(await told({ resolve4: failing('ENOTFOUND'), resolve6: failing('ENODATA') }), none);
   assert.equal(await told({ resolve4: failing('ETIMEOUT'), resolve6: failing('ENODATA') }), failed);
   assert.equal(await told({ resolve4: failing('ESERVFAIL'), resolve6: failing('ESERVFAIL') }), failed);
-  assert.equal(await told({ resolve4: never, resolve6: failing('ENODATA') }, 50), 'No answer within 0.05 s.');
+  assert.equal(
+    await told({ resolve4: never, resolve6: failing('ENODATA') }, 50),
+    'No response within 0.05 s.',
+  );
 });
 
 test('where nobody listens there is no connection', async () => {

@@ -28,7 +28,7 @@ const CardRequest = Type.Object({
   idempotencyKey: Type.Optional(Shown('The first characters of its `Idempotency-Key`.', '9f8b7c6d…')),
   ...{ bodyBytes: sent.bodyBytes, status: sent.status, code: sent.code, durationMs: sent.durationMs },
   ...{ gapMs: sent.gapMs, retryOf: sent.retryOf, fault: sent.fault },
-  retryAfter: Type.Optional(Shown('`Retry-After` of the answer.', '2')),
+  retryAfter: Type.Optional(Shown('`Retry-After` of the response.', '2')),
   ...{ connection: sent.connection, left: sent.left, silenceMs: sent.silenceMs },
 });
 
@@ -95,7 +95,7 @@ const CardRun = Type.Object({
   ...ending,
   gaveUpAfterMs: Type.Optional(
     Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-      description: 'Under a silent answer: when the program gave up by itself; null if it never did.',
+      description: 'Under a silent fault: when the program gave up by itself; null if it never did.',
       examples: [5_000],
     }),
   ),

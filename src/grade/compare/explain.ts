@@ -127,7 +127,7 @@ function serviceSentence(request: RecordedRequest, isCommitted: boolean): string
   const { id, status, left } = request;
   const isCutShort = status !== undefined && status < 400 && !isSuccess(request);
   const end = left
-    ? 'sent no whole answer until the client left'
+    ? 'sent no complete response until the client disconnected'
     : status === undefined
       ? 'cut the connection'
       : `answered ${status}${isCutShort ? ', cut short' : ''}`;
@@ -151,7 +151,7 @@ function changeFor(
   if (kind !== 'twice') return undefined;
   const posts = behind.filter(({ method }) => method === 'POST');
   if (posts.length === 0)
-    return 'Read the resource again after a lost answer or 412. If your own change is there, do not make it again.';
+    return 'Read the resource again after a lost response or 412. If your own change is there, do not make it again.';
   return posts.some(({ headers }) => headers['idempotency-key'] === undefined)
     ? 'Send an `Idempotency-Key` with each POST, and the same one with each retry of it.'
     : 'Make the `Idempotency-Key` before the first attempt, and send the same one with each retry.';

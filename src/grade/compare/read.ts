@@ -18,6 +18,6 @@ async function readAll<Item>(path: string, list: List<Item>): Promise<Item[]> {
     return await Array.fromAsync(list);
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.status === undefined) throw error;
-    throw new Error(`The store cannot be read: GET ${path} answers ${error.status}.`, { cause: error });
+    throw new Error(`The store cannot be read: GET ${path} returns ${error.status}.`, { cause: error });
   }
 }

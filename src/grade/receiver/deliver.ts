@@ -69,7 +69,7 @@ export async function post(
     signal.throwIfAborted();
     const { code, message: text } = error as NodeJS.ErrnoException;
     return {
-      error: limit.aborted ? `no answer within ${answerWithinMs / 1_000} s` : (code ?? text),
+      error: limit.aborted ? `no response within ${answerWithinMs / 1_000} s` : (code ?? text),
       ...passed(),
     };
   }

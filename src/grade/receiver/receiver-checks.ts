@@ -42,7 +42,7 @@ const isRefused = ({ status = 0 }: Delivery) => status >= 400 && status < 500;
 
 /** `It answered 500 to the same message once more.` */
 const answered = ({ what, status, error }: Delivery) =>
-  status === undefined ? `There was no answer to ${what}: ${error}.` : `It answered ${status} to ${what}.`;
+  status === undefined ? `There was no response to ${what}: ${error}.` : `It returned ${status} to ${what}.`;
 
 const makeSecret = () => secretPrefix + randomBytes(32).toString('base64');
 
@@ -55,7 +55,7 @@ async function mustApply(
   const delivery = await send(...sent);
   if (!isAccepted(delivery)) return { failed: answered(delivery) };
   return (await state.whenChanged(before)) === before
-    ? { failed: `It answered ${delivery.status} to ${delivery.what}, but its state did not change.` }
+    ? { failed: `It returned ${delivery.status} to ${delivery.what}, but its state did not change.` }
     : rightly;
 }
 
@@ -98,18 +98,18 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'event.applied',
     level: 'required',
-    asks: 'A new event is answered with 2xx, and the state of the receiver shows it.',
+    asks: 'A new event gets 2xx, and the state of the receiver shows it.',
     advice:
-      'Verify the signature over the body as it came, before it is parsed. Answer 2xx. Let the command of --state print what the receiver knows.',
+      'Verify the signature over the raw body, before you parse it. Return 2xx. Let the command of --state print what the receiver knows.',
     right: 'A new event was accepted, and the state showed it.',
     judge: (trial) => mustApply(trial, 'a new event', trial.messages.created),
   },
   {
     name: 'event.once',
     level: 'required',
-    asks: 'A message that comes again is answered with 2xx, and not applied again.',
+    asks: 'A repeated message gets 2xx, and is not applied again.',
     advice:
-      'Keep each `webhook-id` together with what you do for it, in one transaction. Answer 2xx to one that you know.',
+      'Keep each `webhook-id` together with what you do for it, in one transaction. Return 2xx for a known one.',
     right: 'The same message once more changed nothing.',
     judge: (trial) => mustIgnore(trial, 'the same message once more', trial.messages.created),
   },
@@ -136,7 +136,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     level: 'required',
     asks: 'A message without a valid signature is refused with 4xx and not applied.',
     advice:
-      'Compute the signature over `webhook-id`, `webhook-timestamp` and the body, compare it in constant time, and answer 400 if it differs. The libraries of Standard Webhooks do all of it.',
+      'Compute the signature over `webhook-id`, `webhook-timestamp` and the body, compare it in constant time, and return 400 if it differs. The libraries of Standard Webhooks do all of this.',
     right: 'Each forged message was refused.',
     judge: (trial) => {
       const { forged } = trial.messages;
@@ -189,8 +189,8 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'message.unknown',
     level: 'recommended',
-    asks: 'A `ping`, a type that is not known yet, and properties that are not known yet are answered with 2xx.',
-    advice: 'Answer 2xx to types that you do not handle, and ignore properties that you do not know.',
+    asks: 'A `ping`, unknown types and unknown properties get 2xx.',
+    advice: 'Return 2xx for types that you do not handle, and ignore unknown properties.',
     right: 'What it does not know yet was accepted.',
     judge: async ({ send, messages }) => {
       for (const [what, message] of [

@@ -6,9 +6,9 @@ import { type AccountState, readAccount } from './account.ts';
 import { type ResetLimiter, resetOwn } from './reset-workspace.ts';
 import { Account, WorkspaceContent } from './schema.ts';
 
-/** What these operations need of the instance that runs them. */
+/** What these operations need from the instance that runs them. */
 export interface AccountServices extends AccountState {
-  /** Waits until the storage holds the request that began the ban of a key, if this instance banned it. */
+  /** Waits until the request that started the ban of a key is stored, if this instance banned it. */
   waitUntilBanStartKnown(keyId: string): Promise<void>;
   resets: ResetLimiter;
 }
@@ -21,7 +21,7 @@ export const accountOperations = [
     tag: 'Account',
     summary: 'Get the account of the key',
     description:
-      'Returns how the key stands: its limits, its strikes, its ban and the request that began it, its streams, and what of the lab is active. It takes nothing from the limits, and answers during a ban, too. Where instances do not share limits, each tells what it has counted itself; `sharing` says whether they do.',
+      'Returns the state of the key: its limits, its strikes (refused requests that count towards a ban), its ban and the request that started it, its streams, and its active rehearsal and recording. It does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.',
     success: resource(Account, 'The account of the key.'),
     prepare: ({ keyId }, { waitUntilBanStartKnown }: AccountServices) => waitUntilBanStartKnown(keyId),
     handle: (sql, input, services: AccountServices) => readAccount(sql, input, services),
@@ -33,8 +33,8 @@ export const accountOperations = [
     id: 'resetWorkspace',
     tag: 'Account',
     summary: 'Reset the workspace',
-    description: `Removes everything in the workspace of the key, and fills it with the demonstration data, whose ids begin at 1 again. All keys of the workspace see it, and each may ask for it, also one that is banned. Keys, their limits, webhooks, the history, recordings and rehearsals stay; the history tells \`workspace.reset\` and \`workspace.seeded\`. An Idempotency-Key of a request whose result goes is forgotten. A workspace that holds more than ${grouped(maxResetRows)} ${contentInWords} is not reset by a request: 409 names the command that does it. An instance resets a workspace once a second at most.`,
-    success: resource(WorkspaceContent, 'What the workspace holds now.'),
+    description: `Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets \`workspace.reset\` and \`workspace.seeded\`. The stored responses of \`Idempotency-Key\`s to removed resources are removed, too. With more than ${grouped(maxResetRows)} ${contentInWords} the response is 409, and its message names the command to use. An instance resets a workspace at most once a second.`,
+    success: resource(WorkspaceContent, 'The content of the workspace after the reset.'),
     handle: (sql, input, { resets }: AccountServices) =>
       resets.run(input.workspaceId, input, () => resetOwn(sql, input)),
   }),

@@ -12,11 +12,11 @@ const exampleMs = Date.parse('2026-11-21T09:30:12.345Z');
 
 const Window = Type.Object(
   {
-    limit: Units(0, 'Requests that are admitted in it.', 60),
-    remaining: Units(0, 'Requests that are left in it.', 58),
+    limit: Units(0, 'Requests admitted in this window.', 60),
+    remaining: Units(0, 'Requests left in this window.', 58),
     reset: Type.Integer({
       format: 'int64',
-      description: 'When it ends, in seconds since 1970, as `X-RateLimit-Reset`.',
+      description: 'When it ends, in Unix seconds, like `X-RateLimit-Reset`.',
       examples: [Date.parse('2026-11-21T09:31:00Z') / 1_000],
     }),
   },
@@ -25,37 +25,37 @@ const Window = Type.Object(
 
 const BanStart = Type.Object(
   {
-    requestId: Shown('`X-Request-Id` of its answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
+    requestId: Shown('`X-Request-Id` of the response.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
     method: Shown('Its method.', 'GET'),
-    path: Shown(`Its path, without a query; the first ${maxBanPath} characters.`, '/v1/pets'),
+    path: Shown(`The path without the query, cut at ${maxBanPath} characters.`, '/v1/pets'),
     at: DateTime('When it was refused.', '2026-11-21T09:30:00.000Z'),
   },
   {
     title: 'BanStart',
-    description: 'The request that began the ban, if it is known.',
+    description: 'The request that started the ban, if known.',
   },
 );
 export type BanStart = Static<typeof BanStart>;
 
 const Ban = Type.Object(
   {
-    since: Type.Optional(DateTime('When it began. Absent without a ban.', '2026-11-21T09:30:00.000Z')),
-    until: Type.Optional(DateTime('When it is over. Absent without a ban.', '2026-11-21T09:31:00.000Z')),
+    since: Type.Optional(DateTime('When it started. Absent without a ban.', '2026-11-21T09:30:00.000Z')),
+    until: Type.Optional(DateTime('When it ends. Absent without a ban.', '2026-11-21T09:31:00.000Z')),
     by: Type.Optional(BanStart),
-    nextSeconds: Units(0, 'How long the next would be if it began now, in seconds.', 60),
+    nextSeconds: Units(0, 'The length of the next ban if it started now, in seconds.', 60),
   },
   {
     title: 'AccountBan',
-    description: 'The ban of the key, if there is one, and how long the next would be.',
+    description: 'The ban of the key, if there is one, and the length of the next.',
   },
 );
 
 const Active = Type.Object(
   {
     id: Shown('Its id.', 'rec_602845719936'),
-    expiresAt: DateTime('When it ends by itself.', '2026-11-21T10:30:00.000Z'),
+    expiresAt: DateTime('When it expires.', '2026-11-21T10:30:00.000Z'),
   },
-  { title: 'ActiveOfAccount', description: 'What of the lab is active.' },
+  { title: 'ActiveOfAccount', description: 'An active rehearsal or recording.' },
 );
 
 export const toWindow = ({ quota, remaining, endsAtMs }: WindowState): Static<typeof Window> => ({
@@ -85,28 +85,28 @@ export const Account = Type.Object(
     plan: Type.Enum(planNames, { type: 'string', description: 'The plan of the key.', examples: ['free'] }),
     workspace: Type.String({ description: 'The name of its workspace.', examples: ['demo'] }),
     sharing: Shown(
-      'How limits are counted: `on`, by all instances together; `off`, by each instance alone, as this installation is set up; `away`, by each alone, because what they share cannot be reached.',
+      'How limits are counted. `on`: by all instances together. `off`: by each instance separately, as configured. `away`: by each instance separately, because the shared store is unreachable.',
       'off',
     ),
     minute: Window,
     day: Window,
-    binding: Shown('The window of which `X-RateLimit-*` speak: `minute` or `day`.', 'minute'),
+    binding: Shown('The window that `X-RateLimit-*` describe: `minute` or `day`.', 'minute'),
     headers: Type.Record(Type.String(), Type.String(), {
       description:
-        'The header fields about limits as an answer to the key would have them now, with `Retry-After` where a request would be refused.',
+        'The rate limit headers that a response would have now, with `Retry-After` if a request would be refused.',
       examples: [exampleHeaders],
     }),
-    strikes: Units(0, 'Requests of this minute that were refused with 429.', 0),
-    strikesAllowed: Units(0, 'One more in a minute begins a ban.', 60),
+    strikes: Units(0, 'Requests refused with 429 in this minute.', 0),
+    strikesAllowed: Units(0, 'The most strikes in a minute without a ban.', 60),
     ban: Ban,
-    openStreams: Units(0, 'Streams of events that it has open, on all instances.', 0),
+    openStreams: Units(0, 'Open event streams of the key, on all instances.', 0),
     rehearsal: Type.Optional(Active),
     recording: Type.Optional(Active),
   },
   {
     title: 'Account',
-    description: 'How a key stands.',
-    // Written by hand, since the schemas of both windows have the same examples.
+    description: 'The state of a key.',
+    // Written by hand, because the schemas of both windows have the same examples.
     examples: [
       {
         ...{
@@ -127,13 +127,12 @@ export const Account = Type.Object(
 );
 export type Account = Static<typeof Account>;
 
-/** What the demonstration data holds, for the examples. */
+/** The content of the demo data, for the examples. */
 const demonstration: Partial<Record<ContentKind, number>> = { categories: 7, pets: 20, orders: 8 };
 
-const countOf = (kind: ContentKind) =>
-  Units(0, `${kind[0]?.toUpperCase()}${kind.slice(1)} that there are.`, demonstration[kind] ?? 0);
+const countOf = (kind: ContentKind) => Units(0, `The number of ${kind}.`, demonstration[kind] ?? 0);
 
 export const WorkspaceContent = Type.Object(
   Object.fromEntries(contentKinds.map((kind) => [kind, countOf(kind)])),
-  { title: 'WorkspaceContent', description: 'What a workspace holds.' },
+  { title: 'WorkspaceContent', description: 'The content of a workspace.' },
 );

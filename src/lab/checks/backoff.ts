@@ -5,13 +5,13 @@ import { earliestAfter, follows, isRead, isSuccess, isTransient, uncertainFaults
 import { certainRetries, chainsOf, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A shorter wait is none: even a retry on a new connection to this machine takes less. */
+/** A shorter wait counts as none: a retry on a new connection to the same machine takes less. */
 const atOnceMs = 10;
-/** A wait of this length is intended. */
+/** Shorter waits count as unintended. */
 const pauseMs = 100;
-/** This many retries without an intended wait are too many, jitter or not. */
+/** This many retries without an intended wait are too many, with or without jitter. */
 const manyRetries = 4;
-/** Waits within this ratio are equal. Three waits with full jitter are so close in 1 % of cases. */
+/** Waits within this ratio are equal. In 1 % of cases three waits with full jitter are that close. */
 const sameRatio = 1.25;
 const growthRatio = 1.5;
 
@@ -46,7 +46,7 @@ function isHammering(waitsMs: readonly number[]): boolean {
 /** Failures after which the client chooses the wait. */
 const isFailure = (request: Recorded) => isTransient(request) && earliestAfter(request) === undefined;
 
-/** The chains of retries that surely come from one worker, without those of pollers. */
+/** The chains of retries that certainly come from one worker, without those of pollers. */
 function chainsIn(traffic: Traffic): Chain[] {
   const isPoll = pollsIn(traffic);
   return chainsOf(certainRetries(traffic, isFailure))
@@ -55,8 +55,8 @@ function chainsIn(traffic: Traffic): Chain[] {
 }
 
 /**
- * Tells whether a chain belongs to a poller, which repeats a request at the same pace after a success, too. The only worker of a poller
- * sends as many other requests in between.
+ * Whether a chain belongs to a poller, which also repeats a request at the same pace after a success. A poller with one worker also sends
+ * the same number of requests in between.
  */
 function pollsIn(traffic: Traffic) {
   const { requests, isOfOneWorker } = traffic;
@@ -87,7 +87,7 @@ export const backoffGrows: Check = {
   name: 'backoff.grows',
   level: 'required',
   asks: 'A client that retries more than once waits longer each time.',
-  judged: `Judged are retries of one request by one worker, after failures without \`Retry-After\`. A later wait of at least ${pauseMs} ms that is ${growthRatio} times the first passes. These fail: two or more retries that all come within ${atOnceMs} ms, ${manyRetries} or more in a row with waits below ${pauseMs} ms, and three or more equal waits of ${pauseMs} ms or more (within ${Math.round((sameRatio - 1) * 100)} %). Other waits may be jitter, or shorter ones that a busy machine made longer. Reads that come at the same pace after a success, too, are polls and not judged.`,
+  judged: `Looks at retries of one request by one worker, after failures without \`Retry-After\`. Passes: a later wait of at least ${pauseMs} ms and ${growthRatio} times the first. Fails: two or more retries that all come within ${atOnceMs} ms; ${manyRetries} or more in a row with waits below ${pauseMs} ms; three or more equal waits (within ${Math.round((sameRatio - 1) * 100)} %) of ${pauseMs} ms or more. Not judged: other waits, which may be jitter or the delay of a busy machine; reads that come at the same pace after a success, which are polls.`,
   unseen: 'No request failed twice in a row without `Retry-After`, or the waits may be jitter.',
   faults: uncertainFaults,
   advice: 'Double the wait after each failure, with some jitter and up to a maximum.',
@@ -107,7 +107,7 @@ export const backoffGrows: Check = {
   },
 };
 
-/** No HTTP library in wide use makes more by default: most make 3 to 6, package managers 11. */
+/** No common HTTP library makes more by default: most make 3 to 6, package managers 11. */
 const maxAttempts = 20;
 
 /** The requests with each `Idempotency-Key`. */
@@ -116,16 +116,16 @@ const keyedAttempts = (requests: readonly Recorded[]) => {
   return [...Map.groupBy(keyed, thingOf).values()];
 };
 
-/** Whether so many attempts failed, without a wait that was asked for, and yet another one came. */
+/** Whether more than `maxAttempts` came, and at least that many failed without `Retry-After`. */
 const isUnbounded = (attempts: readonly Recorded[]) =>
   attempts.length > maxAttempts && attempts.filter(isFailure).length >= maxAttempts;
 
 export const attemptsBounded: Check = {
   name: 'attempts.bounded',
   level: 'recommended',
-  asks: `The client gives up after some attempts, ${maxAttempts} at most.`,
-  judged: `Judged are retries as in \`backoff.grows\`, and all POSTs with one \`Idempotency-Key\`. More than ${maxAttempts} attempts at one request in a row fail. To give up after fewer, with at least one retry, and to send something else passes. A client may wait for the end of a limit or a ban as often as \`Retry-After\` says.`,
-  unseen: 'No request was retried and given up.',
+  asks: `The client gives up after a number of attempts, ${maxAttempts} at most.`,
+  judged: `Looks at retries as in \`backoff.grows\`, and at all POSTs with one \`Idempotency-Key\`. Fails: more than ${maxAttempts} attempts at one request in a row. Passes: a client that gives up after fewer, with at least one retry, and sends something else. Not judged: waits that \`Retry-After\` asks for; a client may repeat them.`,
+  unseen: 'No request was retried and then given up.',
   faults: uncertainFaults,
   advice: 'Count the attempts or limit their total time, and then report the failure to the caller.',
   guide: 'Errors',
@@ -133,7 +133,7 @@ export const attemptsBounded: Check = {
     const chains = chainsIn(traffic).map(({ retries }) => retries);
     const { requests } = traffic;
     const long = chains.filter((retries) => retries.length >= maxAttempts).map(requestsOf);
-    // Attempts with one key are at one thing, also if some of them overlap.
+    // Attempts with one key belong together, even if they overlap.
     const bad = [...long, ...keyedAttempts(requests).filter(isUnbounded)];
     const nameOf = (request: Recorded) => thingOf(request) ?? request.fingerprint;
     const latest = new Map(requests.map((request) => [nameOf(request), request]));
@@ -147,7 +147,7 @@ export const attemptsBounded: Check = {
       bad: bad.flat(),
       good: chains.filter(isGivenUp).flatMap(requestsOf),
       failed: `The client made ${Math.max(...bad.map((attempts) => new Set(attempts).size))} attempts at one request.`,
-      passed: 'The client gave up in the end, and went on.',
+      passed: 'The client gave up in the end, and continued with other requests.',
     };
   },
 };

@@ -4,7 +4,7 @@ import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
 import { follows, isLeft, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 
-/** Lists that answer with one resource and its entity tag when asked for one id. */
+/** Lists that return one resource with its entity tag for a single id. */
 const singles = new Map(
   operations.flatMap(({ id, success }) => (success.singleBy ? [[id, success.singleBy] as const] : [])),
 );
@@ -29,7 +29,7 @@ const tagOf = ({ headers }: Recorded) => {
 const writes = ['PUT', 'PATCH'];
 const changes = [...writes, 'DELETE'];
 
-/** Changes of resources that the client had read: only these can go by an old state. */
+/** Changes of resources that the client had read: only these can be based on an old state. */
 function changesOfRead(requests: readonly Recorded[]): Recorded[] {
   const read = new Set<string>();
   const changed: Recorded[] = [];
@@ -44,12 +44,12 @@ function changesOfRead(requests: readonly Recorded[]): Recorded[] {
 export const ifMatchSent: Check = {
   name: 'if-match.sent',
   level: 'recommended',
-  asks: 'A client that has read a resource and then changes it sends `If-Match` with the `ETag` that it got.',
+  asks: 'A client that reads a resource and then changes it sends the `ETag` as `If-Match`.',
   judged:
-    'Judged are PUT and PATCH of a resource that the client has read before in the recording, by its URL or, for pets, by `?id=`. One without `If-Match` fails, and so does `If-Match: *`, which allows any state. All with a tag pass. DELETE is not judged: it overwrites nothing.',
-  unseen: 'No resource was changed that had been read.',
+    'Looks at PUT and PATCH of a resource that the client has read before in the recording, by its URL or, for pets, with `?id=`. Fails: a change without `If-Match`, or with `If-Match: *`, which allows any state. Passes: every change has a tag. Not judged: DELETE, which overwrites nothing.',
+  unseen: 'The client changed no resource that it had read.',
   faults: [],
-  advice: 'Keep the `ETag` beside what you read, and send it as `If-Match` with the change.',
+  advice: 'Save the `ETag` with the resource, and send it as `If-Match` with the change.',
   guide: 'Getting started',
   judge({ requests }) {
     const changed = changesOfRead(requests);
@@ -57,8 +57,8 @@ export const ifMatchSent: Check = {
     return {
       bad,
       good: changed,
-      failed: `${counted(bad.length, 'change')} of ${changed.length} of what had been read came without If-Match.`,
-      passed: 'Each change of what had been read carried If-Match.',
+      failed: `${bad.length} of ${counted(changed.length, 'change')} of resources that had been read had no If-Match.`,
+      passed: 'Each change of a resource that had been read had If-Match.',
     };
   },
 };
@@ -66,12 +66,12 @@ export const ifMatchSent: Check = {
 export const updatesNotLost: Check = {
   name: 'updates.not-lost',
   level: 'required',
-  asks: 'A change does not overwrite what another writer has changed meanwhile.',
+  asks: 'A change does not overwrite the change of another writer.',
   judged:
-    'Judged are PUT and PATCH as in `if-match.sent` that the fault `conflict` touched: another writer changed the resource right before them. A PUT that succeeds without a tag in `If-Match` fails, and so does such a PATCH of the property that the other writer wrote. A change that gets 412 passes, unless another without a tag follows. A PATCH of other properties loses nothing, and is not judged.',
-  unseen: 'No change of a resource that had been read met one of another writer.',
+    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without a tag in `If-Match`, or such a PATCH of the property that the other writer changed. Passes: a change that gets 412, unless a change without a tag follows. Not judged: a PATCH of other properties, which loses nothing.',
+  unseen: 'No other writer changed a resource between a read and a change of the client.',
   faults: ['conflict'],
-  advice: 'Send the `ETag` that you have read as `If-Match` with each change.',
+  advice: 'Send the `ETag` of your last read as `If-Match` with each change.',
   guide: 'Getting started',
   judge({ requests }) {
     const changed = changesOfRead(requests);
@@ -83,13 +83,13 @@ export const updatesNotLost: Check = {
     for (const request of changed)
       if (isSuccess(request) && tagOf(request) === undefined)
         lastBlindMs.set(pathsOf(request)[0], request.atMs);
-    /** Whether a later change without a tag overwrote what this one was refused for. */
+    /** Whether a later change without a tag overwrote the other writer's change. */
     const isUndone = (refused: Recorded) => (lastBlindMs.get(pathsOf(refused)[0]) ?? 0) > refused.atMs;
     return {
       bad,
       good: touched.filter((request) => request.status === 412 && !isUndone(request)),
-      failed: `${counted(bad.length, 'change')} overwrote what another writer had changed right before.`,
-      passed: 'Nothing was overwritten that another writer had changed.',
+      failed: `${counted(bad.length, 'change')} overwrote the change of another writer.`,
+      passed: 'No change of another writer was overwritten.',
     };
   },
 };
@@ -101,7 +101,7 @@ function overwrites({ method, operation = '', properties = [] }: Recorded): bool
   return property !== undefined && properties.includes(property);
 }
 
-/** Which property the other writer of a rehearsal writes, by the operation that it comes before. */
+/** The property that the other writer of a rehearsal changes, by operation. */
 const writtenBy = new Map(operations.map(({ id, path }) => [id, otherWriterAt(path)?.property] as const));
 
 /** The changes of one resource. */
@@ -112,7 +112,7 @@ interface ResourceState {
   read?: Recorded;
 }
 
-/** How often answers named an entity tag, and how often changes used it. */
+/** How often responses had an entity tag, and how often changes used it. */
 class EntityTags {
   readonly #named = new Map<string, number>();
   readonly #used = new Map<string, number>();
@@ -124,7 +124,7 @@ class EntityTags {
       count(this.#used, tagOf(request));
   }
 
-  /** Whether changes used it more than once, and more often than answers named it: then a worker used it twice. */
+  /** Whether changes used it more than once, and more often than responses had it: then one worker used it twice. */
   isOverused = (tag = '') => (this.#used.get(tag) ?? 0) > Math.max(1, this.#named.get(tag) ?? 0);
 }
 
@@ -137,11 +137,10 @@ export const conflictReadAgain: Check = {
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'Judged is the next change of the resource by the same worker after 412. Without a tag in `If-Match` it fails, since it may undo what another writer did. With the refused tag it fails, too, if more changes used that tag than answers had it: several workers may have read the same. With another tag it passes if it succeeds or if the client has read the resource. To read again and to change nothing passes. DELETE after a refused PUT or PATCH is another decision, and not judged.',
-  unseen: 'No change got 412, or nothing was done with the resource afterwards.',
+    'Looks at the next change of the resource by the same worker after 412. Fails: no tag in `If-Match`, because the change may undo another one; the refused tag, if more changes used this tag than responses had it (several workers may have read the same tag). Passes: another tag, if the change succeeds or the client has read the resource; or a read without a change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
+  unseen: 'No change got 412, or the client did not use the resource afterwards.',
   faults: ['conflict'],
-  advice:
-    'After 412 get the resource, decide again by what it is now, and send the change with its new `ETag`.',
+  advice: 'After 412 read the resource, decide again, and send the change with the new `ETag`.',
   guide: 'Getting started',
   judge({ requests, isOfOneWorker, isOfSameWorker, isLast }) {
     const places = new Map<string, ResourceState>();
@@ -164,8 +163,8 @@ export const conflictReadAgain: Check = {
     return {
       bad,
       good,
-      failed: `${counted(bad.length / 2, 'change')} came after 412 without a decision by what is there now.`,
-      passed: 'After 412 the client went by what is there now.',
+      failed: `${counted(bad.length / 2, 'change')} came after 412 without a new read.`,
+      passed: 'After 412 the client used the current state.',
     };
 
     function judgeChange(change: Recorded, place: ResourceState): void {
@@ -183,7 +182,7 @@ export const conflictReadAgain: Check = {
           (isSuccess(change) || (place.read && follows(place.read, before)))
         )
           good.push(before, change);
-        // Another worker shows nothing about the refused one while that one still uses its connection.
+        // The refused change stays open while its own worker still uses the connection.
         if (isOwn || isLast(before)) {
           refused.delete(before.connection);
           if (place.latest === before) delete place.latest;

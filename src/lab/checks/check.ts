@@ -9,13 +9,13 @@ export interface Check {
   /** Stable: `retry-after.obeyed`. */
   name: string;
   level: Level;
-  /** What it asks of a client, in one sentence. */
+  /** What it requires of a client, in one sentence. */
   asks: string;
-  /** What counts for the client and what against it. What a server cannot know counts neither way. */
+  /** What passes, what fails, and what is not judged because a server cannot know it. */
   judged: string;
-  /** When the result is `not_observed`, and why it is, unless the result says more. */
+  /** When the result is `not_observed`. Also the reason in a result, unless `judge` gives one. */
   unseen: string;
-  /** The faults that provoke it. */
+  /** The faults that make it observable. */
   faults: readonly string[];
   /** What to change after a failure. */
   advice: string;
@@ -24,22 +24,22 @@ export interface Check {
   judge(traffic: Traffic): Found;
 }
 
-/** What a check has found. Bad requests fail it. Without any, good ones pass it. */
+/** What a check has found. It fails with bad requests, and passes with good requests only. */
 export interface Found {
   bad?: readonly Recorded[];
   good: readonly Recorded[];
   failed?: Text;
   passed: Text;
-  /** Why nothing was observed, if there is more to say than the check says itself. */
+  /** Why nothing was observed, if it is more specific than the text of the check. */
   unseen?: Text | undefined;
 }
 
-/** A function where the text is about requests that may not be there. */
+/** A function if the text needs requests that may be missing. */
 type Text = string | (() => string);
 
 export interface Finding {
   result: (typeof results)[number];
-  /** The requests that show it, each once, in the order of time. */
+  /** The requests that show it, without duplicates, oldest first. */
   evidence: readonly Recorded[];
   /** Why, in one sentence. */
   because: string;

@@ -2,16 +2,16 @@ import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import { endOf, isBroken, isLeft, isRedirect, isStream } from './request-facts.ts';
 
-/** Many clients close a connection that was idle for some seconds. */
+/** Many clients close a connection after some idle seconds. */
 const idleMs = 2_000;
-/** Workers that begin at once open a connection each, and a busy machine may serve the first before the last is read. */
+/** Workers that start together open a connection each. A busy machine may serve the first before it reads the last. */
 const burstMs = 1_000;
-/** Fewer requests show nothing. */
+/** Fewer requests are no evidence. */
 const enough = 5;
-/** Programs that run once for each request, so that no connection can outlive a request. */
+/** Programs that run once per request, so they cannot reuse a connection. */
 const runOnce = /^(?:curl|wget|httpie|xh)\//i;
 
-/** Whether the connection stays open after the answer. */
+/** Whether the connection stays open after the response. */
 const leavesOpen = (request: Recorded) =>
   !isBroken(request) &&
   !isLeft(request) &&
@@ -25,10 +25,10 @@ export const connectionsReused: Check = {
   name: 'connections.reused',
   level: 'recommended',
   asks: 'The client keeps connections open and sends its next requests on them.',
-  judged: `Judged are requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s, and for more than ${burstMs / 1_000} s if several workers sent requests at once. At least half of them must use an open connection. A client that sends \`Connection: close\` itself is judged, too. Streams, redirects and broken answers leave no open connection. curl and the like, run once for each request, are not judged.`,
-  unseen: `Fewer than ${enough} requests could use an open connection, a program ran once for each request, or a proxy was between.`,
+  judged: `Looks at requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s. With several workers it must also have been idle for more than ${burstMs / 1_000} s. Passes: at least half of these requests use an open connection. A client that sends \`Connection: close\` is judged, too. Streams, redirects and broken responses leave no open connection. Not judged: curl and similar programs that run once per request.`,
+  unseen: `Fewer than ${enough} requests could use an open connection, a program ran once per request, or the requests came through a proxy.`,
   faults: [],
-  advice: 'Use one session, agent or client object for all requests, and read each answer to its end.',
+  advice: 'Use one session, agent or client object for all requests, and read each response to its end.',
   guide: 'Getting started',
   judge({ requests, isOfOneWorker, opens, isLast }) {
     const isProxied = requests.some((request) => request.isProxied);
@@ -39,7 +39,7 @@ export const connectionsReused: Check = {
     const reused: Recorded[] = [];
     const opened: Recorded[] = [];
     const ending = [...requests].sort((a, b) => endOf(a) - endOf(b));
-    /** The last requests of idle connections, the latest on top. */
+    /** The last requests of idle connections, newest last. */
     const free: Recorded[] = [];
     let ended = 0;
     for (const request of requests) {
@@ -57,12 +57,12 @@ export const connectionsReused: Check = {
     return {
       bad: isSeen && opened.length > reused.length ? opened : [],
       good: isSeen ? reused : [],
-      failed: `${opened.length} of ${all} requests opened a connection although one was open and unused.`,
-      passed: `${reused.length} of ${all} requests used a connection that was open.`,
+      failed: `${opened.length} of ${all} requests opened a connection although another was open and idle.`,
+      passed: `${reused.length} of ${all} requests used an open connection.`,
       unseen: isProxied
-        ? 'A proxy passed the requests on, so connections are not those of the client.'
+        ? 'The requests came through a proxy, so the connections are not those of the client.'
         : requests.some(isRunOnce)
-          ? 'A program like curl was run for each request, and has no connection to keep.'
+          ? 'A program like curl ran once per request, so it cannot keep connections open.'
           : 'Too few requests could have used an open connection.',
     };
   },

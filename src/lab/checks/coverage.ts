@@ -7,10 +7,11 @@ export const operationsCovered: Check = {
   name: 'operations.covered',
   level: 'recommended',
   asks: 'The client uses every operation of the API, so that the recording shows all of it.',
-  judged: 'A client that got a success from each operation passes. Nothing fails: a client may need less.',
-  unseen: 'Some operations were not used. The result says how many were.',
+  judged:
+    'Passes: every operation succeeded at least once. It never fails, because a client may need fewer operations.',
+  unseen: 'Some operations were not used. The result says how many were used.',
   faults: [],
-  advice: 'Let the test of the client call all operations.',
+  advice: 'Let the tests of the client use all operations.',
   guide: 'Generate a client',
   judge({ requests }) {
     const first = new Map<string, Recorded>();

@@ -3,7 +3,7 @@ import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
 import { followedRedirects } from './request-facts.ts';
 
-/** The header fields that carry a key. Recordings keep their names alone. */
+/** The headers that carry a key. Recordings store only their names. */
 const credentials = ['authorization', 'x-api-key'];
 const hasKey = ({ headers }: Recorded) => credentials.some((name) => name in headers);
 const originOf = ({ headers }: Recorded) => headers.host?.toLowerCase();
@@ -11,12 +11,12 @@ const originOf = ({ headers }: Recorded) => headers.host?.toLowerCase();
 export const credentialsNotForwarded: Check = {
   name: 'credentials.not-forwarded',
   level: 'required',
-  asks: 'The client sends its key to the origin that it was made for, and not to another one after a redirect.',
-  judged: `Judged are requests that follow a redirect to another host. A request with ${credentials.map((name) => `\`${name}\``).join(' or ')} fails, and one without passes. After a redirect within the host, the key is right.`,
-  unseen: 'No redirect to another host was followed.',
+  asks: 'The client sends its key only to the origin of the service, and not to another origin after a redirect.',
+  judged: `Looks at requests that follow a redirect to another host. Fails: a request with ${credentials.map((name) => `\`${name}\``).join(' or ')}. Passes: a request without them. A redirect within the host may keep the key.`,
+  unseen: 'The client followed no redirect to another host.',
   faults: [movedAway.name],
   advice:
-    'Follow redirects yourself, or by a library that removes your key, `X-API-Key` too, for another origin.',
+    'Follow redirects yourself, or use a library that removes your key for another origin, `X-API-Key` too.',
   guide: 'Errors',
   judge({ requests }) {
     const away = followedRedirects(requests)
@@ -26,7 +26,7 @@ export const credentialsNotForwarded: Check = {
     return {
       bad,
       good: away,
-      failed: `${counted(bad.length, 'request')} took the key to another host.`,
+      failed: `${counted(bad.length, 'request')} sent the key to another host.`,
       passed: 'Requests to another host had no key.',
     };
   },

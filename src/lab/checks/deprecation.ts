@@ -13,7 +13,7 @@ export const deprecatedNotCalled: Check = {
   name: 'deprecated.not-called',
   level: 'recommended',
   asks: 'The client uses no deprecated operation.',
-  judged: `Any request to ${[...successors.keys()].map((id) => `\`${id}\``).join(', ')} fails. A client that used the successor instead passes.`,
+  judged: `Fails: any request to ${[...successors.keys()].map((id) => `\`${id}\``).join(', ')}. Passes: requests to the successor only.`,
   unseen: 'Neither a deprecated operation nor its successor was used.',
   faults: [],
   advice: 'Use the operation that `Link` names with `rel="successor-version"`.',
@@ -32,10 +32,10 @@ export const deprecatedNotCalled: Check = {
 export const successorUsed: Check = {
   name: 'sunset.successor-used',
   level: 'recommended',
-  asks: 'When a deprecated operation answers 410, the client uses its successor.',
+  asks: 'When a deprecated operation returns 410, the client uses its successor.',
   judged:
-    'After 410, the next request to the successor passes, and one of the same worker to the deprecated operation itself fails. A client that sends neither is not judged.',
-  unseen: 'No deprecated operation answered 410, or neither it nor its successor was used afterwards.',
+    'Looks at the next request after 410. Passes: a request to the successor. Fails: a request of the same worker to the deprecated operation. Not judged: a client that sends neither.',
+  unseen: 'No deprecated operation returned 410, or neither it nor its successor was used afterwards.',
   faults: ['sunset'],
   advice: 'After 410, send the request to the operation that `Link` names with `rel="successor-version"`.',
   guide: 'Versioning',
@@ -56,7 +56,7 @@ export const successorUsed: Check = {
     return {
       bad,
       good,
-      failed: `${counted(bad.length / 2, 'request')} came again to an operation that was gone.`,
+      failed: `After 410, ${counted(bad.length / 2, 'request')} used the same operation again.`,
       passed: 'After 410 the client used the successor.',
     };
   },

@@ -6,13 +6,13 @@ import { hasOverlaps } from './request-facts.ts';
 /** What a client sends without faults. */
 export interface Expected {
   /**
-   * How often it sends this request without faults. A request that it never sent then, such as one with a random name, counts as often
-   * as it repeats any request of that operation. If the body was not read, all requests with this head count.
+   * How often it sends this request without faults. For an unknown request, such as one with a random name: the most repetitions of any
+   * request of that operation. If the body was not read, all requests with this head count.
    */
   timesOf(request: Recorded): number;
-  /** Whether it sent two requests at once, so that it has several workers. */
+  /** Whether two requests were in flight at once, so there are several workers. */
   hasOverlaps: boolean;
-  /** The paths of lists of which it leaves pages that it could get. */
+  /** The paths of lists that it does not read to the end. */
   leftLists: ReadonlySet<string>;
 }
 

@@ -11,17 +11,17 @@ const hasSameKey = ({ failed, retry }: Retry) =>
   idempotencyKeyOf(failed) !== undefined && idempotencyKeyOf(failed) === idempotencyKeyOf(retry);
 
 const uncertainEnds =
-  'It may have taken effect after 408, 500, 502, 504 and a broken connection, and when the client left before the answer (RFC 9110, section 9.2.2). After 429 and 503 it did not.';
-const unread = 'A POST whose body was not read counts only if its key shows which POST it was.';
+  'A request may have taken effect after 408, 500, 502, 504 and a broken connection, and when the client disconnected before the response (RFC 9110, section 9.2.2). After 429 and 503 it has not.';
+const unread = 'A POST whose body was not read counts only if its key identifies it.';
 
 export const sameKeyOnRetry: Check = {
   name: 'idempotency.same-key-on-retry',
   level: 'required',
   asks: 'The client retries a POST with the `Idempotency-Key` of the first attempt.',
-  judged: `Judged are POSTs with a key that may have taken effect. To send one again with its key passes. To send it again with another key or without one fails, unless its own key comes again, too. ${uncertainEnds} It may also be in progress, after 409 \`${keyInUse}\`. ${unread} Two equal POSTs are two things if the first one succeeded.`,
+  judged: `Looks at POSTs with a key that may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key comes, too. ${uncertainEnds} After 409 \`${keyInUse}\` it is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
   unseen: 'No POST with a key that may have taken effect was retried.',
   faults: uncertainFaults,
-  advice: 'Create the key once for each thing, before the loop of attempts.',
+  advice: 'Create the key once per new resource, before the retry loop.',
   guide: 'Getting started',
   judge(traffic) {
     const first = new Map<string, Recorded>();
@@ -46,7 +46,7 @@ export const sameKeyOnRetry: Check = {
       bad: requestsOf(bad),
       good,
       failed: `${counted(bad.length, 'POST')} came again with another Idempotency-Key, or without one.`,
-      passed: 'Each retried POST had the Idempotency-Key of the attempt before.',
+      passed: 'Each retried POST had the same Idempotency-Key as before.',
     };
   },
 };
@@ -55,8 +55,8 @@ export const noBlindPostRetry: Check = {
   name: 'idempotency.no-blind-post-retry',
   level: 'required',
   asks: 'The client does not retry a POST without `Idempotency-Key` that may have taken effect.',
-  judged: `To send such a POST again fails, with or without a key. To send it once passes, and so does a POST that had a key, unless it came again with another one. ${uncertainEnds} ${unread}`,
-  unseen: 'No POST may have taken effect, or another worker may have sent the next one.',
+  judged: `Looks at POSTs that may have taken effect. Fails: a POST without a key that is sent again, with or without one. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
+  unseen: 'No failed POST may have taken effect, or another worker may have sent the next one.',
   faults: uncertainFaults,
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',
   guide: 'Getting started',
@@ -74,8 +74,8 @@ export const noBlindPostRetry: Check = {
       failed: `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
       passed: 'No POST without Idempotency-Key was retried after it may have taken effect.',
       unseen: isDoubtful
-        ? 'A POST that may have taken effect came again, perhaps from another worker.'
-        : 'No POST may have taken effect, or each came again with another Idempotency-Key.',
+        ? 'A POST that may have taken effect was sent again, perhaps by another worker.'
+        : 'No failed POST may have taken effect, or each was sent again with another Idempotency-Key.',
     };
   },
 };
@@ -85,11 +85,11 @@ const keyReused = 'idempotency_key_reused';
 export const keyForOneThing: Check = {
   name: 'idempotency.key-for-one-thing',
   level: 'required',
-  asks: 'The client sends another `Idempotency-Key` with each different POST.',
-  judged: `A POST with the key of an earlier one and another target or body fails, and so does one that got 422 \`${keyReused}\`. Two different POSTs with two keys pass. A retry with another body is judged by \`retry.same-body\`.`,
+  asks: 'The client sends a new `Idempotency-Key` with each different POST.',
+  judged: `Fails: a POST with the key of an earlier POST but another target or body, or a POST that gets 422 \`${keyReused}\`. Passes: two different POSTs with two keys. Not judged: a retry with another body; see \`retry.same-body\`.`,
   unseen: 'Fewer than two different POSTs had a key of their own.',
   faults: [],
-  advice: 'Create a new key for each thing, and never a constant one.',
+  advice: 'Create a new key for each new resource. Do not use a constant.',
   guide: 'Getting started',
   judge({ requests }) {
     const differing = differingPairs(requests);
@@ -98,7 +98,7 @@ export const keyForOneThing: Check = {
       ...requestsOf(differing.filter(({ failed }) => !mayBeRetried(failed))),
       ...requests.filter((request) => request.code === keyReused && !second.has(request)),
     ];
-    // A POST that came with several keys may be one thing that was made twice.
+    // A POST with several keys may be one resource that was created twice.
     const keyed = requests.filter((request) => thingOf(request) !== undefined);
     const good = [...Map.groupBy(keyed, ({ fingerprint }) => fingerprint).values()].filter(
       (same) => new Set(same.map(idempotencyKeyOf)).size === 1,
@@ -106,7 +106,7 @@ export const keyForOneThing: Check = {
     return {
       bad,
       good: good.length > 1 && differing.length === 0 ? good.flat() : [],
-      failed: `${counted(bad.length, 'POST')} had a key that another POST had, too.`,
+      failed: `${counted(bad.length, 'POST')} reused the key of another POST.`,
       passed: 'Each different POST had a key of its own.',
     };
   },

@@ -2,7 +2,7 @@ import { maxParameters } from '../../http/input.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
 
-/** Under `large-ids` all ids are odd and within these bounds, where a double holds only even numbers. */
+/** Under `large-ids` all ids are odd and within these bounds, where doubles are only even numbers. */
 const least = 10n ** 16n;
 const bound = 2n ** 54n;
 
@@ -24,12 +24,12 @@ function wholeOf(text: string): bigint | undefined {
   return Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
 }
 
-/** More than a path of the API has, also in a target in absolute form. */
+/** More than any path of the API has, even for a target in absolute form. */
 const maxSegments = 16;
 
 /**
- * Numbers of a request that may be ids: in segments of the path, in values of the query, and in the body. Only as many parts are decoded
- * as a request of the API can have, since a hostile target has thousands.
+ * Numbers of a request that may be ids: in the path, the query and the body. The number of decoded parts is bounded, since a hostile
+ * target can have thousands.
  */
 function numbersOf({ target, largeNumbers = [] }: Recorded): string[] {
   if (!mayHoldNumber(target)) return [...largeNumbers];
@@ -57,11 +57,11 @@ export const idsExact: Check = {
   level: 'required',
   asks: 'The client keeps ids beyond 2^53 exact.',
   judged:
-    'Under `large-ids` all ids are odd and between 10^16 and 2^54, where a double can only be even. An id of that size in a path, a query or a body fails if it is even, or has a point or an exponent: it was rounded. Exact ids pass.',
-  unseen: 'No request held an id of that size.',
+    'Under `large-ids` all ids are odd and between 10^16 and 2^54, where doubles are only even numbers. Looks at ids of that size in paths, queries and bodies. Fails: an id that was rounded, so it is even or has a decimal point or an exponent. Passes: only exact ids.',
+  unseen: 'No request had an id of that size.',
   faults: ['large-ids'],
   advice:
-    'Read ids as 64-bit integers or as text; in JavaScript, by `context.source` of `JSON.parse`, which rounds numbers.',
+    'Parse ids as 64-bit integers or as strings. In JavaScript `JSON.parse` rounds numbers: use `context.source` of its reviver.',
   guide: 'Generate a client',
   judge({ requests }) {
     const exact: Recorded[] = [];
@@ -74,8 +74,8 @@ export const idsExact: Check = {
     return {
       bad: rounded,
       good: exact,
-      failed: `${counted(rounded.length, 'request')} held a large id that was rounded.`,
-      passed: `${counted(exact.length, 'request')} held large ids, all of them exact.`,
+      failed: `${counted(rounded.length, 'request')} had a large id that was rounded.`,
+      passed: `${counted(exact.length, 'request')} had large ids, all of them exact.`,
     };
   },
 };

@@ -12,8 +12,8 @@ import {
 } from './request-facts.ts';
 
 /**
- * Finds retries that are known without a look at connections. A POST with the `Idempotency-Key` of a failed one is its retry. If it is
- * known what the client sends without faults, requests beyond that are retries, but for reads that it repeats then, too.
+ * Finds retries that are certain on any connection. A POST with the `Idempotency-Key` of a failed one is its retry. If `expected` says what
+ * the client sends without faults, requests beyond that are retries, except for reads that it also repeats without faults.
  */
 export function knownRetriesOf(requests: readonly Recorded[], expected?: Expected) {
   const knownRetries = new Map<Recorded, Recorded>();
@@ -62,7 +62,7 @@ export function knownRetriesOf(requests: readonly Recorded[], expected?: Expecte
 
 type Pair = [failed: Recorded, retry: Recorded];
 
-/** Each failure with the next request after it, in the order of time. */
+/** Each failure with the next request after it, oldest first. */
 function pairsIn(things: readonly Recorded[], isOpen: (request: Recorded) => boolean): Pair[] {
   const open: Recorded[] = [];
   let next = 0;
@@ -78,7 +78,7 @@ function pairsIn(things: readonly Recorded[], isOpen: (request: Recorded) => boo
   return pairs;
 }
 
-/** A POST with a key creates one thing, however often it is sent. With another body it is the same thing, sent wrongly. */
+/** Identifies what a POST with a key creates. A retry with another body has the same identity: it is a wrong retry. */
 export function thingOf(request: Recorded): string | undefined {
   const key = idempotencyKeyOf(request);
   return request.method === 'POST' && key !== undefined ? `${request.target} ${key}` : undefined;

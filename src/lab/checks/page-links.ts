@@ -8,10 +8,10 @@ const lists = new Set(operations.filter(({ success }) => success.kind === 'page'
 export const isPage = (request: Recorded) =>
   request.method === 'GET' && lists.has(request.operation ?? '') && isSuccess(request);
 
-/** The target of the next page that a page names; undefined if it is the last. */
+/** The target of the link to the next page; undefined for the last page. */
 export const nextOf = ({ answer }: Recorded): string | undefined => nextLink(answer.link);
 
-/** Path and query. A target may be no URL any more after its secrets were replaced. */
+/** Path and query. After its secrets were replaced, a target may no longer be a valid URL. */
 function partsOf(target: string): [path: string, query: string] {
   const [path = '', query = ''] = target.replace(/^https?:\/\/[^/]*/, '').split('?');
   return [path, query];
@@ -28,7 +28,7 @@ export function placeOf(target: string): string {
 
 export const hasCursor = (target: string) => !placeOf(target).endsWith(' ');
 
-/** The names of the parameters of a list that choose its items, in the order of the alphabet. */
+/** The names of the parameters that filter a list, sorted. */
 export function filtersOf(target: string): string[] {
   const names = partsOf(target)[1]
     .split('&', 100)
@@ -36,7 +36,7 @@ export function filtersOf(target: string): string[] {
   return [...new Set(names)].filter((name) => !['', 'cursor', 'limit'].includes(name)).sort();
 }
 
-/** Pages whose next page the client did not get later. */
+/** Pages whose next page the client did not read later. */
 export function unfollowed(requests: readonly Recorded[]): Recorded[] {
   const lastGot = new Map<string, number>();
   for (const request of requests) if (isPage(request)) lastGot.set(placeOf(request.target), request.atMs);

@@ -10,13 +10,13 @@ const shortening = faults.filter(({ shortensPages }) => shortensPages).map(({ na
 export const pagesToTheEnd: Check = {
   name: 'pages.to-the-end',
   level: 'recommended',
-  asks: 'The client follows `Link` with `rel="next"` until a page has none, also past short and empty pages.',
+  asks: 'The client follows `Link` with `rel="next"` until a page has none, even after short and empty pages.',
   judged:
-    'Judged are pages that a rehearsal made shorter than the client had asked for, and that name a next page. The client must get that page later, by its `cursor`. A client that has found what it wanted and stops on purpose looks the same, so this is only recommended, and `grade` does not judge lists that the program leaves without faults, too. Other pages are not judged: a client may want the first page alone.',
-  unseen: 'No page with a next one was shortened by a rehearsal.',
+    'Looks at pages that a rehearsal has shortened and that have a next page. Passes: the client reads the next page later, with its `cursor`. A client that stops on purpose looks like one that fails, so the check is only recommended. Not judged: other pages, because a client may need only the first; with `grade`, lists that the program does not read to the end without faults either.',
+  unseen: 'No rehearsal shortened a page that has a next page.',
   faults: shortening,
   advice:
-    'If you want the whole list, follow `rel="next"` until a page has none, whatever number of items a page has.',
+    'To read a whole list, follow `rel="next"` until a page has none. Do not stop at a short or empty page.',
   guide: 'Getting started',
   judge({ requests, leavesPages }) {
     const shortened = requests.filter(
@@ -28,20 +28,20 @@ export const pagesToTheEnd: Check = {
     return {
       bad,
       good: shortened,
-      failed: `${counted(bad.length, 'page')} named a next page that the client did not get. One that stops on purpose looks the same.`,
-      passed: `The client got the page after each of ${counted(shortened.length, 'short page')}.`,
+      failed: `${counted(bad.length, 'page')} had a next page that the client did not read. A client that stops on purpose looks the same.`,
+      passed: `The client read the page after each of ${counted(shortened.length, 'short page')}.`,
     };
   },
 };
 
-/** A page that was asked for by a cursor, and the filters of the link that the cursor is from. */
+/** A page that was requested with a cursor, and the page whose link has this cursor. */
 interface NextPage {
   page: Recorded;
   link: Recorded;
   lost: readonly string[];
 }
 
-/** The pages with a cursor, each with the link that it follows best: lists with different filters have equal cursors. */
+/** The pages with a cursor, each with the link that matches best: lists with different filters have equal cursors. */
 function nextPages(requests: readonly Recorded[]): NextPage[] {
   const links = new Map<string, Map<string, Recorded>>();
   const pages: NextPage[] = [];
@@ -55,7 +55,7 @@ function nextPages(requests: readonly Recorded[]): NextPage[] {
     const best = found.toSorted((a, b) => a.lost.length - b.lost.length)[0];
     if (best) pages.push(best);
     const next = nextOf(page);
-    // Under `same-page` a link may lead to the first page, which has no cursor. Any other list begins so.
+    // Under `same-page` a link may lead to the first page, which has no cursor.
     if (next === undefined || !hasCursor(next)) continue;
     const place = placeOf(next);
     const ofPlace = links.get(place) ?? new Map<string, Recorded>();
@@ -67,13 +67,12 @@ function nextPages(requests: readonly Recorded[]): NextPage[] {
 export const filtersKept: Check = {
   name: 'pages.filters-kept',
   level: 'required',
-  asks: 'The client asks for each page with the filters of the first.',
+  asks: 'The client requests each page with the filters of the first.',
   judged:
-    'Judged are pages that the client asked for by the `cursor` of a link. One without a parameter that the link has fails, since the list is another one then. `limit` may differ.',
-  unseen: 'No page was asked for by the cursor of a link.',
+    'Looks at pages that the client requested with the `cursor` of a link. Fails: a request without a parameter of the link, because it reads another list. `limit` may differ.',
+  unseen: 'No page was requested with the cursor of a link.',
   faults: [...shortening, samePage.name],
-  advice:
-    'Request the address in `Link` unchanged, or add its `cursor` to all parameters of the first request.',
+  advice: 'Request the URL in `Link` unchanged, or add its `cursor` to all parameters of the first request.',
   guide: 'Getting started',
   judge({ requests }) {
     const pages = nextPages(requests);
@@ -83,9 +82,9 @@ export const filtersKept: Check = {
       good: pages.flatMap(({ link, page }) => [link, page]),
       failed: () => {
         const { link, page, lost } = bad[0] as NextPage;
-        return `${counted(bad.length, 'page')} lost a filter: request ${page.number} asks for the next page without ${lost.join(' and ')}, which the link of request ${link.number} has.`;
+        return `${counted(bad.length, 'page')} lost a filter: request ${page.number} has no ${lost.join(' and no ')}, unlike the link to it in the response to request ${link.number}.`;
       },
-      passed: 'Each page was asked for with the filters of its link.',
+      passed: 'Each page was requested with the filters of its link.',
     };
   },
 };

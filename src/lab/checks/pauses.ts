@@ -3,11 +3,11 @@ import { follows, isSuccess } from './request-facts.ts';
 import { certainRetries } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A time in which an answer forbids requests. */
+/** A time in which a response forbids requests. */
 export interface Pause {
   /** A request before this time comes too early. */
   untilMs: number;
-  /** Which requests it forbids. Without a scope: the same request alone. */
+  /** Which requests it forbids. Without a scope: only the same request. */
   scope?: string;
   /** What an early request shows. */
   shownBy(early: Recorded): 'disobedience' | 'end of the pause' | 'nothing';
@@ -23,13 +23,13 @@ export interface Observed {
   kept: Pair[];
   /** Requests that came too early. */
   broken: Pair[];
-  /** Early requests that the service admitted, since it had ended the pause itself. */
+  /** Early requests that the service admitted, because it had ended the pause itself. */
   lifted: Pair[];
-  /** Requests that came too early, perhaps from workers that did not know. */
+  /** Requests that came too early, perhaps from workers that did not know about the pause. */
   unsure: Recorded[];
 }
 
-/** The pause of a scope that is not over. Of several, it is the first. */
+/** The first pause of a scope that is not over. */
 interface Current extends Pause {
   by: Recorded;
   /** The last request that it refused and that did not come again in time. */
@@ -37,9 +37,9 @@ interface Current extends Pause {
 }
 
 /**
- * Which requests came too early, and which in time. The only worker had each answer. With several workers, only a retry counts. A
- * refused request that came again in time shows that its worker waited: then another one, which did not know, sent what came too early on the
- * same connection.
+ * Which requests came too early, and which in time. A single worker got each response. With several workers, only a retry counts. If a
+ * refused request came again in time, its worker waited: then another worker, which did not know, sent the early request on the same
+ * connection.
  */
 export function pausesOf(
   traffic: Traffic,
@@ -53,7 +53,7 @@ export function pausesOf(
   const refusalOf = new Map(retries.map(({ failed, retry }) => [retry, failed]));
   const waited = cameAgainInTime(requests, untilMsOf);
   const current = new Map<string, Current>();
-  /** Refused requests that show nothing for the client: they came too early, or others did after them, perhaps of another worker. */
+  /** Refused requests that are no evidence for the client: they came too early, or others after them did, perhaps of another worker. */
   const doubtful = new Set<Recorded>();
   const observed: Observed = { kept: [], broken: [], lifted: [], unsure: [] };
 
@@ -88,7 +88,7 @@ export function pausesOf(
   return observed;
 }
 
-/** Refused requests that came again once their pause was over. Each later request is a retry of one. */
+/** Refused requests that came again after their pause. Each later request is the retry of one. */
 function cameAgainInTime(
   requests: readonly Recorded[],
   untilMsOf: (request: Recorded) => number | undefined,

@@ -14,18 +14,18 @@ import {
   waitFaults,
 } from './request-facts.ts';
 
-const told = `The wait begins with the refused request. ${timerToleranceMs} ms and a thousandth less is right, since timers differ; after a date, ${clockToleranceMs} ms less, since clocks differ, or half of a shorter wait.`;
+const told = `The wait begins with the refused request. Tolerance: ${timerToleranceMs} ms and a thousandth of the wait, because timers differ. For a date it is ${clockToleranceMs} ms, because clocks differ, but at most half of the wait.`;
 const others =
-  'A retry of the refused request counts, since its sender was told. Other requests count if one worker sent all, and if a refused one did not come again in time. Else they may be those of another worker that was not told.';
+  'A retry of the refused request counts, because its worker got the refusal. Other requests count only if one worker sent all of them and a refused request did not come again in time. Otherwise another worker may have sent them.';
 const ends =
-  'A request that the service admits too early counts neither way: the service ended the wait itself, as it does when a rehearsal ends.';
+  'An early request that the service admits is not judged: the service has ended the wait itself, for example because a rehearsal ended.';
 
-/** The faults whose 429 holds for one operation, and not for all of the key. */
+/** The faults whose 429 applies to one operation, and not to the whole key. */
 const operationLimits = faults
   .filter(({ errors, scope = 'operation' }) => scope === 'operation' && errors?.includes('rate_limited'))
   .map(({ name }) => name);
 
-/** What a check says of pauses. */
+/** The result of a check about pauses. */
 const foundIn = (
   { broken, kept, lifted, unsure }: Observed,
   texts: Pick<Found, 'failed' | 'passed'>,
@@ -35,7 +35,7 @@ const foundIn = (
   good: bothOf(kept),
   unseen:
     unsure.length > 0
-      ? `${counted(unsure.length, 'request')} came too early, perhaps from workers that were not told to wait.`
+      ? `${counted(unsure.length, 'request')} came too early, perhaps from workers that did not get the refusal.`
       : lifted.length > 0
         ? 'The service admitted the next request before the wait was over.'
         : undefined,
@@ -45,8 +45,9 @@ export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
   level: 'required',
   asks: 'After 429, 503 and 409 `idempotency_key_in_use` the client waits as long as `Retry-After` says.',
-  judged: `A request that comes during the wait and is refused again with 429 fails it. A 429 of \`rate-limited\` holds for its operation, any other for all operations of the key. ${others} After 503 and 409 only a retry of the same request is judged, and one that comes too early fails it, whatever its answer. ${told} ${ends} A client may wait longer.`,
-  unseen: 'No answer asked for a wait, no request followed, or an early one may be that of another worker.',
+  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other to all operations of the key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Passes: a client that waits long enough, or longer. ${told} ${ends}`,
+  unseen:
+    'No response asked for a wait, no request followed, or an early request may come from another worker.',
   faults: [...waitFaults, ...faultsWith((_, code) => code === keyInUse)],
   advice: 'Read `Retry-After`, as seconds and as a date, and let all workers of the key wait that long.',
   guide: 'Rate limits',
@@ -59,12 +60,12 @@ export const retryAfterObeyed: Check = {
         const waited = Math.max(0, Math.round(request.atMs - endOf(by)));
         return `${counted(broken.length, 'request')} came too early: request ${request.number} came ${waited} ms after request ${by.number} got ${by.status} with Retry-After: ${by.answer['retry-after']}.`;
       },
-      passed: `The client waited as long as told after ${counted(kept.length, 'refusal')}.`,
+      passed: `The client waited for Retry-After, after ${counted(kept.length, 'refusal')}.`,
     });
   },
 };
 
-/** A limit holds for other requests, too. 503, and 409 while its `Idempotency-Key` is in use, hold for the request alone. */
+/** A 429 also applies to other requests. A 503, and a 409 for a key in use, apply only to the same request. */
 function pauseOf(refused: Recorded): Pause | undefined {
   const { status, code, operation } = refused;
   const untilMs = earliestAfter(refused);
@@ -75,7 +76,7 @@ function pauseOf(refused: Recorded): Pause | undefined {
   return { untilMs, scope, shownBy: (early) => shownAfterLimit(early, refused) };
 }
 
-/** What an early request shows after 429. In a rehearsal, another operation may have a limit of its own. */
+/** What an early request shows after 429. In a rehearsal, each operation may have its own limit. */
 function shownAfterLimit(early: Recorded, { operation }: Recorded) {
   if (isLimited(early)) return 'disobedience';
   return isSuccess(early) && early.operation === operation ? 'end of the pause' : 'nothing';
@@ -85,9 +86,9 @@ export const banStops: Check = {
   name: 'ban.stops',
   level: 'required',
   asks: 'After 403 `key_banned` the client sends nothing until the ban is over.',
-  judged: `Any request of the key that comes during the ban and gets 403 \`key_banned\` again fails it. ${others} ${told} ${ends}`,
+  judged: `Fails: a request of the key that gets 403 \`key_banned\` again during the ban. ${others} ${told} ${ends}`,
   unseen:
-    'There was no ban, no request came after it, or an early one may be that of another worker. The client may have ended, or it may still wait.',
+    'There was no ban, no request came after it, or an early request may come from another worker. The client may have ended, or may still be waiting.',
   faults: ['banned'],
   advice:
     'After 403 with the code `key_banned`, stop all workers of the key for as long as `Retry-After` says.',
@@ -117,10 +118,10 @@ export const limitsForeseen: Check = {
   name: 'limits.foreseen',
   level: 'recommended',
   asks: 'When `X-RateLimit-Remaining` is 0, the client waits until `X-RateLimit-Reset`.',
-  judged: `After an answer with 0 remaining, a request that gets 429 before the limit resets fails it, if one worker sent all requests. A request after that time passes. ${clockToleranceMs} ms less is right, since clocks differ, and a shorter time until the reset is not judged. A request that the service admits before that time counts neither way.`,
-  unseen: 'No answer said that 0 requests remain, no request followed, or it may be that of another worker.',
+  judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset within that time; a request before the reset that the service admits.`,
+  unseen: 'No response said that 0 requests remain, no request followed, or it may come from another worker.',
   faults: ['near-limit'],
-  advice: 'Read `X-RateLimit-Remaining` in every answer, and at 0 wait until `X-RateLimit-Reset`.',
+  advice: 'Read `X-RateLimit-Remaining` in every response, and at 0 wait until `X-RateLimit-Reset`.',
   guide: 'Rate limits',
   judge(traffic) {
     const observed = pausesOf(
@@ -134,7 +135,7 @@ export const limitsForeseen: Check = {
       () => ['key'],
     );
     return foundIn(observed, {
-      failed: `${counted(observed.broken.length, 'request')} got 429 after an answer had said that 0 requests remain.`,
+      failed: `${counted(observed.broken.length, 'request')} got 429 after a response had said that 0 requests remain.`,
       passed: 'When 0 requests remained, the client waited for the reset.',
     });
   },

@@ -4,9 +4,9 @@ const marks = { passed: '✅ passed', failed: '❌ failed', not_observed: '– n
 
 const verdicts = {
   passed:
-    'No required check failed, and at least one was observed. Whether each fault was met, the rehearsal itself tells.',
+    'No required check failed, and at least one was observed. The rehearsal shows whether each fault was performed.',
   failed: 'A required check failed.',
-  incomplete: 'No required check was observed: nothing came that shows whether the client does them.',
+  incomplete: 'No required check was observed: no request showed whether the client follows one.',
 };
 
 /** A report card as Markdown: the failures first, then a table of all checks. */

@@ -39,7 +39,7 @@ const CheckResult = Type.Object(
       maxItems: maxEvidence,
       description: `The requests that show it, ${maxEvidence} at most.`,
     }),
-    because: Shown('Why, in a sentence.', '2 requests came before the time that Retry-After had told.'),
+    because: Shown('The reason, in a sentence.', '2 requests came before the end of Retry-After.'),
     ...help,
   },
   { title: 'CheckResult', description: 'The result of one check.' },
@@ -67,8 +67,11 @@ const Check = Type.Object(
       'What it requires of a client.',
       'After 429 and 503 the client waits as long as `Retry-After` says.',
     ),
-    judged: Shown('What counts for and against a client.', 'Waiting counts from the end of the answer.'),
-    unseen: Shown('When it is not observed.', 'No answer asked for a wait.'),
+    judged: Shown(
+      'What passes, what fails, and what is not judged.',
+      'The wait begins with the refused request.',
+    ),
+    unseen: Shown('When it is not observed.', 'No response asked for a wait.'),
     faults: Type.Array(Type.String({ description: 'The name of a fault.', examples: ['rate-limited'] }), {
       description: 'The faults that make it observable.',
     }),

@@ -29,18 +29,18 @@ export interface Report {
 }
 
 export interface ReportOptions {
-  /** What the client sends without faults. With it, a request beyond that is a retry, whoever sent it. */
+  /** What the client sends without faults. Requests beyond that are retries, on any connection. */
   expected?: Expected;
-  /** Levels in place of those of the checks. A check that is `off` is left out. */
+  /** Replaces the levels of checks. A check that is `off` is left out. */
   levels?: Levels;
-  /** Is called before each check. */
+  /** Called before each check. */
   between?: () => void;
 }
 
 /** Levels by the names of checks. */
 export type Levels = Readonly<Record<string, Level | 'off'>>;
 
-/** Judges the requests of a recording, given in the order of time. */
+/** Judges the requests of a recording, given oldest first. */
 export function reportOn(
   recording: string,
   requests: readonly Recorded[],
@@ -66,8 +66,8 @@ function judge(check: Check, traffic: Traffic): CheckResult {
 }
 
 /**
- * `failed` if a required check failed, `passed` if none failed and at least one was observed, else `incomplete`. One is enough, since a
- * recording never shows all cases.
+ * `failed` if a required check failed, `passed` if none failed and at least one was observed, else `incomplete`. One is enough, because no
+ * recording shows all cases.
  */
 export function verdictOf(results: readonly Pick<CheckResult, 'level' | 'result'>[]): Report['verdict'] {
   const required = results.filter(({ level }) => level === 'required');

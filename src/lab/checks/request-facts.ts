@@ -13,10 +13,10 @@ export const isTouchedByAny = ({ fault }: Recorded, names: readonly string[]) =>
 export const shareConnection = (one: Recorded, other: Recorded) =>
   !one.isProxied && !other.isProxied && one.connection === other.connection;
 
-/** A client may have the whole answer, and send its next request, so long before the service notes the end. */
+/** A client may get the end of a response, and send its next request, this long before the service records the end. */
 const endToleranceMs = 2;
 
-/** From when on a client may have had the whole answer. */
+/** The earliest time at which the client may have had the complete response. */
 export const freeAtMs = (request: Recorded) => endOf(request) - Math.min(endToleranceMs, request.tookMs / 2);
 
 /** Whether `later` began after `earlier` ended. On one connection every later request does. */
@@ -29,18 +29,18 @@ export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status 
 
 export const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
 
-/** Whether the answer goes on until the client leaves. */
+/** Whether the response is a stream, which lasts until the client disconnects. */
 export const isStream = (request: Recorded) =>
   streams.includes(request.operation ?? '') && (request.status === undefined || isSuccess(request));
 
-/** The faults under which an answer does not come, or not to its end, so that the client may give up by itself. */
+/** The faults without a complete response, under which the client must give up by itself. */
 export const silentFaults: readonly string[] = faults
   .filter(({ isSilent }) => isSilent)
   .map(({ name }) => name);
 /** The faults that end a connection at once. */
 const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));
 
-/** Whether the client disconnected before it had the whole answer: its time limit ended, or it canceled the request. */
+/** Whether the client disconnected before the complete response: its timeout ended, or it canceled the request. */
 export const isLeft = (request: Recorded) =>
   request.left === true && !request.isProxied && !isTouchedByAny(request, cutFaults);
 
@@ -55,17 +55,17 @@ export function hasOverlaps(requests: readonly Recorded[]): boolean {
   });
 }
 
-/** Whether the service sent no whole answer. Behind a proxy this is unknown, and a proxy may retry by itself. */
+/** Whether the service sent no complete response. Behind a proxy this is unknown, and a proxy may retry by itself. */
 export const isBroken = (request: Recorded) =>
   !request.isProxied &&
   !isLeft(request) &&
   (request.status === undefined || isTouchedByAny(request, connectionFaults));
 
-/** Statuses that leave unknown whether a request took effect, and those of refusals for a time. */
+/** Statuses after which a request may have taken effect, and those of temporary refusals. */
 const uncertain = [408, 500, 502, 504];
 const refusedForTime = [429, 503];
 
-/** Another attempt with the same `Idempotency-Key` is being answered at this moment. */
+/** The code if another attempt with the same `Idempotency-Key` is in progress. */
 export const keyInUse = 'idempotency_key_in_use';
 
 /** The names of faults with such an error. */
@@ -84,28 +84,28 @@ export const uncertainFaults: readonly string[] = [
   ...connectionFaults,
 ];
 
-/** The faults whose answers ask for a wait. */
+/** The faults whose responses ask for a wait. */
 export const waitFaults: readonly string[] = faultsWith((status) => refusedForTime.includes(status));
 
-/** Whether the service ended it in a way that leaves unknown whether it took effect. */
+/** Whether the outcome is unknown because of what the service sent. */
 const endedUncertain = (request: Recorded) =>
   isBroken(request) ||
   (!isLeft(request) && (uncertain.includes(request.status as number) || request.code === keyInUse));
 
-/** Whether the client cannot know if it took effect. */
+/** Whether the client cannot know if the request took effect. */
 export const isUncertain = (request: Recorded) => isLeft(request) || endedUncertain(request);
 
-/** Whether the service failed it for a time, so that a retry may succeed. */
+/** Whether the failure is temporary, so a retry may succeed. */
 export const isTransient = (request: Recorded) =>
   endedUncertain(request) || (!isLeft(request) && refusedForTime.includes(request.status as number));
 
-/** When a request after this one comes no longer too early; undefined if it asks for no wait. */
+/** The earliest time for a request after this one; undefined if the response asks for no wait. */
 export const earliestAfter = ({ answer, atMs }: Recorded) => earliestRetryMs(answer['retry-after'], atMs);
 
-/** Whether it came before the time that an answer to another request asked for. */
+/** Whether it came before the time that the response to another request asked for. */
 export const isEarly = ({ atMs }: Recorded, refused: Recorded) => atMs < (earliestAfter(refused) ?? 0);
 
-/** The faults that redirect a request. The recording keeps the request that follows with the same target and fault. */
+/** The faults that redirect a request. The recording stores the request that follows with the same target and fault. */
 export const redirectFaults: readonly string[] = faults
   .filter(({ redirects }) => redirects)
   .map(({ name }) => name);
@@ -131,12 +131,12 @@ export const isRedirect = ({ status }: Recorded) => status === 307 || status ===
 
 export const idempotencyKeyOf = ({ headers }: Recorded) => headers['idempotency-key'];
 
-/** Whether two requests with equal fingerprints are surely the same request. A body that was not read may have been another. */
+/** Whether two requests with equal fingerprints are certainly the same request. A body that was not read may differ. */
 export const isSurelySame = (one: Recorded, other: Recorded) =>
   (!one.isGuessed && !other.isGuessed) ||
   (idempotencyKeyOf(one) !== undefined && idempotencyKeyOf(one) === idempotencyKeyOf(other));
 
-/** With another value of one of these header fields it is another request. */
+/** With another value of one of these headers it is another request. */
 const deciding = ['content-type', 'if-match', 'if-none-match', 'idempotency-key'];
 
 export const hasSameFields = (one: Recorded, other: Recorded) =>

@@ -28,25 +28,26 @@ import {
   waitOf,
 } from './retry-pairs.ts';
 
-/** Answers that the same request would get again. After 401 the client may read its credentials again, once. */
+/** Statuses that the same request would get again. After 401 the client may read its credentials again, once. */
 const final = [400, 401, 403, 404, 405, 410, 413, 415, 422, 431];
 const isFinal = (request: Recorded) =>
   final.includes(request.status as number) && request.code !== 'key_banned' && !isUncertain(request);
 
-/** A later repetition is no retry: the program has a reason of its own. */
+/** A later repetition is no retry: the program has another reason for it. */
 const soonMs = 5_000;
-/** A client that waits so long between reads may wait for a resource to appear. */
+/** With this time between reads, a client may be waiting for a resource to appear. */
 const waitingMs = 250;
 
 export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
-  asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and the like.',
-  judged: `After ${final.join(', ')} (but for a ban) the same request within ${soonMs / 1_000} s fails, unless a change succeeded in between. After 401 one retry is right, since the client may read its credentials again. GET and HEAD may wait for what answers 404, with ${waitingMs} ms or more between. An answer that did not come to its end is none. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is another request. To go on with other requests passes. What the client sends without faults, too, fails from the third in a row on. Once more is not judged, since two tests of a suite may ask for the same. 409 and 412 are not judged here.`,
-  unseen: 'No request was refused so, no other request followed, or another worker may have sent the same.',
+  asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and so on.',
+  judged: `Looks at requests that got ${final.join(', ')}, except for bans. Fails: the same request within ${soonMs / 1_000} s, unless a change succeeded in between. A request that the client also sends without faults fails from the third in a row on, because two tests of a suite may send the same. Passes: other requests follow. Allowed: one retry after 401, because the client may read its credentials again; GET and HEAD after 404 with at least ${waitingMs} ms between, to wait for a resource. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is a different one. Not judged: 409, 412 and incomplete responses.`,
+  unseen:
+    'No request got such a refusal, no other request followed, or another worker may have sent the same.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],
   advice:
-    'Retry only 408, 429, 500, 502, 503, 504 and broken connections, and report other errors to the caller.',
+    'Retry only after 408, 429, 500, 502, 503, 504 and broken connections. Report other errors to the caller.',
   guide: 'Errors',
   judge(traffic) {
     const { requests, isUsual } = traffic;
@@ -77,16 +78,16 @@ export const retryOnlyWhenUseful: Check = {
         `${counted(repeated.length, 'request')} came again unchanged after ${(repeated[0] as Retry).failed.status}.`,
       passed: 'No request was retried after a final refusal.',
       unseen: isDoubtful
-        ? 'A refused request came again: as a test suite does on purpose, from another worker, or to wait for a resource.'
+        ? 'A refused request came again, perhaps on purpose in a test suite, from another worker, or to wait for a resource.'
         : 'No request got a final refusal, or no other request followed.',
     };
   },
 };
 
-/** A test suite may repeat a refused request on purpose, but once. */
+/** A test suite may repeat a refused request on purpose, but only once. */
 const isNotOnPurpose = (inRow: readonly Retry[]) => inRow.length > 1;
 
-/** Tells how many changes had succeeded when a request began. */
+/** Returns how many changes had succeeded when a request began. */
 function changesBefore(requests: readonly Recorded[]): (request: Recorded) => number {
   const counts = new Map<Recorded, number>();
   let count = 0;
@@ -100,13 +101,13 @@ function changesBefore(requests: readonly Recorded[]): (request: Recorded) => nu
 const maySafelyRetry = (request: Recorded) =>
   request.method !== 'POST' || idempotencyKeyOf(request) !== undefined || !isUncertain(request);
 
-/** Whether a retry came too early, or may have done the work twice. Such a retry is nothing good. */
+/** Whether a retry came too early, or may have taken effect twice. Such a retry is no evidence for the client. */
 function isHarmful({ failed, retry }: Retry): boolean {
   const isTwice = failed.method === 'POST' && isUncertain(failed) && !hasSameFields(failed, retry);
   return isTwice || isEarly(retry, failed);
 }
 
-/** A client may give up at once when it is told to wait longer than its user would. */
+/** A client may give up at once if the wait is longer than this. */
 const longestWaitMs = 300_000;
 const asksForLongWait = (failed: Recorded) => (earliestAfter(failed) ?? 0) > failed.atMs + longestWaitMs;
 
@@ -116,12 +117,12 @@ const shortOutageMs = 1_000;
 export const failuresRetried: Check = {
   name: 'failures.retried',
   level: 'recommended',
-  asks: 'The client tries again after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection, an answer that ends too soon.',
-  judged: `A request that may be repeated and failed so must come again, unless it was a retry itself: a client may give up in the end. One that gives up after a single retry, less than ${inSeconds(shortOutageMs)} after the first attempt, fails. A retry that came too early, or with another \`Idempotency-Key\`, counts neither way. Neither what the client left before the answer need come again, nor what is to wait longer than ${longestWaitMs / 60_000} minutes. Read the report when the client has ended: one that still waits looks like one that has given up.`,
-  unseen: 'No request that may be repeated failed so, or another request may have come in its place.',
+  asks: 'The client retries after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection or an incomplete response.',
+  judged: `Looks at requests that failed temporarily and are safe to retry. Passes: a retry. Fails: no retry, or only one, less than ${inSeconds(shortOutageMs)} after the first attempt. A client may give up after more. Not judged: a retry that came too early or with another \`Idempotency-Key\`; a request that the client itself canceled; a wait of more than ${longestWaitMs / 60_000} minutes. Read the report when the client has ended: a client that still waits looks as if it gave up.`,
+  unseen: 'No request that is safe to retry failed temporarily, or another request may have followed it.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
-    'Retry temporary failures a few times, with growing waits, and take an answer shorter than its `Content-Length` for one.',
+    'Retry temporary failures a few times, with growing waits. A response shorter than its `Content-Length` is one, too.',
   guide: 'Errors',
   judge(traffic) {
     const { retries, unretried } = possibleRetries(
@@ -145,12 +146,12 @@ export const failuresRetried: Check = {
       failed: () =>
         given.length > 0
           ? `${counted(given.length, 'request')} failed and did not come again.`
-          : `The client gave up after two attempts within ${inSeconds(shortOutageMs)}: a short outage ends it.`,
+          : `The client gave up after two attempts within ${inSeconds(shortOutageMs)}, so even a short outage makes it fail.`,
       passed: 'Temporary failures were retried.',
       unseen:
         retries.length > 0
-          ? 'What came after a failure was too early, or may have been another request.'
-          : 'No request that may be repeated failed temporarily.',
+          ? 'The request after a failure was too early, or may have been a different one.'
+          : 'No request that is safe to retry failed temporarily.',
     };
   },
 };

@@ -3,7 +3,7 @@ import type { Recorded } from '../recordings/recorded.ts';
 import { earliestAfter, endOf, follows, freeAtMs, hasSameFields, isSurelySame } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A failed request and its retry. `recordings/link-attempts.ts` links any requests with one fingerprint, whatever their outcomes. */
+/** A failed request and its retry. `recordings/link-attempts.ts` links all requests with one fingerprint, whatever their outcomes. */
 export interface Retry {
   failed: Recorded;
   retry: Recorded;
@@ -12,12 +12,12 @@ export interface Retry {
 /** How long a client waited before a retry. */
 export const waitOf = ({ failed, retry }: Retry) => Math.max(0, retry.atMs - endOf(failed));
 
-/** Without a known number of requests, one that comes so long after it could have come is a new one. */
+/** If the expected number of requests is unknown, a later request is a new one. */
 const retryWithinMs = 60_000;
 
 /**
- * Pairs that may count against the client: surely the same request, sent by the worker that had the failure. If there is one worker, that
- * is the next with this fingerprint; if there are several, the next on this connection.
+ * Pairs that may count against the client: certainly the same request, from the worker that had the failure. With one worker, that is the
+ * next request with this fingerprint; with several, the next one on the same connection.
  */
 export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) => boolean): Retry[] {
   const { requests, isOfOneWorker, knownRetries, isCounted, isOfSameWorker } = traffic;
@@ -42,13 +42,13 @@ export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) 
 }
 
 /**
- * Whether a request with the fingerprint of a failed one is surely the same. If a body was not read, two POSTs of one length may create two
- * things. A change of the same resource with a body of the same length, under the same conditions, is taken for the same.
+ * Whether a request with the fingerprint of a failed one is certainly the same. If a body was not read, two POSTs of one length may create
+ * two resources. A change of one resource with the same body length and conditions counts as the same.
  */
 const repeats = (request: Recorded, failed: Recorded) =>
   isSurelySame(request, failed) || (request.method !== 'POST' && hasSameFields(request, failed));
 
-/** Failures with the next request of the only worker, if that is surely the same. */
+/** Failures with the next request of the only worker, if that is certainly the same. */
 export const retriesInRow = (
   { requests, isOfOneWorker }: Traffic,
   isFailure: (request: Recorded) => boolean,
@@ -73,8 +73,8 @@ export function equalPairs(
 }
 
 /**
- * Pairs in favor of the client: a request with the fingerprint of a failed one, which began after its end, may be its retry. It is the
- * retry of one failure at most, so workers that fail and retry side by side give pairs. If a body was not read, an equal head is enough.
+ * Pairs in favor of the client: a later request with the fingerprint of a failed one may be its retry. It is the retry of one failure at
+ * most, so parallel workers give separate pairs. If a body was not read, an equal head is enough.
  * `unretried`: the failures without a retry.
  */
 export function possibleRetries(
@@ -83,7 +83,7 @@ export function possibleRetries(
 ): { retries: Retry[]; unretried: Recorded[] } {
   const { requests, knownRetries, isCounted } = traffic;
   const failures = requests.filter(isFailure);
-  // An equal POST may create another thing.
+  // An equal POST may create another resource.
   const again = retriesInRow(traffic, (request) => request.method !== 'POST' && isFailure(request));
   const inRow = new Set(again.map(({ failed }) => failed));
   const repeated = new Set(knownRetries.values());
@@ -126,7 +126,7 @@ function firstLeft(queue: Recorded[] = [], repeated: ReadonlySet<Recorded>): Rec
   return queue[0];
 }
 
-/** Chains of retries: each but the last one fails in turn. */
+/** Chains of retries: each retry but the last one failed, too. */
 export function chainsOf(retries: readonly Retry[]): Retry[][] {
   const chains = new Map<Recorded, Retry[]>();
   for (const link of retries) {
@@ -138,7 +138,7 @@ export function chainsOf(retries: readonly Retry[]): Retry[][] {
   return [...chains.values()];
 }
 
-/** The pairs without those of a retry that is in another one already. */
+/** Removes pairs whose retry is already in another pair. */
 export const distinct = (retries: readonly Retry[]): Retry[] => [
   ...new Map(retries.map((pair) => [pair.retry, pair])).values(),
 ];

@@ -22,7 +22,7 @@ import { certainRetries, distinct, type Retry, requestsOf } from './retry-pairs.
 export const mayBeRetried = (request: Recorded) =>
   isTransient(request) || isLeft(request) || isRedirect(request) || isBan(request) || request.status === 401;
 
-/** Successive POSTs with one key that surely differ in their target or body. */
+/** Successive POSTs with one key that certainly differ in target or body. */
 export function differingPairs(requests: readonly Recorded[]): Retry[] {
   const latest = new Map<string, Recorded>();
   const pairs: Retry[] = [];
@@ -36,7 +36,7 @@ export function differingPairs(requests: readonly Recorded[]): Retry[] {
   return pairs;
 }
 
-/** Whether two requests surely have another target or body. The length says something of a body that was not read. */
+/** Whether two requests certainly differ in target or body. For a body that was not read, the length is compared. */
 const differs = (one: Recorded, other: Recorded) =>
   one.target !== other.target ||
   (one.bodyBytes !== undefined && other.bodyBytes !== undefined
@@ -47,7 +47,7 @@ const differs = (one: Recorded, other: Recorded) =>
 const lengthOf = ({ bodyBytes, headers }: Recorded) =>
   bodyBytes ?? (headers['content-length'] === undefined ? undefined : Number(headers['content-length']));
 
-/** The header fields that say what a request means. Another check is about `Idempotency-Key`. */
+/** The headers that change the meaning of a body. Another check is about `Idempotency-Key`. */
 const contentFields = ['content-type', 'content-encoding'];
 const conditions = ['if-match', 'if-none-match'];
 
@@ -55,8 +55,8 @@ export const sameBodyOnRetry: Check = {
   name: 'retry.same-body',
   level: 'required',
   asks: 'A retry, or the request after a redirect, is the same request: the same method, target, body, `Content-Type` and conditions.',
-  judged: `Judged are retries after a temporary failure, a ban, or 401, and after an answer that the client did not wait for. Another body or target with the same \`Idempotency-Key\` fails, and so does no body where there was one, in the next request of the only worker. A retry with the same body fails with another ${contentFields.map((name) => `\`${name}\``).join(' or ')}, and without the ${conditions.map((name) => `\`${name}\``).join(' or ')} of the first attempt. Another tag is right: the client may have read the resource again. After 307 and 308, the request that follows must have the same method and a body.`,
-  unseen: 'No request was surely retried, and no redirect followed.',
+  judged: `Looks at retries after a temporary failure, a ban or 401, and after a request that the client canceled. Fails: another body or target with the same \`Idempotency-Key\`; a missing body, if there is only one worker; another ${contentFields.map((name) => `\`${name}\``).join(' or ')}; a missing ${conditions.map((name) => `\`${name}\``).join(' or ')}. Another tag is allowed, because the client may have read the resource again. After 307 and 308, the next request must have the same method, and a body if the first had one.`,
+  unseen: 'No request was certainly retried, and no redirect was followed.',
   faults: [
     ...waitFaults,
     ...uncertainFaults,
@@ -64,7 +64,7 @@ export const sameBodyOnRetry: Check = {
     ...faultsWith((status, code) => status === 401 || code === 'key_banned'),
   ],
   advice:
-    'Make the body once, before the first attempt, as bytes or text: a stream can be read only once. Send it with each attempt, and after 307 and 308, by the same method and with the same header fields.',
+    'Create the body once, before the first attempt, as bytes or text: a stream can be read only once. Send the same method, headers and body with each attempt, and after 307 and 308.',
   guide: 'Errors',
   judge(traffic) {
     const { requests, isOfOneWorker } = traffic;
@@ -84,7 +84,7 @@ export const sameBodyOnRetry: Check = {
       failed: () => {
         const { failed, retry } = bad[0] as Retry;
         const change = changeOf(bad[0] as Retry) ?? 'with another target or body';
-        return `${counted(bad.length, 'request')} came again, but not as the same: request ${retry.number} came after request ${failed.number} ${change}.`;
+        return `${counted(bad.length, 'request')} came again, but changed: request ${retry.number} came after request ${failed.number} ${change}.`;
       },
       passed: 'Each retry was the same request.',
     };
@@ -95,7 +95,7 @@ export const sameBodyOnRetry: Check = {
 const hasSameBody = ({ failed, retry }: Retry) =>
   failed.bodyBytes !== undefined && retry.bodyBytes !== undefined && failed.fingerprint === retry.fingerprint;
 
-/** What has changed between two attempts, as far as it shows without their bodies. */
+/** What has changed between two attempts, apart from their bodies. */
 function changeOf({ failed, retry }: Retry): string | undefined {
   if (failed.method !== retry.method) return `as ${retry.method}`;
   if (isEmpty(retry) && !isEmpty(failed)) return 'without its body';
@@ -118,7 +118,7 @@ function emptiedRetries(requests: readonly Recorded[]): Retry[] {
   );
 }
 
-/** A body that was read has the length that was read, whatever its header fields say. */
+/** For a body that was read, the number of bytes read counts, and not its headers. */
 const isEmpty = (request: Recorded) =>
   request.bodyBytes === undefined
     ? (lengthOf(request) ?? 0) === 0 && request.headers['transfer-encoding'] === undefined

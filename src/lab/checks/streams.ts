@@ -9,7 +9,7 @@ const interrupting = [streamCut.name, streamSilent.name];
 
 const isOpening = ({ operation = '', method }: Recorded) => streams.includes(operation) && method === 'GET';
 
-/** The event after which a stream goes on; undefined if it begins with what happens from now on. */
+/** The event after which a stream continues; undefined if it starts with new events. */
 function positionOf({ target, headers }: Recorded): number | undefined {
   const position = headers['last-event-id'] ?? new URLSearchParams(target.split('?')[1]).get('after');
   return position === null ? undefined : Number(position);
@@ -24,18 +24,18 @@ interface Resumed {
 export const streamsResumed: Check = {
   name: 'streams.resumed',
   level: 'recommended',
-  asks: 'A client opens a stream again after the last event of which all has come.',
+  asks: 'The client resumes a stream after the last complete event.',
   judged:
-    'Judged is the next stream after one that ended in the middle of an event, or on which nothing came. To go on after an event of which only the half came, or after a later one, fails. To name no event fails, too, unless the client reads the list of events afterwards: what happened meanwhile is lost. To go on after another event passes.',
-  unseen: 'No stream ended so, or none was opened after it.',
+    'Looks at the next stream after one that ended in the middle of an event or was silent. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, unless the client reads the list of events afterwards, because events in between are lost. Passes: a stream that continues after an earlier event.',
+  unseen: 'No stream ended like this, or no other stream was opened after it.',
   faults: interrupting,
   advice:
-    'Keep the `id` of an event only when all of the event has come, and send it as `Last-Event-ID` when you open the stream again.',
+    'Save the `id` of an event only when the event is complete, and send it as `Last-Event-ID` when you open the stream again.',
   guide: 'Events',
   judge({ requests }) {
     const resumed = requests.flatMap((cut): Resumed[] => {
       if (!isTouchedByAny(cut, interrupting)) return [];
-      // The service may note the end of a stream late.
+      // The service may record the end of a stream late.
       const next =
         requests.find((one) => isOpening(one) && one.atMs > endOf(cut)) ??
         requests.findLast((one) => isOpening(one) && one.atMs > cut.atMs);
@@ -56,11 +56,11 @@ export const streamsResumed: Check = {
         const { cut, next } = bad[0] as Resumed;
         const lost =
           positionOf(next) === undefined
-            ? `named no event to go on after, so what happened since request ${cut.number} broke off is lost`
-            : `went on after event ${positionOf(next)}, but of event ${cut.cutEventId} only the half had come in request ${cut.number}`;
+            ? `has no Last-Event-ID, so the events since the end of request ${cut.number} are lost`
+            : `continues after event ${positionOf(next)}, but request ${cut.number} got only half of event ${cut.cutEventId}`;
         return `${counted(bad.length, 'stream')} lost events: request ${next.number} ${lost}.`;
       },
-      passed: 'The client went on after the last event that it had.',
+      passed: 'The client resumed after the last event that it had.',
     };
   },
 };

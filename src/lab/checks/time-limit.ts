@@ -3,12 +3,12 @@ import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted, inSeconds } from './check.ts';
 import { isLeft, isStream, isTouchedByAny, silentFaults } from './request-facts.ts';
 
-/** A good client may wait as long. A shorter silence shows nothing if the client bears it. */
+/** A good client may wait this long. To wait through a shorter silence is no evidence. */
 const patienceMs = 20_000;
 /** The comments of a stream come every 15 seconds. */
 const patienceWithStreamsMs = 45_000;
 
-/** After how long a client gave up a silent answer; undefined if it did not. */
+/** How long a client waited for a silent response before it gave up; undefined if it did not. */
 const gaveUpAfterMs = (request: Recorded): number | undefined => {
   if (isTouchedByAny(request, silentFaults) && request.silenceMs !== undefined) return request.silenceMs;
   return isTouchedByAny(request, [...silentFaults, delay.name]) && isLeft(request)
@@ -23,12 +23,12 @@ const hasWaited = (request: Recorded) =>
 export const timeLimitExists: Check = {
   name: 'time-limit.exists',
   level: 'recommended',
-  asks: 'The client gives up by itself when an answer or a stream does not come, or not to its end.',
-  judged: `Judged are requests that the service left without an answer, or without the rest of one, and streams on which nothing came. A client that waits ${patienceMs / 1_000} s or longer, or ${patienceWithStreamsMs / 1_000} s on a stream, until the service resets the connection, fails. One that closes the connection itself passes, also during \`${delay.name}\`. To wait for the end of \`${delay.name}\` or of a shorter silence counts neither way.`,
-  unseen: 'The service was never silent for so long, or a proxy was between.',
+  asks: 'The client has a timeout for responses and streams that are missing or incomplete.',
+  judged: `Looks at requests without a response or without the rest of it, and at silent streams. Fails: a client that waits until the service resets the connection, ${patienceMs / 1_000} s or longer, or ${patienceWithStreamsMs / 1_000} s on a stream. Passes: a client that closes the connection itself, also during \`${delay.name}\`. Not judged: a client that waits for the end of \`${delay.name}\` or of a shorter silence.`,
+  unseen: 'The service was never silent for that long, or the requests came through a proxy.',
   faults: [...silentFaults, delay.name],
   advice:
-    'Set a time limit for each request that lasts until the end of its body. Give up a stream on which nothing comes for 40 seconds.',
+    'Set a timeout for each request that covers the whole body. Close a stream after 40 seconds of silence.',
   guide: 'Errors',
   judge({ requests }) {
     const own = requests.filter(({ isProxied }) => !isProxied);

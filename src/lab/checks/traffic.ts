@@ -4,39 +4,39 @@ import { knownRetriesOf } from './known-retries.ts';
 import { pathOf } from './page-links.ts';
 import { freeAtMs, hasOverlaps, isStream, shareConnection } from './request-facts.ts';
 
-/** The requests of a recording, and who sent them as far as it is known. A request from a proxy counts as on a connection of its own. */
+/** The requests of a recording, and their workers, as far as known. Each request through a proxy counts as its own connection. */
 export interface Traffic {
-  /** In the order of time. */
+  /** Oldest first. */
   requests: readonly Recorded[];
-  /** Whether no two requests were in flight at once, also without faults, so that one worker sent them all. Streams do not count. */
+  /** Whether no two requests were in flight at once, with and without faults: then one worker sent them all. Streams do not count. */
   isOfOneWorker: boolean;
   /** Whether it is the first on its connection. */
   opens(request: Recorded): boolean;
   /** Whether it is the last on its connection. */
   isLast(request: Recorded): boolean;
   /**
-   * Whether one worker sent both. If there are several, both came on one connection, and from the beginning of `earlier` to that of `later`
-   * nothing was in flight on another one, since the workers of a pool take any that is free.
+   * Whether one worker sent both. With several workers: both came on one connection, and nothing was in flight on another one from the start
+   * of `earlier` to the start of `later`, because workers of a pool use any free connection.
    */
   isOfSameWorker(later: Recorded, earlier: Recorded): boolean;
-  /** Retries that are known without a look at connections, with the attempts that they repeat. */
+  /** Retries that are certain on any connection, with the attempts that they repeat. */
   knownRetries: ReadonlyMap<Recorded, Recorded>;
   /** Whether `knownRetries` has all retries of this request. */
   isCounted(request: Recorded): boolean;
-  /** Whether it came no more often than without faults, as far as that is known. */
+  /** Whether it came no more often than without faults, if that is known. */
   isUsual(request: Recorded): boolean;
-  /** Whether the client leaves pages of this list without faults, too. */
+  /** Whether the client does not read this list to the end without faults either. */
   leavesPages(request: Recorded): boolean;
 }
 
-/** Requests one after the other that came on one connection. */
+/** Successive requests on one connection. */
 interface Row {
   connection: string;
   /** When the last request before had ended. */
   othersEndMs: number;
 }
 
-/** `requests`: in the order of time. `expected`: what the client sends without faults, if it is known. */
+/** `requests`: oldest first. `expected`: what the client sends without faults, if known. */
 export function trafficOf(requests: readonly Recorded[], expected?: Expected): Traffic {
   const first = new Map<string, Recorded>();
   const last = new Map<string, Recorded>();

@@ -10,10 +10,10 @@ export const banned = fault({
   group: 'Limits and bans',
   level: 'recommended',
   mayEnd: true,
-  does: 'Answers 403 `key_banned` with `Retry-After`. Until then every operation answers so.',
-  goodClient: 'Sends nothing until then, or ends and says why.',
+  does: 'Returns 403 `key_banned` with `Retry-After`. Until that time, every operation returns it.',
+  goodClient: 'Sends nothing until that time, or ends and reports the reason.',
   consequence:
-    'Clients take 403 for a wrong key and give up for good, or do not see that it ends and go on sending.',
+    'Clients treat the 403 as a wrong key and give up permanently. Others ignore `Retry-After` and keep sending.',
   perform: (invocation) => {
     throw refuse(invocation, 'banned');
   },

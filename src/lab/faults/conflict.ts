@@ -55,19 +55,19 @@ export const conflict = fault({
   actsAfterValidation: true,
   fits: (operation) => isWrite(operation) && operation.path in writers,
   changesAnswers: true,
-  group: 'Late answers, other writers',
+  group: 'Late responses, other writers',
   level: 'recommended',
-  does: 'Right before the change, another writer changes the same row: the name of a pet or category, the ship date of an open order, one unit of stock more. Its change stays. What is not there, or is closed, it leaves alone.',
-  goodClient: 'Sends `If-Match`, gets 412, reads again and decides again.',
+  does: 'Just before the change, another writer changes the same resource: the name of a pet or category, the ship date of an open order, or the stock by one unit. That change is permanent. Missing resources and complete orders are not changed.',
+  goodClient: 'Sends `If-Match`, gets 412, reads the resource again and decides again.',
   consequence:
-    'Clients that read, change and write back without `If-Match` undo what others wrote meanwhile.',
+    'Clients that read, change and write back without `If-Match` undo what others have written in between.',
   perform: ({ operation, claim }) => ({
     prepare: async ({ workspaceId, params }) => {
       const { change } = writers[operation.path] as Writer;
       try {
         await claim((sql) => change(sql, workspaceId, params as Record<string, number>));
       } catch (error) {
-        // What the other writer may not change, the client may not change either.
+        // The client's own change gets the same error.
         if (!(error instanceof ApiError)) throw error;
       }
     },

@@ -9,14 +9,15 @@ export const delay = fault({
   parameters: {
     delayMs: integer(
       { minimum: 1, maximum: maxDelayMs, default: 1_000 },
-      `How long, in milliseconds; at most ${maxDelayPassedOnMs} for a request that came through a proxy. ${maxDelayedNote}`,
+      `The delay in milliseconds, at most ${maxDelayPassedOnMs} for a request through a proxy. ${maxDelayedNote}`,
     ),
   },
   actsAfterValidation: true,
-  group: 'Late answers, other writers',
+  group: 'Late responses, other writers',
   level: 'required',
-  does: 'Waits before it processes the request. The request takes effect even if the client disconnects meanwhile, but not if its key is revoked. Invalid requests are refused at once.',
-  goodClient: 'Waits longer than responses usually take, but no longer than its user would.',
+  does: 'Waits before it processes the request. The request takes effect even if the client disconnects during the wait, but not if its key is revoked. Invalid requests are refused at once.',
+  goodClient:
+    'Has a timeout that is longer than usual response times, but not longer than its user would wait.',
   consequence:
     'A client gives up and sends its POST again without an `Idempotency-Key`: both take effect. A client without a timeout hangs with the service.',
   perform: ({ request, reply, operation, parameters, services, claim, cutOff }) => {
@@ -27,7 +28,7 @@ export const delay = fault({
         const stopWatching = onDisconnect(reply, cutOff);
         await services.delayQueue.hold(request, reply, (released) => waitUnlessReleased(ms, released));
         await assertNotRevoked(services.db.read, request.caller as Caller);
-        // A stream notices itself when its reader disconnects.
+        // A stream detects a disconnect by itself.
         if (operation.success.kind === 'stream') stopWatching();
       },
     };

@@ -10,7 +10,7 @@ export const emptyPage = fault({
   changesAnswers: true,
   group: 'Lists',
   level: 'recommended',
-  does: 'Returns an empty page. Its link with `rel="next"` leads to the items that it should have had, with a `limit` that is one less, so that it is not a link to the page itself. A read of one pet, `GET /pets?id=2`, is not affected.',
+  does: 'Returns an empty page. Its link with `rel="next"` leads to the missing items. The link has a different `limit`, so that it does not lead to the page itself. A read of one pet, `GET /pets?id=2`, is not affected.',
   goodClient: 'Follows the link as long as there is one, whatever a page contains.',
   consequence: 'Clients stop at the first empty page and miss the rest: a filter can leave a page empty.',
   perform: ({ claim, operation }) => {
@@ -20,7 +20,7 @@ export const emptyPage = fault({
         const { query, page } = input;
         if (isSingleRead(operation.success, query)) return handle(sql, input);
         const none = { query: { ...query, limit: 0 }, page: { ...page, limit: 0 } };
-        // With the limit 0 it refuses what the page would refuse, and returns the header fields of an empty page.
+        // With the limit 0 the handler validates the request as usual, and returns the headers of an empty page.
         const { headers } = (await handle(sql, { ...input, ...none })) as Page<unknown>;
         if (!(await claim())) return handle(sql, input);
         limit = page.limit > 1 ? page.limit - 1 : 2;

@@ -4,9 +4,8 @@ import { choice, fault } from './shared/fault.ts';
 import { isUnmoved, originOf, redirect, redirectStatus } from './shared/redirect.ts';
 
 /**
- * The other path holds the id of the rehearsal, and takes its key alone. The request there is recorded as the operation, with the target
- * that it had at first and with this fault. One that comes without the key gets 401, and no recording has it: the service cannot know
- * whose it is. `moved-away` shows whether the key goes to another origin.
+ * The other path contains the id of the rehearsal, and accepts only its key. The request there is recorded with the original target and
+ * with this fault. Without the key it gets 401, and no recording has it, because the service cannot know whose it is.
  */
 export const moved = fault({
   name: 'moved',
@@ -14,7 +13,7 @@ export const moved = fault({
     status: redirectStatus,
     location: choice(
       ['path', 'url'],
-      'What `Location` is. A client that calls the service by a name of its own gets a path.',
+      'Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path.',
     ),
   },
   redirects: true,
@@ -22,7 +21,7 @@ export const moved = fault({
   group: 'Failures and refusals',
   level: 'recommended',
   does: 'Redirects to another path of the same origin without processing the request. The operation is served there during the rehearsal.',
-  goodClient: 'Sends the same request there, with method, body, header fields and key.',
+  goodClient: 'Sends the same request there, with the same method, body, headers and key.',
   consequence:
     'Clients follow with GET, without a body or without the key. Others treat the redirect as a success.',
   perform: ({ request, reply, parameters, services }) => {

@@ -7,7 +7,7 @@ export const nearLimit = fault({
   parameters: {
     remaining: integer(
       { minimum: 1, maximum: 1_000, default: 5 },
-      'How many requests are left at the beginning of each minute.',
+      'The number of requests left at the start of each minute.',
     ),
   },
   isCondition: true,
@@ -17,9 +17,9 @@ export const nearLimit = fault({
   changesAnswers: true,
   group: 'Limits and bans',
   level: 'required',
-  does: 'Says in `X-RateLimit-Remaining` that few requests are left in this minute. Once they are used up, it answers 429 until the minute ends.',
-  goodClient: 'Slows down, or waits once nothing remains.',
-  consequence: 'Clients that do not read the fields learn of a limit by its refusals alone.',
+  does: '`X-RateLimit-Remaining` shows that few requests are left in this minute. When they are used up, requests get 429 until the minute ends.',
+  goodClient: 'Slows down, or waits when no requests are left.',
+  consequence: 'Clients that do not read the headers notice a limit only when they get 429.',
   perform: (invocation) => {
     const { request, untilMs, left, decision, touch } = invocation;
     touch();

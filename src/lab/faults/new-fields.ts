@@ -40,8 +40,8 @@ export const newFields = fault({
   changesAnswers: true,
   group: 'Values',
   level: 'required',
-  does: 'Each object in a response has a few additional properties, as from a later version, also in lists and events. The service ignores them in requests. Applies to all operations.',
-  goodClient: 'Ignores what it does not know.',
+  does: 'Each object in a response has a few additional properties, as in a later version, also in lists and events. The service ignores them in requests. Applies to all operations.',
+  goodClient: 'Ignores unknown properties.',
   consequence:
     'Strict parsers and closed types reject responses with additional properties, and break with the next version.',
   perform: (invocation) => rewriteValues(rewriter, invocation),

@@ -24,7 +24,7 @@ export const newStatus = fault({
   changesAnswers: true,
   group: 'Values',
   level: 'recommended',
-  does: `Pets and their stock have a status of a later version, \`${later}\`, instead of \`${today}\`. The service also accepts it in bodies and queries. Applies to all operations.`,
+  does: `Pets and their stock have a new status, \`${later}\`, instead of \`${today}\`. The service also accepts it in bodies and queries. Applies to all operations.`,
   goodClient: 'Accepts an unknown value: shows it, or treats it as the safest known value.',
   consequence: 'Closed enumerations throw on a new value, and the whole response is lost.',
   perform: (invocation) => rewriteValues(rewriter, invocation),

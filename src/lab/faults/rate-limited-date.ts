@@ -10,9 +10,9 @@ export const rateLimitedDate = fault({
   undescribed: ['Retry-After'],
   group: 'Limits and bans',
   level: 'required',
-  does: 'Answers 429 with `Retry-After` as a date (RFC 9110, section 10.2.3). Requests of the operation that come sooner get it again.',
+  does: 'Returns 429 with `Retry-After` as a date (RFC 9110, section 10.2.3). Requests for the operation that come sooner get it again.',
   goodClient: 'Waits until that time, and then succeeds.',
-  consequence: 'Clients that read the field as a number alone get NaN, and retry at once or never.',
+  consequence: 'Clients that read the header as a number get NaN, and retry at once or never.',
   perform: (invocation) => {
     const refusal = refuseByLimit(invocation);
     // A date has whole seconds, and must not be too early.

@@ -11,7 +11,7 @@ export const rateLimited = fault({
   does: 'Returns 429 with `Retry-After`, like a used-up limit. Requests for the operation that come sooner get it again.',
   goodClient: 'Waits as long as `Retry-After` says, and then succeeds.',
   consequence:
-    'Clients that retry at once turn a short limit into a ban, which also hits others who use the key.',
+    'Clients that retry at once turn a short limit into a ban, which affects every user of the key.',
   perform: (invocation) => {
     throw refuseByLimit(invocation);
   },

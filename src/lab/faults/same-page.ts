@@ -3,7 +3,7 @@ import { onDisconnect } from './shared/connection-faults.ts';
 import { waitUnlessReleased } from './shared/delay-queue.ts';
 import { fault, isList } from './shared/fault.ts';
 
-/** How long each such page waits, so that a client that follows its link for ever costs little. */
+/** The delay of each such page, so that a client that follows its link forever costs little. */
 const paceMs = 50;
 
 export const samePage = fault({
@@ -14,7 +14,7 @@ export const samePage = fault({
   group: 'Lists',
   level: 'recommended',
   does: `The last page of a list also has a link with \`rel="next"\`, which leads to the page itself. The page is delayed by ${paceMs} ms.`,
-  goodClient: 'Notices that it already has the page of the link, and stops or reports an error.',
+  goodClient: 'Notices that the link leads to a page that it already has, and stops or reports an error.',
   consequence:
     'Clients follow the link forever: they read the same items again and again, until their memory or their limit is used up.',
   perform: ({ request, reply, services, touch, cutOff }) => {

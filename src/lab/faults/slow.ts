@@ -4,7 +4,7 @@ import { hasBody, interceptAnswer, onDisconnect, surelyHasBody } from './shared/
 import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
 import { fault, integer } from './shared/fault.ts';
 
-/** The time between two pieces of a slow answer. */
+/** The time between two pieces of a slow response. */
 const pieceMs = 50;
 
 export const slow = fault({
@@ -12,14 +12,14 @@ export const slow = fault({
   parameters: {
     bytesPerSecond: integer(
       { minimum: 1, maximum: 1_000_000, default: 100 },
-      `How much of the body comes in a second; more, if it would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
+      `How many bytes of the body are sent per second. More if the response would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
     ),
   },
   fits: hasBody,
   canTouch: surelyHasBody,
-  group: 'Late answers, other writers',
+  group: 'Late responses, other writers',
   level: 'required',
-  does: 'Sends status and header fields at once, and the body in small pieces.',
+  does: 'Sends the status and headers at once, and the body in small pieces.',
   goodClient: 'Keeps reading while data arrives, and gives up after its own timeout.',
   consequence:
     'Clients with a timeout for each read but none for the whole response hang for minutes. Others give up on a response that is still arriving.',
@@ -51,7 +51,7 @@ async function sendInPieces(
     const share = (performance.now() - startMs) / ms;
     if (share >= 1 || released.aborted) return sent;
     const due = Math.floor(body.length * share);
-    // Waits for a client that does not read, so that nothing piles up.
+    // Does not buffer for a client that does not read.
     if (due === sent || response.writableNeedDrain) continue;
     response.write(body.subarray(sent, due));
     sent = due;

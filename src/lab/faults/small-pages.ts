@@ -11,10 +11,10 @@ export const smallPages = fault({
   changesAnswers: true,
   group: 'Lists',
   level: 'required',
-  does: 'No page of a list has more than two items, whatever `limit` says. A page is touched if it holds fewer than it would have.',
+  does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would have had more.',
   goodClient: 'Follows the link with `rel="next"` until a page has none.',
   consequence:
-    'Clients take the first page for the whole list, or one that is shorter than `limit` for the last; with little data nobody sees it.',
+    'Clients treat the first page as the whole list, or a page shorter than `limit` as the last. With little data nobody notices.',
   perform: ({ touch }) => ({
     handle: (handle) => async (sql, input) => {
       const { query, page } = input;

@@ -11,16 +11,16 @@ import { resourceEvents } from '../../resources/resources.ts';
 import { workspaceEvents } from '../../workspaces/events.ts';
 import { fault } from './shared/fault.ts';
 
-/** How many events of the history it looks through. */
+/** How many events of the history it reads. */
 const maxLookedAt = 500;
 
 type Resource = Record<string, unknown>;
 
-/** A change of a resource, as its event tells it. */
+/** A change of a resource, from its event. */
 interface Change {
   kind: EventDefinition['change'];
   data: Resource;
-  /** The resource before; undefined if there was none, or the history does not have it any more. */
+  /** The resource before the change; undefined if it did not exist, or is no longer in the history. */
   before: Resource | undefined;
 }
 
@@ -37,7 +37,7 @@ const eventsOf = (operation: Operation): readonly EventDefinition[] =>
 /** The first property of a resource is its id. */
 const idOf = (resource: Resource) => Object.values(resource)[0];
 
-/** Parameters that leave no item of a list out because of what it is. */
+/** Parameters of a list that are not filters of its content. */
 const pageParameters = ['limit', 'cursor', 'id'];
 
 export const staleRead = fault({
@@ -45,12 +45,13 @@ export const staleRead = fault({
   actsAfterValidation: true,
   changesAnswers: true,
   fits: (operation) => eventsOf(operation).some(({ change }) => change !== 'created'),
-  group: 'Late answers, other writers',
+  group: 'Late responses, other writers',
   level: 'recommended',
-  does: `A read answers the state before the last change of the resource, with the \`ETag\` of that state, as a replica that lags behind does. What was removed is still there. In a list without filters one item is such a state. What was created is there at once, and so is what none of the last ${maxLookedAt} events changed.`,
+  does: `A read returns the state before the last change of the resource, with the \`ETag\` of that state, like a replica that lags behind. A deleted resource still exists. In a list without filters, one item is old. New resources, and resources without a change in the last ${maxLookedAt} events, are current.`,
   goodClient:
-    'Goes on with what its own write answered, not with a read after it. Before a change it sends the `ETag` that it read as `If-Match`, gets 412, and reads again.',
-  consequence: 'Clients read after a write, see the old state, and write again, or write the old state back.',
+    'Continues with the response to its own write, and does not read after it. With a change it sends the `ETag` that it read as `If-Match`, gets 412, and reads again.',
+  consequence:
+    'Clients read after a write, see the old state, and repeat the write or write the old state back.',
   perform: ({ operation, claim }) => ({
     handle: (handle) => async (sql, input) => {
       const { workspaceId, query, params } = input;
@@ -77,7 +78,7 @@ export const staleRead = fault({
   }),
 });
 
-/** The item that was changed last, if it is still what its event says, and what it was before. */
+/** The item that was changed last, and its state before that change. None if its state differs from its last event. */
 function replaced(items: readonly Resource[], changes: ReadonlyMap<unknown, Change>) {
   for (const [id, { data, before }] of [...changes].reverse()) {
     const item = items.find((one) => idOf(one) === id);
@@ -87,8 +88,8 @@ function replaced(items: readonly Resource[], changes: ReadonlyMap<unknown, Chan
 }
 
 /**
- * The last change of each resource that an operation reads, by its id, in the order of time. A reset or a seeding begins a new history:
- * ids then may mean something else.
+ * The last change of each resource that an operation reads, by id, oldest first. Changes before a reset or a seeding do not count,
+ * because the ids may then belong to other resources.
  */
 async function lastChanges(
   sql: Sql,
@@ -121,7 +122,7 @@ async function lastChanges(
   return changes;
 }
 
-/** The properties of a resource in the order in which it is shown. */
+/** A resource with its properties in the order of the schema. */
 const inOrder = (properties: Resource, resource: Resource): Resource =>
   Object.fromEntries(
     Object.keys(properties).flatMap((name) => (name in resource ? [[name, resource[name]]] : [])),

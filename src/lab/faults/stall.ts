@@ -19,11 +19,11 @@ export const stall = fault({
   undescribed: ['body'],
   group: 'Broken connections',
   level: 'recommended',
-  does: `Processes the request, sends the header fields and half of the body, and then nothing. After the silence the connection is reset. ${onlyDirect}`,
+  does: `Processes the request, sends the headers and half of the body, and then nothing. After the silence the connection is reset. ${onlyDirect}`,
   goodClient:
-    'Has a timeout that covers the whole body. After it, it discards the half, and retries requests that are safe to retry.',
+    'Has a timeout that covers the whole body. Then it discards the half, and retries requests that are safe to retry.',
   consequence:
-    'The timeout of many clients ends with the header fields: they wait for the rest of the body forever.',
+    'The timeout of many clients covers only the headers: they wait for the rest of the body forever.',
   perform: (invocation) => {
     const { reply, parameters, cutOff } = invocation;
     interceptAnswer(reply, (body) => {

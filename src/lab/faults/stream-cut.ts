@@ -9,10 +9,10 @@ export const streamCut = fault({
   canTouch: (request, services) => isDirect(request, services) && hasEvents(request),
   group: 'Streams',
   level: 'recommended',
-  does: `Closes the connection of a stream in the middle of its first event, or of the last of those that it sends at once: the \`id\` and half of the \`data\` come. ${onlyDirect}`,
-  goodClient: 'Uses nothing of the half event, and opens the stream again after the last whole one.',
+  does: `Closes the connection of a stream in the middle of an event: after its \`id\` and half of its \`data\`. It is the first event, or the last one if the stream sends several at once. ${onlyDirect}`,
+  goodClient: 'Discards the incomplete event, and opens the stream again after the last complete one.',
   consequence:
-    'Clients that keep the `id` as it comes take the half event for received, and lose it. Others begin with the first event again.',
+    'Clients that save the `id` before the event is complete lose this event. Others start again with the first event.',
   perform: ({ request, reply }) => {
     let isCut = false;
     interceptWrites(reply, (bytes, sent, send) => {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fault } from './shared/fault.ts';
 import { hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
 
-/** Each piece comes so long after the one before, so that a client reads them one by one. */
+/** The time between two pieces, so that a client reads them one by one. */
 const pauseMs = 5;
-/** Of what a stream sends at once. A long backlog comes in larger pieces. */
+/** For one write of the stream. A long backlog is sent in larger pieces. */
 const maxPieces = 40;
 
 export const streamPieces = fault({
@@ -13,8 +13,8 @@ export const streamPieces = fault({
   canTouch: hasEvents,
   group: 'Streams',
   level: 'required',
-  does: 'Splits a stream in the middle of UTF-8 characters, before line ends, and between the two line ends after an event.',
-  goodClient: 'Decodes UTF-8 and splits lines across pieces: it gets the same events.',
+  does: 'Sends a stream in small pieces, split in the middle of UTF-8 characters, before line ends, and between the two line ends after an event.',
+  goodClient: 'Joins the pieces before it decodes UTF-8 and splits lines, so it gets the same events.',
   consequence:
     'Clients treat a piece as an event, or decode each piece separately. This works on one machine, and breaks behind the first proxy or with the first long event.',
   perform: ({ reply: { raw: response }, reply }) => {
@@ -30,7 +30,7 @@ export const streamPieces = fault({
       };
       before = before.then(write);
     });
-    // The pieces that wait come first, without pauses.
+    // The waiting pieces are sent first, without pauses.
     response.end = () => {
       isEnding = true;
       Reflect.deleteProperty(response, 'end');

@@ -7,10 +7,10 @@ export const unauthorized = fault({
   group: 'Failures and refusals',
   level: 'recommended',
   mayEnd: true,
-  does: 'Answers 401 `unauthorized`, although the key is valid. Nothing was done.',
-  goodClient: 'Ends and says why. One that can renew its credentials may send the request once more.',
+  does: 'Returns 401 `unauthorized`, although the key is valid. The request has no effect.',
+  goodClient: 'Ends and reports the reason. If it can renew its credentials, it may retry once.',
   consequence:
-    'Clients refresh their credentials and try again without an end. Others log their user out for one 401, or drop the request that met it.',
+    'Clients refresh their credentials and retry in an endless loop. Others log their user out after one 401, or drop the request.',
   perform: () => {
     throw unknownKey();
   },

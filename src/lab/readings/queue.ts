@@ -71,6 +71,6 @@ export class ReadingQueue {
 const tooMany = () =>
   new ApiError(
     'rate_limited',
-    `A key may have one reading of its recordings under way and ${maxWaitingReadings} that wait. Wait for one of them, then try again.`,
+    `A key can read one report, archive or page of requests at a time, and ${maxWaitingReadings} more wait. Wait for one of them, then retry.`,
     { 'Retry-After': '1' },
   );

@@ -55,11 +55,11 @@ const Entry = Type.Object(
     }),
     connection: Shown('Which connection carried it.', 'pX31aZ09-7'),
     comment: Shown(
-      'Its number, the faults that touched it, and `left` if the client left before its answer was complete.',
+      'Its number, the faults that touched it, and `left` if the client disconnected before its response was complete.',
       '7 rate-limited',
     ),
   },
-  { title: 'HarEntry', description: 'A request and what came of it.' },
+  { title: 'HarEntry', description: 'A request and its response.' },
 );
 
 /** HTTP Archive 1.2: http://www.softwareishard.com/blog/har-12-spec/ */

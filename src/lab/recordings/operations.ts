@@ -41,7 +41,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'Start a recording',
     description:
-      'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never kept, nor values of header fields that are not known to be harmless.',
+      'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored, nor values of headers that are not known to be harmless.',
     bindsKey: true,
     body: NewRecording,
     success: created(BegunRecording, 'The recording.', ({ id }) => `/recordings/${id}`),
@@ -109,7 +109,7 @@ export const recordingOperations = [
     id: 'endRecording',
     tag: 'Recordings',
     summary: 'End a recording',
-    description: `Ends a recording. It contains every request that was answered before this one arrived, and \`requests\` is final. Requests that are answered later are left out and counted in \`leftOut\`. So are requests that another instance writes more than ${othersWriteMs} ms later, because the storage is slow. You can read a recording until a day after it began.`,
+    description: `Ends a recording. It contains every request that got its response before this one arrived, and \`requests\` is final. Later ones are left out and counted in \`leftOut\`. So are requests that another instance writes more than ${othersWriteMs} ms later, because the storage is slow. You can read a recording until a day after it began.`,
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The ended recording.'),

@@ -27,41 +27,41 @@ const maxName = 100;
 
 export const NewRecording = Type.Object(
   {
-    name: Type.Optional(Text(maxName, 'What is recorded, for people.', 'my client')),
+    name: Type.Optional(Text(maxName, 'A label for people.', 'my client')),
     expiresInSeconds: Type.Optional(
       Type.Integer({
         format: 'int32',
         minimum: 1,
         maximum: maxLifeSeconds,
-        description: `How long the recording lasts; ${defaultExpirySeconds} if absent.`,
+        description: `How long the recording lasts, in seconds. Default: ${defaultExpirySeconds}.`,
         examples: [600],
       }),
     ),
   },
-  { title: 'NewRecording', description: 'A recording to begin.' },
+  { title: 'NewRecording', description: 'A recording to start.' },
 );
 
 export const Recording = Type.Object(
   {
     id: recordingId,
-    name: Type.Optional(Text(maxName, 'What is recorded, for people.', 'my client')),
-    createdAt: DateTime('When it began.', '2026-11-21T09:30:00.000Z'),
-    expiresAt: DateTime('When it ends by itself.', '2026-11-21T10:30:00.000Z'),
+    name: Type.Optional(Text(maxName, 'A label for people.', 'my client')),
+    createdAt: DateTime('When it started.', '2026-11-21T09:30:00.000Z'),
+    expiresAt: DateTime('When it expires.', '2026-11-21T10:30:00.000Z'),
     endedAt: Type.Optional(
-      DateTime('When it was ended, by a request or by the next recording.', '2026-11-21T09:35:00.000Z'),
+      DateTime('When a request or the next recording ended it.', '2026-11-21T09:35:00.000Z'),
     ),
-    requests: Units(0, 'How many requests were kept.', 42),
+    requests: Units(0, 'The number of stored requests.', 42),
     leftOut: Units(
       0,
-      `How many requests there was no room for: it keeps ${maxRecorded} at most, and fewer if they are large or come faster than they can be written.`,
+      `The number of requests that were not stored. A recording stores at most ${maxRecorded}, and fewer if they are large or come faster than they can be written.`,
       0,
     ),
   },
-  { title: 'Recording', description: 'What the client of one key sends and gets.' },
+  { title: 'Recording', description: 'The requests of one key and their responses.' },
 );
 export type Recording = Static<typeof Recording>;
 
-/** `Recording` with an example that has just begun. */
+/** `Recording` with an example that has just started. */
 export const BegunRecording = {
   ...Recording,
   examples: [
@@ -78,7 +78,7 @@ export const BegunRecording = {
 
 export const Recordings = Type.Array(Recording, {
   title: 'RecordingList',
-  description: 'Recordings, the newest first.',
+  description: 'Recordings, newest first.',
 });
 
 const milliseconds = (description: string, example: number) =>
@@ -87,63 +87,63 @@ const milliseconds = (description: string, example: number) =>
 const RecordedRequest = Type.Object(
   {
     id: Shown('Its number in the recording.', '7'),
-    requestId: Shown('`X-Request-Id` of the answer.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
+    requestId: Shown('`X-Request-Id` of the response.', '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d'),
     at: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
     offsetMs: Type.Number({
       format: 'double',
       description:
-        'Milliseconds from the beginning of the recording to `at`, with microseconds as decimals. Below 0 only if clocks differ.',
+        'Milliseconds from the start of the recording to `at`, with microseconds as decimals. Negative only if clocks differ.',
       examples: [5125.482],
     }),
     method: Shown('The method.', 'POST'),
-    target: Shown(
-      `Path and query as they were sent; the first ${maxRecordedHead} characters.`,
-      '/v1/store/orders',
-    ),
+    target: Shown(`Path and query as sent, cut at ${maxRecordedHead} characters.`, '/v1/store/orders'),
     operation: Type.Optional(Shown('The operationId, if there is such an operation.', 'placeOrder')),
     headers: Type.Record(Type.String(), Type.String(), {
-      description: `Header fields, with names in lower case, as far as ${maxRecordedHead} characters go. Values that are not known to be harmless are \`(not kept)\`.`,
+      description: `Headers, with names in lower case, cut at ${maxRecordedHead} characters. Values that are not known to be harmless are \`(not kept)\`.`,
       examples: [{ 'user-agent': 'my-client/1.0', authorization: '(not kept)' }],
     }),
     body: Type.Optional(Shown(`The first ${maxRecordedBody} bytes of the body.`, '{"petId":1,"quantity":1}')),
-    bodyBytes: Type.Optional(Units(0, 'How large the body was. Absent if it was not read.', 24)),
+    bodyBytes: Type.Optional(Units(0, 'The size of the body in bytes. Absent if it was not read.', 24)),
     status: Type.Optional(
       Type.Integer({
         format: 'int32',
         description:
-          'The status code. Absent if the connection was cut off instead, or the client left before there was an answer.',
+          'The status code. Absent without a response: the connection was cut, or the client disconnected first.',
         examples: [429],
       }),
     ),
     code: Type.Optional(Shown('The code of an error.', 'rate_limited')),
-    durationMs: milliseconds('Milliseconds to the end of the answer, or until the client left.', 3.2),
+    durationMs: milliseconds(
+      'Milliseconds to the end of the response, or until the client disconnected.',
+      3.2,
+    ),
     gapMs: Type.Optional(
       milliseconds(
-        'Milliseconds from the end of the attempt before at the same thing: the same method and target, and the same body or `Idempotency-Key`. Absent for the first.',
+        'Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.',
         2004.7,
       ),
     ),
     retryOf: Type.Optional(
       Shown(
-        'The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete answer, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
+        'The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
         '6',
       ),
     ),
-    fault: Type.Optional(Shown('The faults of a rehearsal that touched it.', 'rate-limited')),
+    fault: Type.Optional(Shown('The faults that were performed on it.', 'rate-limited')),
     answerHeaders: Type.Record(Type.String(), Type.String(), {
       description:
-        'Header fields of the answer, with names in lower case, without those that every answer has alike.',
+        'Response headers, with names in lower case, without those that are the same in every response.',
       examples: [{ 'retry-after': '2', 'x-ratelimit-remaining': '0' }],
     }),
     fingerprint: Shown(
-      'Equal for requests with the same method, target and body, in other recordings, too. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess.',
+      'Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess.',
       'GcBhUnXG.V5Tz8YqC',
     ),
-    connection: Shown('Which of its connections carried it.', 'pX31aZ09-7'),
+    connection: Shown('The id of its connection.', 'pX31aZ09-7'),
     proxied: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',
-        description: 'Whether a proxy passed it on. Then `connection` is not one of the client.',
+        description: 'Whether it came through a proxy. Then `connection` is not one of the client.',
         examples: [true],
       }),
     ),
@@ -151,33 +151,33 @@ const RecordedRequest = Type.Object(
       Type.Literal(true, {
         type: 'boolean',
         description:
-          'Whether the client closed its side before its answer was complete. One that only says so that it sends nothing more, and reads on, looks the same.',
+          'Whether the client closed its side of the connection before the response was complete. A half-closed connection, on which the client still reads, looks the same.',
         examples: [true],
       }),
     ),
     silenceMs: Type.Optional(
       milliseconds(
-        'Of a stream that the client left: milliseconds since something was last sent on it. Absent if the service ended the stream.',
+        'For a stream that the client closed: milliseconds since the service last sent something on it. Absent if the service ended the stream.',
         40_000,
       ),
     ),
     cutEventId: Type.Optional(
-      Shown('Of a stream that `stream-cut` ended: the id of the event of which only the half came.', '7'),
+      Shown('For a stream that `stream-cut` ended: the id of the incomplete event.', '7'),
     ),
   },
-  { title: 'RecordedRequest', description: 'A request and what came of it.' },
+  { title: 'RecordedRequest', description: 'A request and its outcome.' },
 );
 export type RecordedRequest = Static<typeof RecordedRequest>;
 
 export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',
-  description: 'Requests in the order in which they were kept, which is that of their ends.',
+  description: 'Requests, ordered by when they ended.',
 }) as TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
 
 const shownProperties = Object.keys(RecordedRequest.properties);
 
 /**
- * A recorded request with the properties of its schema alone. `beganAtMs`: when the recording began. `retryOf`: the number of the failed
+ * A recorded request with only the properties of its schema. `beganAtMs`: when the recording started. `retryOf`: the number of the failed
  * request that it repeats.
  */
 export function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: number): RecordedRequest {

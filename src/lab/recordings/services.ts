@@ -18,7 +18,7 @@ export interface RecordingServices {
 }
 
 /** Stands in the description of every operation that reads a recording. */
-export const readingsBounded = `A key may have one reading of its recordings under way, and ${maxWaitingReadings} that wait: reports, archives and pages of requests count together. One more gets 429 \`rate_limited\` with \`Retry-After\`. A reading stops when its client closes the connection or its side of it.`;
+export const readingsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReadings} more wait; the next gets 429 \`rate_limited\` with \`Retry-After\`. A reading stops when its client closes the connection or its side of it.`;
 
 /** For `prepare` of operations that read a recording. */
 export const whenRecorded = (

@@ -57,7 +57,7 @@ const Fault = Type.Object(
       description: 'The operations that it can touch.',
     }),
     level: Shown(
-      'Whether a client must survive it, `required`, or had better, `recommended`: do under it what it does without.',
+      'Whether a client must (`required`) or should (`recommended`) produce the same result with the fault as without.',
       rateLimited.level,
     ),
     does: Shown('What the service does.', rateLimited.does),

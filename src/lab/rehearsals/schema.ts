@@ -119,7 +119,7 @@ export interface RehearsedFault extends PlannedFault {
 
 const exampleFault = { ...examplePlan, performed: 0, remaining: 1 };
 
-/** In answers these names are plain strings, since a later version may have more of them. */
+/** In responses these names are plain strings, because names may be added. */
 const openNames = {
   ...Object.fromEntries(
     Object.entries(parameters).flatMap(([name, schema]) => {
@@ -128,7 +128,7 @@ const openNames = {
     }),
   ),
   fault: Type.String({
-    description: 'The name of a fault. `GET /faults` lists them; later versions may add more.',
+    description: 'The name of a fault. `GET /faults` lists them. Faults may be added.',
     examples: ['rate-limited'],
   }),
   operation: Type.Optional(

@@ -20,7 +20,7 @@ export const categoryDeleted = event({
   type: 'category.deleted',
   change: 'deleted',
   data: Category,
-  meaning: 'A category was removed. `data` is what it was.',
+  meaning: 'A category was removed. `data` is its last state.',
 });
 
 export const categoryEvents = [categoryCreated, categoryUpdated, categoryDeleted] as const;

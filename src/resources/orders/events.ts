@@ -27,7 +27,7 @@ export const orderCancelled = event({
   type: 'order.cancelled',
   change: 'deleted',
   data: Order,
-  meaning: 'An order was cancelled. `data` is what it was.',
+  meaning: 'An order was cancelled. `data` is its last state.',
 });
 
 export const orderEvents = [orderPlaced, orderUpdated, orderCompleted, orderCancelled] as const;

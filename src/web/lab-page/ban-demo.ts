@@ -43,7 +43,7 @@ class BanDemo extends Panel {
               ${isRunning ? 'Stop' : `Send ${burstSize} requests`}
             </button>
             <code>GET /v1/pets?limit=1</code>
-            ${isAnswering || isRunning ? nothing : html`<span class="quiet">The service does not answer.</span>`}
+            ${isAnswering || isRunning ? nothing : html`<span class="quiet">The service does not respond.</span>`}
           </p>
           <p class="quiet">${this.#prediction} ${account.rehearsal ? '(Unless a fault is active.)' : nothing}</p>
           ${burst ? burstStrip(burst) : nothing}

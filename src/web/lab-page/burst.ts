@@ -87,7 +87,7 @@ function outcomeOf(status: number): Outcome {
 
 /** The answers that a burst would get now. */
 export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: Account): string {
-  if (ban.until) return `The key is banned: all ${burstSize} would be answered with 403, and change nothing.`;
+  if (ban.until) return `The key is banned: all ${burstSize} would get 403, and change nothing.`;
   const left = Math.min(minute.remaining, day.remaining);
   if (left >= burstSize)
     return `With ${left.toLocaleString('en')} left, nothing would be refused. A key of a smaller plan shows refusals.`;
@@ -116,8 +116,8 @@ const words: Record<Outcome, string> = {
   fine: '2xx admitted',
   limited: '429 limited',
   banned: '403 banned',
-  other: 'other answers',
-  none: 'no answer',
+  other: 'other responses',
+  none: 'no response',
 };
 
 const always: readonly Outcome[] = ['fine', 'limited', 'banned'];

@@ -58,7 +58,7 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
     <h2>The lab is switched off</h2>
     <p>
       This service has no lab, so there is nothing to show. Whoever runs it turns it on with the setting <code>PETSTORE_LAB=on</code> and a
-      restart. Leave this page open: it asks every ten seconds, and goes on by itself then. Opened anew it is not found until then.
+      restart. Leave this page open: it tries every ten seconds, and then continues by itself. If you reload it now, it is not found.
     </p>
     <p>The API works without it, and so does <a href="reference">its reference</a>.</p>
   </div>`,

@@ -48,7 +48,7 @@ export function unchangedOf(event: StoreEvent): string {
 
 const markers: Readonly<Record<string, string>> = {
   'workspace.reset':
-    'The workspace, or a part of it, was emptied. What the events before it tell is no longer so.',
+    'All or part of the data was removed. Earlier events no longer describe the current state.',
   'workspace.seeded': 'Many rows were added at once, without an event for each.',
 };
 

@@ -39,7 +39,7 @@ class Faults extends Panel {
     return html`<h2>Faults</h2>
       <p class="quiet">
         Faults affect only this key, including this page's own requests. A switch acts at once, and restarts the rehearsal.
-        Touched answers carry <code>Petstore-Rehearsal</code>. A client must survive the required ones.
+        Changed responses have the header <code>Petstore-Rehearsal</code>. A client must survive the required faults.
       </p>
       ${this.#summary()} ${failureNote(failure)}
       ${[...Map.groupBy(catalogue, ({ group }) => group)].map(([title, faults]) => this.#group(title, faults))}`;
@@ -87,7 +87,7 @@ class Faults extends Panel {
       ${when(
         isActive,
         () => html`<div class="row">
-              ${needsService(html`<button type="button" @click=${() => this.#perform('', (plan) => plan)}>Begin anew</button>
+              ${needsService(html`<button type="button" @click=${() => this.#perform('', (plan) => plan)}>Start again</button>
                 <button type="button" @click=${() => this.#perform('', () => [])}>End the rehearsal</button>`)}
             </div>`,
       )}
@@ -163,7 +163,7 @@ class Faults extends Panel {
         <summary>${prose(first)}</summary>
         ${when(others, () => html`<p>${prose(others)}</p>`)}
         <p><b>A good client:</b> ${prose(fault.goodClient)}</p>
-        <p class="quiet"><b>Where it bites:</b> ${prose(fault.bites)}</p>
+        <p class="quiet"><b>Why it matters:</b> ${prose(fault.bites)}</p>
         ${this.#settings(fault)}
         ${when(entries.length > 1, () => html`<p>To apply puts one in place of all ${entries.length}.</p>`)}
       </details>

@@ -69,7 +69,7 @@ class Limits extends Panel {
         <h3>Strikes</h3>
         <p>${strikesInWords(account, banned)}</p>
         ${facts(account)}
-        ${when(account.rehearsal, () => html`<p class="rehearsed"><a href="#faults">A rehearsal is active</a>: answers may differ. These are the real limits.</p>`)}
+        ${when(account.rehearsal, () => html`<p class="rehearsed"><a href="#faults">A rehearsal is active</a>: responses may differ. These are the real limits.</p>`)}
         <p class="quiet">The page reads these from the lab: it takes nothing from the limits, and works during a ban.</p>
       </section>
     </div>`;

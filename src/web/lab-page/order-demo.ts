@@ -47,7 +47,7 @@ class OrderDemo extends Panel {
       <div role="status">${drawOrder(this.#orders[keys], keys)}</div>
     </div>`;
     const isFirst = !this.#orders.new?.ordered;
-    return html`<h2>The answer is lost: is the pet ordered once or twice?</h2>
+    return html`<h2>The response is lost: is the pet ordered once or twice?</h2>
       <p>
         A customer orders one pet. The store takes the order, but the answer is lost behind a gateway, which says 504. So the
         client sends the order again. These are real orders in your workspace, and active faults end.
@@ -99,7 +99,7 @@ class OrderDemo extends Panel {
       const text = await answer.text();
       const [, id] = /"id":(\d+)/.exec(text) ?? [];
       const result = id
-        ? `order ${id}${isReplayed ? ', the first answer again' : ''}`
+        ? `order ${id}${isReplayed ? ', the first response again' : ''}`
         : 'nobody knows what was done';
       attempts.push({ idempotencyKey, requestId: headers.get('x-request-id') ?? '', status, result });
       this.draw();
@@ -135,7 +135,7 @@ const sentence = (ordered: number, keys: 'new' | 'same'): TemplateResult =>
           ? 'The customer pays twice: for the store these are two orders.'
           : 'This time nothing was ordered twice.'
         : ordered === 1
-          ? 'The store knows the key, and repeats its first answer.'
+          ? 'The store knows the key, and returns the first response again.'
           : 'This time something else came.'
     }
   </p>`;

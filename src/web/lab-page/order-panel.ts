@@ -54,7 +54,7 @@ export function pairPanel(isOrdering: boolean): View {
       ${pair.orders.map(
         (order, at) => html`<div class=${order.isDone ? 'won' : 'lost'}>
           <strong>${at === 0 ? 'First' : 'Second'} request</strong>
-          <span class="large">${order.status ?? 'no answer'}</span>
+          <span class="large">${order.status ?? 'no response'}</span>
           <code>${breakable(order.result)}</code>
           <span>${order.isDone ? 'It has the last one.' : order.reason.replace(/ \(request [^)]*\)$/, '')}</span>
           <code class="quiet">request ${shortened(order.requestId)}</code>
@@ -68,7 +68,7 @@ export function pairPanel(isOrdering: boolean): View {
 export function lastAnswers(): View {
   if (actions.last.length === 0) return nothing;
   return html`
-    <h3>What was answered</h3>
+    <h3>Responses</h3>
     <ol class="done">
       ${repeat(
         actions.last,

@@ -53,7 +53,7 @@ export const nameOf = (name: string): TemplateResult => html`<bdi title=${name}>
 
 /** The status of an answer. */
 export const statusBadge = ({ status, isDone }: DoneAction): TemplateResult =>
-  html`<span class="badge ${isDone ? 'good' : 'bad'}">${status ?? 'no answer'}</span>`;
+  html`<span class="badge ${isDone ? 'good' : 'bad'}">${status ?? 'no response'}</span>`;
 
 export function petCard({ category, stock, mark, isBlocked, ...shown }: Shown): TemplateResult {
   const pet = { ...shown.pet, name: plain(shown.pet.name) };

@@ -49,13 +49,13 @@ export function drawDetails(
         ${drawBody(request)}
       </div>
       <div>
-        <h3>Answered</h3>
+        <h3>Response</h3>
         ${
           request.status === undefined
-            ? html`<p>${request.left ? 'The client left before there was an answer.' : 'No answer: the connection was cut off.'}</p>`
+            ? html`<p>${request.left ? 'The client disconnected before the response.' : 'No response: the connection was cut.'}</p>`
             : html`<pre>${request.status} ${request.code ?? nothing}\n${fieldLines(answerHeaders)}</pre>`
         }
-        <p class="quiet">Bodies of answers are not kept.</p>
+        <p class="quiet">Response bodies are not stored.</p>
       </div>
     </div>
     <div class="row">

@@ -105,7 +105,7 @@ class Requests extends Panel {
       </div>
       <div class="list" tabindex="-1" role="region" aria-label="Recorded requests, the newest first">
         <div class="heads" aria-hidden="true">
-          <span># Time</span><span>Method</span><span>Path</span><span>Answer</span><span>Took</span><span>Gap</span>
+          <span># Time</span><span>Method</span><span>Path</span><span>Response</span><span>Took</span><span>Gap</span>
         </div>
         ${
           drawn.length > 0

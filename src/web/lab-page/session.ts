@@ -76,7 +76,7 @@ class Session extends State {
     try {
       const account = (await this.lab.getAccount()) as Account;
       if (number < this.#answered) return;
-      if (!isAccount(account)) throw new Error('What is answered is no account of a key.');
+      if (!isAccount(account)) throw new Error('The response is not the account of a key.');
       if (this.connection === 'lab-off') return this.use(this.key);
       this.account = account;
       this.asOfMs = Date.now();

@@ -119,9 +119,9 @@ class Store extends Panel {
     if (!isOld || (isReading && !isWaiting)) return nothing;
     if (isWaiting) return html`<p class="note" role="status">${progress()} What is shown may be old.</p>`;
     if (stream.isOpen && !storeCache.failure)
-      return html`<p class="note" role="status">${lost} The lists are read anew in a moment.</p>`;
+      return html`<p class="note" role="status">${lost} The lists will be reloaded in a moment.</p>`;
     return html`<div class="note" role="status">
-      <p>${stream.isOpen ? 'The lists could not be read anew.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} What is shown may be old.</p>
+      <p>${stream.isOpen ? 'The lists could not be reloaded.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} What is shown may be old.</p>
       ${this.#opener('Follow it again', isBlocked)}
     </div>`;
   }

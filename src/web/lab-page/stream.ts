@@ -63,7 +63,7 @@ class Stream extends State {
     const onOpen = (after: Int64 | undefined) => {
       // A proxy may remove the header field with the place.
       if (hasBegun && after === undefined && this.#place === undefined)
-        return this.close('It broke, and does not tell where it goes on: events may be missing.');
+        return this.close('It broke, and its position is unknown: events may be missing.');
       hasBegun = true;
       if (after !== undefined) this.#moveTo(after);
       this.#connect(true);

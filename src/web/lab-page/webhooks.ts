@@ -19,8 +19,8 @@ const sentWithinMs = 1_000;
 const answeredWithinMs = 16_000;
 
 const disabledReasons: Readonly<Record<string, string>> = {
-  gone: 'its receiver answered 410',
-  failing: 'nothing but failures came of it for too long',
+  gone: 'its receiver returned 410',
+  failing: 'all attempts failed for too long',
 };
 
 class Webhooks extends Panel {
@@ -45,10 +45,10 @@ class Webhooks extends Panel {
       ${
         webhooks
           ? html`<div class="row">
-              ${this.#button('list', 'Read anew', 1, this.#read)}
+              ${this.#button('list', 'Reload', 1, this.#read)}
               <button type="button" aria-expanded=${this.#isAdding} @click=${this.#add}>Add a webhook</button>
             </div>`
-          : html`<p class="quiet">Addresses to which the events of the workspace are sent, and what became of that.</p>
+          : html`<p class="quiet">URLs that receive the events of the workspace, and their deliveries.</p>
               ${this.#button('list', 'Show the webhooks', 1, this.#read, 'primary')}`
       }
       ${this.#failure('list')} ${when(this.#isAdding, () => this.#form())}
@@ -83,7 +83,7 @@ class Webhooks extends Panel {
             ? this.#button(`${at} ping`, 'Ping', 2, () => this.#ping(id))
             : this.#button(`${at} enable`, 'Enable', 1, () => this.#enable(id))
         }
-        ${this.#button(`${at} deliveries`, deliveries ? 'Read deliveries anew' : 'Show deliveries', 1, () => this.#readDeliveries(id))}
+        ${this.#button(`${at} deliveries`, deliveries ? 'Reload deliveries' : 'Show deliveries', 1, () => this.#readDeliveries(id))}
         ${
           this.#removing === id
             ? html`<span>Remove it with its deliveries?</span>
@@ -121,7 +121,7 @@ class Webhooks extends Panel {
   #secret(id: Int64, secret: string, copied: string): TemplateResult {
     return html`<section class="secret secret-${id}" aria-label="secret of webhook ${id}">
       <p>
-        <b>The secret of webhook ${id}.</b> It is shown only now: no other answer tells it. Whoever has it can sign as the
+        <b>The secret of webhook ${id}.</b> It is not shown again. Whoever has it can sign as the
         service does, so keep it where your receiver reads it, and off the projector.
       </p>
       <p><code>${secret}</code></p>

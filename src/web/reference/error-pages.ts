@@ -43,7 +43,7 @@ ${same.map((code) => `<li><a href="errors/${code}"><code>${code}</code></a>: ${i
 </ul>`,
   );
   return `<h1>Error codes</h1>
-<p>By their status. ${guideLink(rootFrom(errorPages.path))}</p>
+<p>By status. ${guideLink(rootFrom(errorPages.path))}</p>
 ${sections.join('\n')}`;
 }
 
@@ -59,14 +59,14 @@ async function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], ro
 <p><code>${code}</code> · ${error.status} ${reasonPhrase(error.status)}</p>
 <h2>Cause</h2>
 <p>${inline(cause)}</p>
-<h2>Cure</h2>
+<h2>What to do</h2>
 <p>${inline(cure)}</p>
 <p>${guideLink(root)}</p>
 <h2>Example</h2>
 ${example(error.body)}
 <p>With <code>Accept: application/problem+json</code>:</p>
 ${example(problemOf(error, errorPagesUrl(baseUrl)))}
-<h2>Operations that answer with it</h2>
+<h2>Operations that return it</h2>
 ${operationsWith(code, apis, root)}`;
 }
 

@@ -36,7 +36,7 @@ ${operation['x-codeSamples'].map(sample).join('\n')}
 <div class="details">
 ${section('Parameters', parameters.length > 0 && show.parameters(parameters))}
 ${section('Body', operation.requestBody && show.content(operation.requestBody.content))}
-${answers.map((answer) => section(`Answer ${answer.status}`, show.answer(answer))).join('\n')}
+${answers.map((answer) => section(`Response ${answer.status}`, show.answer(answer))).join('\n')}
 ${section('Errors', show.errors(errors))}
 ${section('Requests to your server', operation.callbacks && show.callbacks(operation.callbacks))}
 </div>
@@ -51,7 +51,7 @@ export function schemaList(documents: readonly Part[], root: string): string {
     ),
   );
   return `<h1>Schemas</h1>
-<p>The objects of requests and answers, by name.</p>
+<p>The objects in requests and responses, by name.</p>
 ${[...schemas]
   .map(([name, { document, schema }]) => {
     const { description = '', properties } = schema;

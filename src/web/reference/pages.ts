@@ -105,7 +105,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
     const documents = await Promise.all(apis.map(({ description }) => description()));
     return {
       title: 'Schemas',
-      summary: 'The objects of requests and answers of the Petstore API.',
+      summary: 'The objects in requests and responses of the Petstore API.',
       main: schemaList(documents, rootFrom(schemasPath)),
     };
   });

@@ -114,7 +114,7 @@ ${operations.map((operation) => operationLine(operation, operations)).join('\n')
 ## Limits
 
 - Requests per minute and per day: ${quotas()}.
-- \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of every answer describe the window with
+- \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of every response describe the window with
   the fewest requests left. A client that goes on after many 429 is banned: 403 \`key_banned\`.
 
 ## Errors

@@ -4,24 +4,24 @@ import type { Operation } from '../../../http/operation.ts';
 import type { FaultServices } from './fault.ts';
 
 /**
- * Whether the connection of a request is the client's own. A load balancer would hide a broken connection from the client, and take
- * the instance for unhealthy, which harms others.
+ * Whether the client is connected directly. A load balancer would hide a broken connection from the client, and treat the instance as
+ * unhealthy, which affects other clients.
  */
 export const isDirect = (request: FastifyRequest, services: FaultServices) =>
   cameOverConnection(request.raw) && !services.isPassedOn(request);
 
 /** For the descriptions of faults that need `isDirect`. */
 export const onlyDirect =
-  'Requests that a proxy has passed on are let through: where proxies are configured, all.';
+  'Requests through a proxy are not affected. If the service is configured for proxies, no request is.';
 
-/** For `fits`: operations that answer with a body which is sent at once. */
+/** For `fits`: operations that send a body at once. */
 export const hasBody = ({ success }: Operation) => success.kind !== 'stream' && success.kind !== 'empty';
 
-/** For `canTouch`: requests that cannot be answered with 304 or without a body. */
+/** For `canTouch`: requests that cannot get a 304 or a response without a body. */
 export const surelyHasBody = ({ method, headers }: FastifyRequest) =>
   method !== 'HEAD' && (method !== 'GET' || headers['if-none-match'] === undefined);
 
-/** Calls `send` with the body of the answer instead of sending it. `send` calls `end` with the last bytes to send. */
+/** Calls `send` with the body of the response instead of sending it. `send` calls `end` with the last bytes to send. */
 export function interceptAnswer(
   reply: FastifyReply,
   send: (body: Buffer, end: (last: Buffer) => void) => void,
@@ -36,8 +36,8 @@ export function interceptAnswer(
 }
 
 /**
- * Calls `notify` if the client disconnects before its answer is sent: Fastify reports only sent answers. Returns a function that stops
- * watching.
+ * Calls `notify` if the client disconnects before its response is sent: Fastify reports only sent responses. Returns a function that
+ * stops watching.
  */
 export function onDisconnect({ raw: response, request }: FastifyReply, notify: () => void): () => void {
   const stop = () => {

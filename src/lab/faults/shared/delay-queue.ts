@@ -3,15 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../../keys/store.ts';
 import { maxDelayed } from '../../lab-bounds.ts';
 
-/** For the descriptions of parameters of faults that delay answers. */
-export const maxDelayedNote = `With more than ${maxDelayed} requests of a key that wait, the oldest goes on.`;
+/** For the descriptions of parameters of faults that delay responses. */
+export const maxDelayedNote = `If more than ${maxDelayed} requests of a key are waiting, the oldest continues.`;
 
 /**
- * The answers that faults delay. A delay ends early when its client disconnects, when the instance stops, and when its key has too many:
- * then the oldest goes first.
+ * The responses that faults delay. A delay ends early when its client disconnects, when the instance stops, and when its key has too many
+ * (the oldest first).
  */
 export class DelayQueue {
-  /** Releases the delayed answers of each key, oldest first. */
+  /** Releases the delayed responses of each key, oldest first. */
   readonly #ofKeys = new Map<string, Set<AbortController>>();
   #isStopped = false;
 
@@ -50,7 +50,7 @@ export class DelayQueue {
     if (ofKey?.size === 0) this.#ofKeys.delete(keyId);
   }
 
-  /** Releases all answers, and delays none from now on. */
+  /** Releases all responses, and delays none from now on. */
   stop(): void {
     this.#isStopped = true;
     for (const ofKey of this.#ofKeys.values()) for (const delayed of ofKey) delayed.abort();

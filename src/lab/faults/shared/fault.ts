@@ -9,7 +9,7 @@ import type { Decision } from '../../../limits/decision.ts';
 import type { DelayQueue } from './delay-queue.ts';
 import type { OpenLinks } from './open-links.ts';
 
-/** How much a fault or a check demands of a client: it must, or it should. */
+/** Whether a client must handle a fault or pass a check, or only should. */
 export const levels = ['required', 'recommended'] as const;
 export type Level = (typeof levels)[number];
 
@@ -18,59 +18,59 @@ export type Group =
   | 'Limits and bans'
   | 'Failures and refusals'
   | 'Broken connections'
-  | 'Late answers, other writers'
+  | 'Late responses, other writers'
   | 'Lists'
   | 'Streams'
   | 'Values';
 
-/** What shares a counter: the requests for one operation, or all requests of the key. */
+/** Which requests share a counter: those for one operation, or all of the key. */
 export type Scope = 'operation' | 'key';
 
 /**
- * A hard case that the lab performs on demand. A fault is a step, performed a number of times, or a condition, which lasts as long as
- * its rehearsal.
+ * A failure that the lab performs on demand. A fault is either a step, which is performed a number of times, or a condition, which lasts
+ * as long as its rehearsal.
  */
 export interface Fault {
   name: string;
-  /** What a rehearsal may set besides `operation`, `after` and `times`, by `integer` or `choice`. Each has a default. */
+  /** Parameters besides `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
   parameters: TProperties;
   isCondition?: boolean;
-  /** The fault takes no `operation`, since all operations must show the same values. */
+  /** The fault has no `operation` parameter, since all operations must show the same values. */
   takesNoOperation?: boolean;
-  /** The condition answers every request that it fits, so steps never get those. */
+  /** The condition refuses every request that it fits, so no step is performed on them. */
   refusesAll?: boolean;
-  /** The condition leaves so many requests of each minute. */
+  /** The number of requests per minute that the condition allows. */
   perMinute?(parameters: Parameters): number;
-  /** Whether the fault can affect answers to an operation. */
+  /** Whether the fault can affect responses of an operation. */
   fits(operation: Operation): boolean;
   /** Whether a step can affect this request. Otherwise it waits for the next one. */
   canTouch?(request: FastifyRequest, services: FaultServices): boolean;
   /** `operation` if absent. */
   scope?: Scope;
-  /** How long the fault lasts once performed: earlier requests in its scope get it again. */
+  /** How long a performed fault lasts. Until then, all requests in its scope get it again. */
   holdMs?(parameters: Parameters): number;
-  /** A late step: it acts only if the request is valid, and counts itself by `claim`. */
+  /** A late step: it acts only if the request is valid, and counts itself with `claim`. */
   actsAfterValidation?: boolean;
-  /** The errors that it answers. The description lists them for each operation that it fits. */
+  /** The errors that it returns. The description lists them for each operation that it fits. */
   errors?: readonly ErrorCode[];
-  /** It answers with this status and a page of HTML, as a gateway does. The description has no such answers. */
+  /** It returns this status and an HTML page, like a gateway. The description has no such responses. */
   gatewayStatus?: 502 | 504;
-  /** It answers with a redirect, as a proxy does that serves something elsewhere. The description has no such answers. */
+  /** It returns a redirect. The description has no such responses. */
   redirects?: true;
-  /** It ends the connection before its answer is complete. */
+  /** It ends the connection before the response is complete. */
   endsConnection?: boolean;
-  /** It sends nothing for a while, so that how long the client waits is what is judged. */
+  /** It sends nothing for a while. The time that the client waits is judged. */
   isSilent?: true;
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
-  /** It changes what answers say, so a good client may print other lines than without it. */
+  /** It changes the content of responses, so a good client may print other lines than without it. */
   changesAnswers?: true;
-  /** Pages hold fewer items than were asked for, although more follow. */
+  /** Pages have fewer items than requested, although more follow. */
   shortensPages?: boolean;
-  /** What its answers have on purpose that the description does not allow: other values, a broken body, another `Retry-After`. */
+  /** What its responses have, on purpose, that the description does not allow: other values, a broken body, another `Retry-After`. */
   undescribed?: readonly ('values' | 'body' | 'Retry-After')[];
   group: Group;
-  /** Whether a client must, or should, do the same with the fault as without. */
+  /** Whether a client must, or should, produce the same result with the fault as without. */
   level: Level;
   /** What the service does. */
   does: string;
@@ -82,7 +82,7 @@ export interface Fault {
 
 export type Parameters = Readonly<Record<string, number | string>>;
 
-/** What a fault changes about a request that goes on through `mount.ts`. */
+/** What a fault changes about a request that continues through `mount.ts`. */
 export type Effect = Omit<Rehearsed, 'faults' | 'fields'>;
 
 /** The request that faults act on. */
@@ -97,31 +97,31 @@ export interface FaultContext {
 /** One fault of a rehearsal, performed on one request. */
 export interface FaultInvocation extends FaultContext {
   parameters: Parameters;
-  /** When the client may try again (`holdMs`), or when the minute ends (`perMinute`). Milliseconds since 1970. */
+  /** When the client may retry (`holdMs`), or when the minute ends (`perMinute`). Milliseconds since 1970. */
   untilMs: number;
-  /** With `perMinute`: requests left in the minute after this one; −1 if there was none left for it. */
+  /** With `perMinute`: requests left in the minute after this one; −1 if this one is over the limit. */
   left: number;
   /** The decision of the real limits about the request. */
   decision: Decision;
-  /** A condition calls this when it changes the answer. */
+  /** A condition calls this when it changes the response. */
   touch(): void;
   /**
-   * A late step calls this when it acts. Counts the step and runs `change` in one transaction, which may run several times. Resolves to
-   * false, and writes nothing, if the step was used up meanwhile.
+   * A late step calls this when it acts. Counts the step and runs `change` in one transaction, which may be retried. Resolves to false,
+   * and writes nothing, if another request has used up the step.
    */
   claim(change?: (sql: Transaction) => Promise<unknown>): Promise<boolean>;
-  /** A fault calls this before it cuts the connection, or when the client disconnects: nobody else answers then. May be repeated. */
+  /** A fault calls this before it cuts the connection, or when the client disconnects: no response follows. May be called again. */
   cutOff(): void;
 }
 
-/** What faults need of the service. */
+/** What faults need from the service. */
 export interface FaultServices {
   db: Database;
   operations: readonly Operation[];
   /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;
-  /** Whether the request came through a proxy: it says so, or a proxy is configured. */
+  /** Whether the request came through a proxy: its headers show it, or a proxy is configured. */
   isPassedOn(request: FastifyRequest): boolean;
   delayQueue: DelayQueue;
   openLinks: OpenLinks;
@@ -160,9 +160,9 @@ interface Bounds {
 export const integer = (bounds: Bounds, description: string, example = bounds.default) =>
   Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
 
-/** A parameter of a fault: one of some names. The first is the default. */
+/** A parameter of a fault: one of several names. The first is the default. */
 export const choice = <const Name extends string>(names: readonly [Name, ...Name[]], description: string) =>
   Type.Enum(names, { type: 'string', description, default: names[0], examples: [names[0]] });
 
-/** For `fits`: operations that answer with pages. */
+/** For `fits`: operations that return pages. */
 export const isList = ({ success }: Operation) => success.kind === 'page';

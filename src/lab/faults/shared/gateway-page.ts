@@ -5,7 +5,7 @@ import { interceptAnswer } from './connection-faults.ts';
 
 const write = answerWriter(undefined);
 
-/** Sends a page of HTML with this status instead of whatever the service answers, as a gateway before it would. */
+/** Replaces the response of the service with this status and an HTML page, like a gateway in front of it. */
 export function answerAsGateway(request: FastifyRequest, reply: FastifyReply, status: 502 | 504): void {
   const { raw: response } = reply;
   response.writeHead = () => response;

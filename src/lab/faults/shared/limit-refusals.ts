@@ -7,7 +7,7 @@ import { type FaultInvocation, integer } from './fault.ts';
 
 export const retryAfterSeconds = integer(
   { minimum: 1, maximum: 86_400, default: 1 },
-  'What `Retry-After` says, in seconds.',
+  'The value of `Retry-After`, in seconds.',
   2,
 );
 
@@ -17,7 +17,7 @@ interface Parameters {
 
 export const holdMs = (parameters: Parameters) => parameters.retryAfterSeconds * secondMs;
 
-/** The windows that a rehearsed limit shows. One that no program uses up shows the quota of the largest plan. */
+/** The windows that a rehearsed limit shows. A practically unlimited quota shows as that of the largest plan. */
 export function shownWindows({ minute, day }: Decision): Pick<Decision, 'minute' | 'day'> {
   const { perMinute, perDay } = plans.business;
   return {
@@ -32,7 +32,7 @@ const ofQuota = (window: WindowState, quota: number): WindowState => ({
   remaining: Math.min(window.remaining, quota),
 });
 
-/** Answers a request the way the real limits would: with a used up window, or with a ban, until `untilMs`. */
+/** Refuses a request like the real limits: with a used-up window, or with a ban, until `untilMs`. */
 export function refuse(
   { request, nowMs, untilMs, decision }: Pick<FaultInvocation, 'request' | 'nowMs' | 'untilMs' | 'decision'>,
   outcome: 'minute' | 'day' | 'banned',
@@ -55,7 +55,7 @@ export function refuse(
   return limitRefusal(rehearsed);
 }
 
-/** The refusal of a used up limit: the limit of the day if it lasts longer than a minute. */
+/** The refusal of a used-up limit: the limit of the day if it lasts longer than a minute. */
 export const refuseByLimit = (
   invocation: Omit<FaultInvocation, 'parameters'> & { parameters: Parameters },
 ): ApiError => refuse(invocation, holdMs(invocation.parameters) > minuteMs ? 'day' : 'minute');

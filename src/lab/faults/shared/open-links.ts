@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { presentedKey } from '../../../keys/identify.ts';
 
-/** How long a link leads somewhere. A redirect is followed at once. */
+/** How long a link works. Clients follow redirects at once. */
 const lifeMs = 60_000;
 const maxLinks = 1_000;
 
@@ -18,8 +18,8 @@ interface Link {
 }
 
 /**
- * Links to single requests that need no key, as other services sign them: who has the link may send the request that was redirected,
- * with this method and target, for a minute and while the rehearsal lasts. They are kept in memory alone.
+ * Links to single requests that need no key, like signed URLs. The owner of a link may send the redirected request, with this method and
+ * target, for a minute and while the rehearsal lasts. Links are kept in memory only.
  */
 export class OpenLinks {
   readonly #links = new LRUCache<string, Link>({ max: maxLinks, ttl: lifeMs });
@@ -34,14 +34,14 @@ export class OpenLinks {
     return place;
   }
 
-  /** The link that a request has followed. */
+  /** The link that a request follows, if any. */
   followedBy(request: IncomingMessage): Link | undefined {
     const { movedTo, method, url } = request;
     const link = movedTo === undefined ? undefined : this.#links.get(movedTo);
     return link && link.method === method && link.target === url ? link : undefined;
   }
 
-  /** A request by a link, as it would be with the key of the link. Other requests stay as they are. */
+  /** Adds the key of the link to a request that follows one. Returns other requests unchanged. */
   withKey(request: FastifyRequest): FastifyRequest {
     const link = this.followedBy(request.raw);
     if (!link) return request;

@@ -7,7 +7,7 @@ import { type FaultServices, integer } from './fault.ts';
 /** The parameter for the status of a redirect. */
 export const redirectStatus = integer(
   { minimum: 307, maximum: 308, default: 307 },
-  'The status: 307 for now, 308 for good. Both keep method and body.',
+  'The status: 307 (temporary) or 308 (permanent). Both keep method and body.',
 );
 
 /** For `canTouch`: no request is redirected twice. */
@@ -22,8 +22,8 @@ export function redirect(reply: FastifyReply, status: number, Location: string):
 }
 
 /**
- * The origin at which a client has found this service. `Host` only chooses between the base URL and the two names of the loopback
- * address, so that nobody is redirected elsewhere. Undefined for any other Host.
+ * The origin that the client used. `Host` only chooses between the base URL and the two names of the loopback address, so that no client
+ * is redirected elsewhere. Undefined for any other Host.
  */
 export function originOf(request: FastifyRequest, { baseUrl }: FaultServices): string | undefined {
   const { host } = request.headers;
@@ -33,8 +33,8 @@ export function originOf(request: FastifyRequest, { baseUrl }: FaultServices): s
 }
 
 /**
- * Another origin of this service: `localhost` for a client that uses `127.0.0.1`, and the other way round, on the port of the connection.
- * Undefined unless the connection itself is the client's own and ends at 127.0.0.1.
+ * Another origin of this service: `localhost` for a client that uses `127.0.0.1`, and vice versa, on the port of the connection.
+ * Undefined unless the client is connected directly to 127.0.0.1.
  */
 export function otherOriginOf(request: FastifyRequest, services: FaultServices): string | undefined {
   if (services.isPassedOn(request)) return undefined;

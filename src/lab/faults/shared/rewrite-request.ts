@@ -15,12 +15,12 @@ export type ReplaceValue = (text: string, schema: TSchema) => string;
 
 type Texts = Readonly<Record<string, string>>;
 
-/** The schema of ids that stand in header fields and cursors. */
+/** The schema of ids in headers and cursors. */
 export const anyId = Id('An id.');
 
 const changes: readonly string[] = ['PUT', 'PATCH', 'DELETE'];
 
-/** Replaces values in the path, the query, the body and the header fields. Malformed parts stay, and are refused as usual. */
+/** Replaces values in the path, the query, the body and the headers. Malformed parts stay, and are refused as usual. */
 export function rewriteRequest(
   request: FastifyRequest,
   operation: Operation,
@@ -123,7 +123,7 @@ function integerText(token: string): string {
   return Number.isInteger(value) && Math.abs(value) <= 2 ** 63 ? (integerOf(token) ?? token) : token;
 }
 
-/** The lookbehind keeps the time linear: a match may begin at the first mark only. */
+/** The lookbehind keeps the time linear: a match can start only at the first mark. */
 const marksAtEnd = /(?<!~[A-Z])(?:~[A-Z])+"$/;
 
 /** Removes the marks of `ValueRewriter` from the ETags in If-Match and If-None-Match. */

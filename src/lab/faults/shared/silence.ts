@@ -6,10 +6,10 @@ import { type FaultInvocation, integer } from './fault.ts';
 
 export const silenceMs = integer(
   { minimum: 1, maximum: maxDelayMs, default: maxDelayMs },
-  `How long nothing comes, in milliseconds. With more than ${maxDelayed} requests of a key that wait, the oldest ends at once.`,
+  `The length of the silence in milliseconds. If more than ${maxDelayed} requests of a key are waiting, the oldest ends at once.`,
 );
 
-/** Sends nothing for so long, or until the client leaves, and then resets the connection. */
+/** Sends nothing for this time, or until the client disconnects, and then resets the connection. */
 export async function resetAfterSilence(
   { request, reply, services, cutOff }: Pick<FaultInvocation, 'request' | 'reply' | 'services' | 'cutOff'>,
   ms: number,

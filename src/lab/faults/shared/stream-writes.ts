@@ -2,20 +2,20 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../../../http/operation.ts';
 
-/** For `fits`: operations that answer with a stream of events. */
+/** For `fits`: operations that return a stream of events. */
 export const isStream = ({ success }: Operation) => success.kind === 'stream';
 
-/** For `canTouch`: HEAD gets the head of a stream alone. */
+/** For `canTouch`: HEAD gets no events. */
 export const hasEvents = ({ method }: FastifyRequest) => method !== 'HEAD';
 
-/** The ids of events of which a stream sent only the half. Recordings keep them. */
+/** The ids of events that a stream sent only half of. Recordings store them. */
 export const cutEvents = new WeakMap<IncomingMessage, string>();
 
 type Sent = () => void;
-/** Sends bytes on a stream, and calls `sent` when the system has taken them. */
+/** Sends bytes on a stream, and calls `sent` when the operating system has accepted them. */
 type Send = (bytes: Buffer, sent?: Sent) => void;
 
-/** Calls `write` with what a stream would send. `write` calls `sent` when the stream may go on. */
+/** Calls `write` with the bytes that a stream would send. `write` calls `sent` when the stream may continue. */
 export function interceptWrites(
   { raw: response }: FastifyReply,
   write: (bytes: Buffer, sent: Sent, send: Send) => void,

@@ -15,16 +15,16 @@ import {
   rewriteRequest,
 } from './rewrite-request.ts';
 
-/** Shows a client other values than the storage holds, and translates them back, wherever a request or an answer holds them. */
+/** Translates values of the storage to other values in responses, and back in requests. */
 export interface ValueRewriter {
-  /** A capital letter that is added to the ETags of rewritten answers. */
+  /** A capital letter that is added to the ETags of rewritten responses. */
   etagMark: string;
   toClient: ReplaceValue;
-  /** Also accepts values from before the rehearsal, and leaves them as they are. */
+  /** Also accepts values from before the rehearsal, and returns them unchanged. */
   fromClient: ReplaceValue;
-  /** Whether the client damaged a value that it was shown. The value stays as it is, and the fault counts as performed. */
+  /** Whether the client has damaged a translated value. The value stays unchanged, and the fault counts as performed. */
   isDamaged?(text: string, schema: TSchema): boolean;
-  /** JSON members to add to an object of an answer; empty for none. */
+  /** JSON members to add to an object of a response; empty for none. */
   addedMembers(schema: TSchema): string;
 }
 
@@ -33,11 +33,11 @@ export const unchanged: ReplaceValue = (text) => text;
 
 export const titleOf = (schema: TSchema) => (schema as { title?: string }).title;
 
-/** The schema of what an operation answers, or of each event of its stream. */
+/** The schema of the response body of an operation, or of each event of its stream. */
 const answerSchemaOf = ({ success }: Operation): TSchema | undefined =>
   success.kind === 'stream' ? Event : success.schema;
 
-/** Whether an operation takes or shows values with such a schema, or takes ETags of answers that show them. */
+/** Whether an operation accepts or returns values with such a schema, or accepts ETags of responses with them. */
 export function handlesValues(
   { params, query, body, path }: Operation,
   isSuch: (schema: TSchema) => boolean,
@@ -49,7 +49,7 @@ export function handlesValues(
   );
 }
 
-/** Rewrites a request and its answer. The fault counts as performed if this changed anything. */
+/** Rewrites a request and its response. The fault counts as performed if this changed anything. */
 export function rewriteValues(
   { etagMark, toClient, fromClient, isDamaged, addedMembers }: ValueRewriter,
   { request, operation, services, touch }: Omit<FaultInvocation, 'parameters'>,
@@ -93,7 +93,7 @@ export function rewriteValues(
   };
 }
 
-/** The header fields of a success with other ids: `Location`, `Link` and `Last-Event-ID`. */
+/** Replaces the ids in the headers of a success: `Location`, `Link` and `Last-Event-ID`. */
 function rewriteHeaders(
   operation: Operation,
   headers: Fields,
