@@ -29,6 +29,7 @@ import {
   isSingleRead,
   mediaTypesOf,
   type Operation,
+  pathOfCreated,
   Rendered,
   type StreamStart,
 } from '../http/operation.ts';
@@ -242,7 +243,7 @@ function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest
       return { status, headers: {}, body: jsonText(result) };
     default: {
       const body = jsonText(result);
-      const location = input.baseUrl + success.locationOf?.(result);
+      const location = input.baseUrl + pathOfCreated(operation, result as { id: number | string });
       return { status, headers: { ETag: tagOf(success, result, body), Location: location }, body };
     }
   }

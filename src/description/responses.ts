@@ -5,7 +5,7 @@ import { problemOf } from '../foundation/problem.ts';
 import { ErrorBody, ProblemBody } from '../foundation/schema.ts';
 import { etagOf } from '../http/etag.ts';
 import { jsonText } from '../http/json.ts';
-import type { Operation } from '../http/operation.ts';
+import { type Operation, pathOfCreated } from '../http/operation.ts';
 import { writeCursor } from '../http/pagination.ts';
 import { reasonPhrase } from '../http/server-response.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
@@ -140,12 +140,12 @@ export const text = (description: string, example: string): JsonObject => ({
 
 /** The example resource of the first operation that creates one, or an empty object. */
 export function exampleResource(operations: readonly Operation[]): JsonObject {
-  const schema = firstCreation(operations)?.schema;
+  const schema = firstCreation(operations)?.success.schema;
   return schema ? (exampleOf(schema) as JsonObject) : {};
 }
 
-const firstCreation = (operations: readonly Operation[]): Operation['success'] | undefined =>
-  operations.find(({ success }) => success.kind === 'created')?.success;
+const firstCreation = (operations: readonly Operation[]): Operation | undefined =>
+  operations.find(({ success }) => success.kind === 'created');
 
 /** The components of response header fields that `use` refers to, for an API at `baseUrl` and a caller with this quota. */
 export function responseHeaders(
@@ -230,7 +230,8 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
 }
 
 function locationExample(operations: readonly Operation[], baseUrl: string): string {
-  return baseUrl + (firstCreation(operations)?.locationOf?.(exampleResource(operations)) ?? '');
+  const creation = firstCreation(operations);
+  return baseUrl + (creation ? pathOfCreated(creation, exampleResource(operations) as { id: number }) : '');
 }
 
 function linkExample(operations: readonly Operation[], baseUrl: string): string {

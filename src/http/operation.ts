@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
+import { digits } from '../foundation/digits.ts';
 import type { ErrorCode } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import { Type } from '../foundation/type.ts';
@@ -149,8 +150,6 @@ export interface Success<Result> {
   mediaType?: string;
   /** Header fields that the handler adds, by their names in the description. */
   headers?: readonly AddedHeader[];
-  /** The path of a created resource, below the base URL. */
-  locationOf?(result: Result): string;
   /** What a GET answers, if the result holds more. The ETag is that of it. */
   representationOf?(result: Result): unknown;
   /** Of a page: the query parameter for ids. With one value, the ETag is that of the resource alone. */
@@ -192,16 +191,19 @@ export function resource<S extends TSchema>(
   };
 }
 
-/** 201 with the new resource, its ETag and its Location. */
+/** 201 with the new resource, its ETag and its Location: the path of the operation, and the `id`. */
 export function created<S extends TSchema>(
   schema: S,
   description: string,
-  locationOf: (result: Static<S>) => string,
   representationOf?: (result: Static<S>) => unknown,
 ): Success<Static<S>> {
   const own = representationOf && { representationOf };
-  return { kind: 'created', status: 201, description, schema, locationOf, ...own };
+  return { kind: 'created', status: 201, description, schema, ...own };
 }
+
+/** The path of a resource that an operation created, below the base URL. */
+export const pathOfCreated = ({ path }: Operation, { id }: { id: number | string }): string =>
+  `${path}/${typeof id === 'number' ? digits(id) : id}`;
 
 /** 202 with what is still to be done. */
 export function accepted<S extends TSchema>(schema: S, description: string): Success<Static<S>> {

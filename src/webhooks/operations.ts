@@ -48,12 +48,7 @@ export const webhookOperations = [
     sendsEvents: true,
     hasSecret: true,
     body: NewWebhook,
-    success: created(
-      WebhookWithSecret,
-      'The new webhook, with its secret.',
-      (webhook) => `/store/webhooks/${webhook.id}`,
-      withoutSecret,
-    ),
+    success: created(WebhookWithSecret, 'The new webhook, with its secret.', withoutSecret),
     errors: ['conflict'],
     handle: async (sql, { workspaceId, plan, body, installation }) => {
       assertTarget(body.url, installation);

@@ -103,7 +103,7 @@ const renamePet = operation({
   deprecated: { ...dates, successor: 'updatePet' },
   params: { petId },
   body: NewPet,
-  success: created(Pet, 'Renamed.', ({ id }) => `/pets/${id}`),
+  success: created(Pet, 'Renamed.'),
   handle: async () => {
     handled++;
     return bella;

@@ -44,7 +44,7 @@ export const recordingOperations = [
       'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored, nor values of headers that are not known to be harmless.',
     bindsKey: true,
     body: NewRecording,
-    success: created(BegunRecording, 'The recording.', ({ id }) => `/recordings/${id}`),
+    success: created(BegunRecording, 'The recording.'),
     handle: async (sql, input) => {
       const { name = '', expiresInSeconds = defaultExpirySeconds } = input.body;
       const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;

@@ -39,7 +39,7 @@ export const rehearsalOperations = [
       'Makes the service perform faults for your key, and for no other. The previous rehearsal ends. When you get the response, all instances perform the faults; with several instances it takes half a second. `Petstore-Rehearsal` marks each response that a fault has changed.',
     bindsKey: true,
     body: NewRehearsal,
-    success: created(Rehearsal, 'The rehearsal.', ({ id }) => `/rehearsals/${id}`),
+    success: created(Rehearsal, 'The rehearsal.'),
     handle: async (sql, input) => {
       const faults = validateFaults(input.body.faults);
       const { expiresInSeconds = defaultExpirySeconds } = input.body;

@@ -1,4 +1,3 @@
-import { digits } from '../../foundation/digits.ts';
 import { created, empty, operation, page, resource } from '../../http/operation.ts';
 import { Categories, Category, categoryId, NewCategory } from './schema.ts';
 import * as store from './store.ts';
@@ -23,7 +22,7 @@ export const categoryOperations = [
     summary: 'Add a category',
     description: 'Adds a category for pets.',
     body: NewCategory,
-    success: created(Category, 'The new category.', (category) => `/categories/${digits(category.id)}`),
+    success: created(Category, 'The new category.'),
     handle: (sql, { workspaceId, body }) => store.createCategory(sql, workspaceId, body),
   }),
 

@@ -1,4 +1,3 @@
-import { digits } from '../../foundation/digits.ts';
 import { Id, mergePatch } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
 import { created, empty, operation, page, resource } from '../../http/operation.ts';
@@ -36,7 +35,7 @@ export const orderOperations = [
     description:
       'Places an order. Every field is optional. With `petId` the units are taken from stock at once; if there are too few, the order is refused with `insufficient_stock`. An order placed as `complete` is fulfilled from the start.',
     body: Order,
-    success: created(Order, 'The new order.', (order) => `/store/orders/${digits(Number(order.id))}`),
+    success: created(Order, 'The new order.'),
     errors: ['invalid_reference', 'insufficient_stock'],
     handle: (sql, { workspaceId, body }) => store.placeOrder(sql, workspaceId, body),
   }),

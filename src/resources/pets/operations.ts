@@ -1,4 +1,3 @@
-import { digits } from '../../foundation/digits.ts';
 import { Id, mergePatch, PetStatus } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
 import { created, empty, operation, page, resource } from '../../http/operation.ts';
@@ -41,7 +40,7 @@ export const petOperations = [
     description:
       'Adds a pet to a category, together with its inventory entry: one unit in stock, or none if its `status` is `sold`.',
     body: NewPet,
-    success: created(Pet, 'The new pet.', (pet) => `/pets/${digits(pet.id)}`),
+    success: created(Pet, 'The new pet.'),
     errors: ['invalid_reference'],
     handle: (sql, { workspaceId, body }) => store.createPet(sql, workspaceId, body),
   }),
