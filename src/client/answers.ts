@@ -1,4 +1,4 @@
-/** The status and header fields that came with a body. */
+/** The status and headers that came with a body. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -12,7 +12,7 @@ export interface Answer {
 
 const answers = new WeakMap<object, Answer>();
 
-/** The answer that a returned object came with. Undefined for other objects, also for copies. */
+/** The response that a returned object came with. Undefined for other objects, also for copies. */
 export const answerOf = (given: object): Answer | undefined => answers.get(given);
 
 /** What came with a body. */
@@ -25,7 +25,7 @@ export function answerFrom({
   return { status, headers, etag: field('etag'), requestId: field('x-request-id'), attempts };
 }
 
-/** Keeps the answer of a body while the body is in use. Returns the body. */
+/** Keeps the response of a body while the body is in use. Returns the body. */
 export function remember<T>(body: T, received: Parameters<typeof answerFrom>[0]): T {
   if (typeof body === 'object' && body !== null) answers.set(body, answerFrom(received));
   return body;

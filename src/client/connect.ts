@@ -26,7 +26,7 @@ export function baseOf(options: PetstoreOptions): string {
 export interface Requests {
   /**
    * Sends a request to a path, such as `/pets`: for what has no method here. `data` is the body, read as JSON if it is JSON. A POST has an
-   * `Idempotency-Key`. After a lost answer of a PUT or PATCH with `ifMatch`, the history is not searched: look yourself.
+   * `Idempotency-Key`. After a lost response of a PUT or PATCH with `ifMatch`, the history is not searched: look yourself.
    */
   request<Data = unknown>(method: string, path: string, options?: RawOptions): Promise<RawAnswer<Data>>;
 }
@@ -41,7 +41,7 @@ export function connect<Operations>(
   base: string,
   targets: Readonly<Record<keyof Operations, string>>,
 ): Operations & Requests {
-  // `fetch` would show a key that no header field can hold in the message of its error.
+  // `fetch` would show a key that no header can hold in the message of its error.
   if (!/^[!-~]+\s*$/.test(given.apiKey ?? ''))
     throw new TypeError('The client needs an apiKey: visible ASCII characters, without a space.');
   const usual = {

@@ -1,8 +1,8 @@
 import type { ErrorCode } from './description.ts';
 
 /**
- * What `code` of a PetstoreError may be: a code of the API; `no_answer` (the connection broke, or the answer is not complete), `timed_out`,
- * `unexpected_answer` (another service answered), `bad_signature` (a webhook is not genuine); or a code of a later version of the API.
+ * What `code` of a PetstoreError may be: a code of the API; `no_answer` (the connection broke, or the response is not complete), `timed_out`,
+ * `unexpected_answer` (another service responded), `bad_signature` (a webhook is not genuine); or a code of a later version of the API.
  */
 export type PetstoreErrorCode =
   | ErrorCode
@@ -27,7 +27,7 @@ export interface Failure {
   cause?: unknown;
 }
 
-/** The error for an answer that this API does not give. */
+/** The error for a response that this API does not give. */
 export const unexpected = (message: string, failure: Partial<Failure> = {}) =>
   new PetstoreError({ ...failure, code: 'unexpected_answer', message });
 
@@ -39,11 +39,11 @@ export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   /** What went wrong, for programs. */
   readonly code: PetstoreErrorCode;
-  /** The HTTP status; absent without an answer. */
+  /** The HTTP status; absent without a response. */
   readonly status: number | undefined;
-  /** `X-Request-Id` of the answer: support asks for it. */
+  /** `X-Request-Id` of the response: support asks for it. */
   readonly requestId: string | undefined;
-  /** The header fields of the answer; absent without an answer. */
+  /** The headers of the response; absent without a response. */
   readonly headers: Headers | undefined;
   /** How many attempts were sent. 0 if the request was not sent. */
   readonly attempts: number;
@@ -51,7 +51,7 @@ export class PetstoreError extends Error {
   readonly retryAt: Date | undefined;
   /** Whether the same request may succeed later. */
   readonly isTemporary: boolean;
-  /** Whether the change may have been made although the call failed: an attempt was sent, and its answer did not come. */
+  /** Whether the change may have been made although the call failed: an attempt was sent, and its response did not come. */
   readonly mayBeDone: boolean;
   /** The whole body of the error, with fields of later versions of the API. */
   readonly details: Readonly<Record<string, unknown>> | undefined;

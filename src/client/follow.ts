@@ -8,7 +8,7 @@ import { blockReader } from './server-sent-events.ts';
 
 const usualRetryMs = 2_500;
 const leastRetryMs = 1_000;
-/** An id that a header field can hold. */
+/** An id that a header can hold. */
 const sendableId = /^[!-~]{1,128}$/;
 const position = /^(?:0|[1-9]\d{0,18})$/;
 const usualSilenceMs = 40_000;

@@ -59,7 +59,7 @@ export function operationOf(connection: Connection, base: string, name: string, 
 const optionsOf = (method: string, kind: string | undefined) =>
   kind === 'stream' ? kind : method === 'GET' || method === 'POST' ? method : 'change';
 
-/** What the answer of an operation must be: nothing, an array, text of a media type, or an object. */
+/** What the response of an operation must be: nothing, an array, text of a media type, or an object. */
 function expectedOf(kind = ''): Pick<RequestSpec, 'isExpected' | 'textType'> {
   if (kind === 'nothing') return {};
   if (kind.includes('/')) return { textType: kind };
@@ -138,7 +138,7 @@ function mayHaveBeenMade({ method, isExpected }: RequestSpec, error: unknown): b
   return method !== 'GET' && (error.status === 412 || error.code === 'order_complete');
 }
 
-/** An answer of `request`. */
+/** A response of `request`. */
 export interface RawAnswer<Data = unknown> extends Answer {
   /** The body: what it says as JSON, else its text. Undefined without one. */
   data: Data;

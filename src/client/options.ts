@@ -11,7 +11,7 @@ export interface PetstoreOptions {
   apiKey: string;
   /** The largest number of attempts of a call. 5 by default. */
   attempts?: number | undefined;
-  /** How long one attempt may take, until its answer is read. 20,000 by default. */
+  /** How long one attempt may take, until its response is read. 20,000 by default. */
   attemptTimeoutMs?: number | undefined;
   /** How long a call may take in all, with all attempts and waits. 180,000 by default. */
   timeoutMs?: number | undefined;
@@ -20,7 +20,7 @@ export interface PetstoreOptions {
    * would be longer, the call rejects at once, and `retryAt` of its error says when to send it again.
    */
   maxWaitMs?: number | undefined;
-  /** How many bytes an answer may have, decompressed. 10,000,000 by default: no answer of the API is nearly as long. */
+  /** How many bytes a response may have, decompressed. 10,000,000 by default: no response of the API is nearly as long. */
   maxAnswerBytes?: number | undefined;
   /** Sends the requests. The `fetch` of the platform by default. */
   fetch?: typeof globalThis.fetch | undefined;
@@ -58,10 +58,10 @@ export interface CallOptions {
   timeoutMs?: number | undefined;
   /**
    * `X-Request-Id`: 1 to 128 visible ASCII characters, which stand in the log of the service. Random by default. Do not set it for a
-   * change: after a lost answer the client looks for this id in the history.
+   * change: after a lost response the client looks for this id in the history.
    */
   requestId?: string | undefined;
-  /** Is called with status, header fields and attempts of the answer. For a list: of each page. */
+  /** Is called with status, headers and attempts of the response. For a list: of each page. */
   onAnswer?: ((answer: Answer) => void) | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface ReadOptions extends CallOptions {
 /** Options of a call that creates. */
 export interface CreateOptions extends CallOptions {
   /**
-   * `Idempotency-Key`: the same key and body within 24 hours get the first answer again, and nothing happens twice. Random by default,
+   * `Idempotency-Key`: the same key and body within 24 hours get the first response again, and nothing happens twice. Random by default,
    * and the same for all attempts of a call. Set one to repeat a call after a crash of your program.
    */
   idempotencyKey?: string | undefined;

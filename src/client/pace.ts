@@ -17,7 +17,7 @@ interface WaitLimits {
 
 /**
  * Limits the requests of a client, since limits and bans belong to its key. A request enters before it is sent. It waits there during a
- * pause that the service asked for, and while `RateLimit` of the answers says that no request is left.
+ * pause that the service asked for, and while `RateLimit` of the responses says that no request is left.
  */
 export class Pace {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class Pace {
   #inFlight = 0;
   /** The number of the last request that entered. */
   #entered = 0;
-  /** The number of the request whose answer set `#left`. */
+  /** The number of the request whose response set `#left`. */
   #setBy = 0;
   #pausedUntilMs = 0;
   #pausedBy: PetstoreError | undefined;
@@ -57,7 +57,7 @@ export class Pace {
     return ++this.#entered;
   }
 
-  /** Ends a request. `headers` are those of its answer, if one came. */
+  /** Ends a request. `headers` are those of its response, if one came. */
   leave(number: number, headers?: Headers): void {
     this.#inFlight--;
     const limits = headers && limitsOf(headers);
@@ -75,7 +75,7 @@ export class Pace {
     this.#wake();
   }
 
-  /** Makes all requests wait, as the answer to one of them asked. */
+  /** Makes all requests wait, as the response to one of them asked. */
   pause(ms: number, by: PetstoreError): void {
     const untilMs = this.#clock.now() + ms;
     if (untilMs <= this.#pausedUntilMs) return;
@@ -84,7 +84,7 @@ export class Pace {
     this.#wake();
   }
 
-  /** When the next request may be sent. Infinite while it depends on the next answer. */
+  /** When the next request may be sent. Infinite while it depends on the next response. */
   #opensAtMs(nowMs: number): number {
     if (this.#pausedUntilMs > nowMs) return this.#pausedUntilMs;
     if (this.#resetsAtMs <= nowMs) {

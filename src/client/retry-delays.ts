@@ -4,8 +4,8 @@ import { retryAfterMs } from './header-fields.ts';
 export const maxRetryAfterMs = 86_400_000;
 
 /**
- * How long `Retry-After` of an answer asks to wait, in milliseconds: a day at most, undefined without it. A date is compared with the
- * `Date` of the answer if that is visible, so the clock of this machine may be wrong.
+ * How long `Retry-After` of a response asks to wait, in milliseconds: a day at most, undefined without it. A date is compared with the
+ * `Date` of the response if that is visible, so the clock of this machine may be wrong.
  */
 export function askedWaitMs(headers: Headers, nowMs: number): number | undefined {
   const sentMs = Date.parse(headers.get('date') ?? '');

@@ -15,7 +15,7 @@ export interface Connection {
   } & Pick<PetstoreOptions, 'onRetry'>;
   clock: Clock;
   pace: Pace;
-  /** Whether the last answer said that the key is invalid, twice in a row. */
+  /** Whether the last response said that the key is invalid, twice in a row. */
   isKeyRefused: boolean;
 }
 
@@ -25,17 +25,17 @@ export interface RequestSpec {
   url: URL;
   headers?: Record<string, string>;
   body?: string | undefined;
-  /** Whether the answer is a stream of events. */
+  /** Whether the response is a stream of events. */
   isStream?: boolean;
-  /** The media type of an answer that is text, not JSON. */
+  /** The media type of a response that is text, not JSON. */
   textType?: string | undefined;
-  /** Whether any answer will do: JSON is read, and all else is text. */
+  /** Whether any response will do: JSON is read, and all else is text. */
   isRaw?: boolean;
-  /** Whether the value of the answer has the right kind. */
+  /** Whether the value of the response has the right kind. */
   isExpected?: ((value: unknown) => boolean) | undefined;
 }
 
-/** An answer of success, or 304. */
+/** A response of success, or 304. */
 export interface Received {
   status: number;
   headers: Headers;
@@ -46,7 +46,7 @@ export interface Received {
   attempts: number;
 }
 
-/** An answer of success, or where the resource is instead. */
+/** A response of success, or where the resource is instead. */
 type Outcome = Omit<Received, 'attempts'> & { movedTo?: URL | undefined };
 
 /** The most redirects of one attempt. */
@@ -58,7 +58,7 @@ const temporary = new Set([408, 429, 500, 502, 503, 504]);
 const unclear = new Set([408, 500, 502, 503, 504]);
 
 /**
- * Sends a request, with further attempts after temporary failures. Every attempt reads its answer to the end, since a truncated answer is a
+ * Sends a request, with further attempts after temporary failures. Every attempt reads its response to the end, since a truncated response is a
  * failure.
  *
  * @throws PetstoreError if attempts or time are used up, a wait would be too long, or another attempt would not help.
@@ -214,7 +214,7 @@ const isEventStream = (response: Response): boolean =>
 const mediaTypeOf = ({ headers }: Response) =>
   headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
 
-/** The text of an answer. Its length is checked while it is read: a short body may decompress to a huge one. */
+/** The text of a response. Its length is checked while it is read: a short body may decompress to a huge one. */
 async function textOf(response: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
@@ -228,7 +228,7 @@ async function textOf(response: Response, maxBytes: number): Promise<string> {
   }
 }
 
-/** The value of an answer of success. */
+/** The value of a response of success. */
 function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
   const { method, isStream, isRaw, textType, isExpected } = spec;
   if (isStream) throw strange(response, 'It is no stream of events.');
@@ -250,7 +250,7 @@ function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
   return value;
 }
 
-/** The error for an answer of another service, such as a page of a proxy. The change may have been made nevertheless. */
+/** The error for a response of another service, such as a page of a proxy. The change may have been made nevertheless. */
 function strange({ status, headers }: Response, why: string, failure: Partial<Failure> = {}): PetstoreError {
   const type = headers.get('content-type') ?? 'no type';
   const requestId = headers.get('x-request-id') ?? undefined;
@@ -258,21 +258,21 @@ function strange({ status, headers }: Response, why: string, failure: Partial<Fa
   return unexpected(message, { ...failure, status, requestId, headers, mayBeDone: true });
 }
 
-/** The error for an answer of refusal. */
+/** The error for a response of refusal. */
 function refusalOf({ status, headers, url }: Response, text: string, nowMs: number): PetstoreError {
   let details: Record<string, unknown> = {};
   try {
     details = Object(parseExactly(text));
   } catch {
-    // The answer is not from the API.
+    // The response is not from the API.
   }
   const { code, message } = details;
-  // Browsers show only that an answer is a redirect: its status is 0, and it has no header fields.
+  // Browsers show only that a response is a redirect: its status is 0, and it has no headers.
   const otherwise = /^[03]/.test(`${status}`)
     ? `The response redirects to ${headers.get('location') ?? 'another address'}, and the key is not sent there: check baseUrl.`
     : `The response has the status ${status}: ${url}`;
   const askedMs = askedWaitMs(headers, nowMs);
-  // An earlier request with the same Idempotency-Key is being answered. Its answer can be had afterwards.
+  // An earlier request with the same Idempotency-Key is in progress. Its response can be had afterwards.
   const isInUse = code === 'idempotency_key_in_use';
   return new PetstoreError({
     code: typeof code === 'string' ? code : 'unexpected_answer',

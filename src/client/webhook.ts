@@ -2,7 +2,7 @@ import type { Event, EventsMissed, Ping } from './description.ts';
 import { PetstoreError, unexpected } from './error.ts';
 import { parseExactly } from './exact-json.ts';
 
-/** Header fields as `Headers`, or as the objects of Node.js, Express and others. */
+/** Headers as `Headers`, or as the objects of Node.js, Express and others. */
 type Fields = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** How a message is verified. */
@@ -22,10 +22,10 @@ const text = new TextEncoder();
  * `webhook-id` stays the same.
  *
  * @param body The body exactly as it came, as text or bytes. Do not pass a parsed object.
- * @param fields The header fields, under names in any case.
+ * @param fields The headers, under names in any case.
  * @param secret The `whsec_…` that `createWebhook` or `rotateWebhookSecret` returned.
  * @throws TypeError if the secret or `toleranceSeconds` is invalid.
- * @throws PetstoreError `bad_signature` if the message is not genuine, is too old, or lacks a field: answer with 400.
+ * @throws PetstoreError `bad_signature` if the message is not genuine, is too old, or lacks a field: respond with 400.
  */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,

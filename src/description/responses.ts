@@ -28,7 +28,7 @@ interface Forms {
 
 /**
  * Describes the responses of operations. Each set of error codes with one status is a component, named after the codes. Deprecated
- * operations have more header fields, and so error responses of their own.
+ * operations have more headers, and so error responses of their own.
  */
 export class Responses {
   /** Error responses. */
@@ -147,7 +147,7 @@ export function exampleResource(operations: readonly Operation[]): JsonObject {
 const firstCreation = (operations: readonly Operation[]): Operation | undefined =>
   operations.find(({ success }) => success.kind === 'created');
 
-/** The components of response header fields that `use` refers to, for an API at `baseUrl` and a caller with this quota. */
+/** The components of response headers that `use` refers to, for an API at `baseUrl` and a caller with this quota. */
 export function responseHeaders(
   operations: readonly Operation[],
   baseUrl: string,
@@ -204,7 +204,7 @@ export function responseHeaders(
   };
 }
 
-/** Header fields of deprecated operations, with the examples of the first one. */
+/** Headers of deprecated operations, with the examples of the first one. */
 function lifecycleComponents(operations: readonly Operation[], baseUrl: string): JsonObject {
   const deprecated = operations.find((operation) => operation.deprecated);
   const headers = deprecated && lifecycleHeaders(deprecated, operations, baseUrl);
@@ -247,7 +247,7 @@ function requiredCount(description: string, example: number): JsonObject {
   return { description, schema: { type: 'integer', format: 'int64', minimum: 0 }, example, required: true };
 }
 
-/** Header fields, each with the name of its component. */
+/** Headers, each with the name of its component. */
 const onEveryResponse: Fields = {
   'X-Request-Id': 'XRequestId',
   'X-RateLimit-Limit': 'XRateLimitLimit',

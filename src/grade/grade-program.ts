@@ -127,5 +127,5 @@ function compared(
   return { fault: fault.name, required, run: toFaultRun(fault, plan, run, reference) };
 }
 
-/** Whether more runs without faults may change the verdict. What a run left undone that hung changes nothing. */
+/** Whether more runs without faults may change the verdict. What a hung run left undone does not. */
 const deviates = ({ run }: RunResult) => run.deviations.some((one) => !isUndoneByHung(one));

@@ -65,7 +65,7 @@ export interface Baseline extends Ending {
 export interface FaultRun extends Ending {
   /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
   name: string;
-  /** The fault with what was chosen of it: `retry-after-odd zero`. */
+  /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
   /** What the fault strikes, with all its parameters. */
@@ -104,9 +104,9 @@ export interface Grade {
   /** The number of runs, with those without faults. */
   runCount: number;
   /**
-   * `failed`: a run changed the store otherwise than without faults, or printed something else and changes nothing; one hung although the
-   * service answered; a required fault was not survived; a required check failed; or the baseline has a problem. `incomplete`: no fault
-   * was reached.
+   * `failed`: a run changed the store differently than without faults, or a program that changes nothing printed something else; a run hung
+   * although the service responded; a required fault was not survived; a required check failed; or the baseline has a problem.
+   * `incomplete`: no fault was reached.
    */
   verdict: 'passed' | 'failed' | 'incomplete';
 }

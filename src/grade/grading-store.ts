@@ -22,7 +22,7 @@ export interface GradingStore {
   close(): Promise<void>;
 }
 
-/** To delete a large workspace takes long. */
+/** Deleting a large workspace takes long. */
 const deadlineMs = 120_000;
 
 /** Starts a store in this process, which listens on `host`. If PETSTORE_BASE_URL is set, uses the service there; the environment must also name its storage. */

@@ -43,7 +43,7 @@ export class Reference {
     this.#lines = new Set(lines.filter((line) => others.every(({ printed }) => printed.lines.has(line))));
   }
 
-  /** With another run without faults, which may show that something varies. */
+  /** Adds another run without faults, which may show that a value varies. */
   with = (run: Run) => new Reference([...this.runs, run], this.#initial.state, this.#options);
 
   #changes = (past: Past) =>
@@ -70,7 +70,7 @@ export class Reference {
     };
   }
 
-  /** What all runs use. Of an operation that some use more often, only as many uses as all have. */
+  /** The uses that all runs have: for each operation the smallest number. */
   get usage(): Usage {
     const counts = this.runs.map(({ requests }) => Map.groupBy(requests, ({ operation }) => operation));
     const used = new Set(counts.flatMap((count) => [...count.keys()]).filter((name) => name !== undefined));
@@ -93,7 +93,7 @@ export class Reference {
     const printed = fault.changesAnswers ? [] : ofPrint(missingLines(this.#lines, run.printed));
     return [
       ...ofStore(differencesOf(base.past, run.past, known)),
-      // A line may hold what retries change. Of a program that changes nothing it is all there is.
+      // Retries may change a line. For a program that changes nothing, its output is all there is to compare.
       ...printed.map((one) => (this.#changesStore ? { ...one, isWarning: true as const } : one)),
     ];
   }

@@ -11,7 +11,7 @@ export function nth(count: number): string {
   return `${count}${ending ?? 'th'}`;
 }
 
-/** A fault with what was chosen of it: `retry-after-odd zero`, `internal-error 25 times`. */
+/** A fault with its chosen parameters: `retry-after-odd zero`, `internal-error 25 times`. */
 export function labelOf({ fault, operation: _, after: __, times = 1, ...chosen }: PlannedFault): string {
   const words = Object.entries(chosen).map(([name, value]) =>
     typeof value === 'string' ? value : `${name}=${value}`,

@@ -47,7 +47,7 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Ref
 const beganAfter = (one: RecordedRequest, before: RecordedRequest) =>
   Date.parse(one.at) >= Date.parse(before.at) + before.durationMs;
 
-/** How long the client bore the silence of a request; null if the service ended it. */
+/** How long the client waited in silence before it gave up; null if the service ended the request. */
 const patienceOf = ({ left, durationMs, silenceMs }: RecordedRequest) =>
   silenceMs ?? (left ? durationMs : null);
 
@@ -57,13 +57,13 @@ export const isUndoneByHung = ({ kind, isWarning }: Deviation) => kind === 'undo
 /** No user waits longer for one request. */
 const patienceMs = 5 * minuteMs;
 
-/** Whether the answer to a request asks for such a wait, so that a good client gives up. */
+/** Whether the response to a request asks for such a wait, so that a good client gives up. */
 const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
   (retryAfterMs(answerHeaders['retry-after'], Date.parse(at) + durationMs) ?? 0) > patienceMs;
 
 /**
- * The verdict on a run, and the deviations that count. A program that ends with another status than 0 says itself that work is left:
- * then only what it did twice counts. What is left by one that hung may tell where. `mayGiveUp`: to end with such a status is right.
+ * The verdict on a run, and the deviations that count. A program that ends with a status other than 0 reports by itself that work is left:
+ * then only what it did twice counts. What a hung program left undone may show where it hung. `mayGiveUp`: such a status is right.
  */
 function verdictOn(
   { performed, exitStatus }: Pick<FaultRun, 'performed' | 'exitStatus'>,
@@ -85,8 +85,8 @@ function verdictOn(
 export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | 'mayWaitLong'>;
 
 /**
- * Whether a run fails the program: it did something else than without faults, or hung although the service answered, which nobody would
- * notice, or it did not survive a required fault.
+ * Whether a run fails the program: it did something else than without faults, it hung although the service responded, or it did not survive
+ * a required fault.
  */
 export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   Object.values<Verdict>(kindVerdicts).includes(verdict) ||

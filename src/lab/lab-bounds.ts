@@ -1,4 +1,4 @@
-/** How much a key may use the lab. */
+/** The bounds of the lab for each key. */
 
 /** The limits of requests below `/lab`, which are not counted by the plan. The limit of the day is never reached. */
 export const labQuota = { perMinute: 600, perDay: 600 * 24 * 60 };
@@ -6,7 +6,7 @@ export const labQuota = { perMinute: 600, perDay: 600 * 24 * 60 };
 export const maxFaults = 100;
 /** The longest life of a rehearsal or a recording. Both are removed a day after they began. */
 export const maxLifeSeconds = 86_400;
-/** The rehearsals, and the recordings, that the storage keeps for a key: the newest. */
+/** The number of rehearsals, and of recordings, that the storage keeps for a key: the newest. */
 export const maxKept = 20;
 /** The requests of one recording. */
 export const maxRecorded = 5_000;
@@ -23,17 +23,17 @@ export const recorderBounds = {
 export const othersWriteMs = 500;
 /** Recorded bytes of a request body. */
 export const maxRecordedBody = 8_192;
-/** Recorded characters of a target, of the header fields of a request, and of those of its answer: each. */
+/** Recorded characters of a target, of the headers of a request, and of those of its response: each. */
 export const maxRecordedHead = 4_096;
 /** Requests of one HTTP Archive, and characters that were recorded of them. */
 export const archiveBounds = { requests: 1_000, characters: 2 * 1024 * 1024 };
-/** A key reads one recording at a time (report, archive, page of requests). So many more reads may wait. */
+/** A key reads one report, archive or page of requests at a time. This many more reads may wait. */
 export const maxWaitingReadings = 3;
 /** Characters that are kept of the path of the request that began a ban. */
 export const maxBanPath = 200;
-/** Recordings whose links between requests an instance keeps: those that were read last. */
+/** The recordings whose links an instance caches: those that were read last. */
 export const maxFollowed = 8;
-/** The Idempotency-Keys of a key below `/lab`. The answer to 100 faults has 14 kB. */
+/** The Idempotency-Keys of a key below `/lab`. The response to 100 faults has 14 kB. */
 export const labKeptBounds = { keys: 10_000, bytes: 16_000_000 };
 /** Only the command resets a workspace with more rows: a request blocks others for 20 ms at most, even if rows are long. */
 export const maxResetRows = 1_000;

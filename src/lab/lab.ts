@@ -19,7 +19,7 @@ import type { WorkerOfReadings } from './readings/worker.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
 import { type CutOff, RehearsalPerformer } from './rehearsals/rehearsal-performer.ts';
 
-/** What the lab does to requests of the API: rehearsals change them, recordings keep them. */
+/** What the lab does to requests of the API: rehearsals change them, recordings store them. */
 export class Lab {
   readonly #rehearsals: RehearsalPerformer;
   readonly #delayQueue = new DelayQueue();
@@ -51,7 +51,7 @@ export class Lab {
 
   /**
    * Performs the rehearsal of the caller on an admitted request. Returns undefined if there is none. Otherwise resolves to whether the
-   * request goes on, or rejects with the error to answer.
+   * request continues, or rejects with the error to return.
    */
   performFaults(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
     this.#recorder.watch(request, reply);
@@ -63,24 +63,24 @@ export class Lab {
     return this.#rehearsals.perform(request, reply);
   }
 
-  /** The request as its caller is identified by: one that was redirected to another origin needs no key. */
+  /** The request with the key of its caller: a request that was redirected to another origin needs no key. */
   asIdentified(request: FastifyRequest): FastifyRequest {
     return this.#openLinks.withKey(request);
   }
 
-  /** Keeps an answered request if its key has a recording. */
+  /** Records a request with its response if its key has a recording. */
   observe(facts: RequestOutcome): void {
     if (facts.sender?.recordingId === undefined) return;
     const request = facts.exchange?.request ?? facts.unread ?? {};
     if (!isForLab(request) && !isForMcp(request)) this.#recorder.observe(facts);
   }
 
-  /** Keeps the request that began a ban of its key. */
+  /** Stores the request that started a ban of its key. */
   banBegan(request: FastifyRequest, decision: Decision): void {
     this.#banStarts.note(request, decision);
   }
 
-  /** What operations of the lab need. `hasOthers`: other instances may record the same keys. */
+  /** What operations of the lab need. `hasOthers`: whether other instances may record the same keys. */
   services(state: AccountState, stopwatch: () => number, hasOthers: boolean): LabServices {
     const waitUntilRecorded = (keyId: string) => this.#recorder.settled(keyId);
     return {
@@ -95,7 +95,7 @@ export class Lab {
     };
   }
 
-  /** Releases all delayed answers, and delays none from now on. */
+  /** Releases all delayed responses, and delays none from now on. */
   release(): void {
     this.#delayQueue.stop();
   }

@@ -5,14 +5,14 @@ import { recordingOperations } from './recordings/operations.ts';
 import type { RecordingServices } from './recordings/services.ts';
 import { rehearsalOperations } from './rehearsals/operations.ts';
 
-/** What operations of the lab need of the instance that runs them. */
+/** What operations of the lab need from the instance that runs them. */
 export type LabServices = AccountServices & RecordingServices & ReportServices;
 
 /** All operations of the lab, in the order of its description. */
 export const labOperations: readonly Handled<[LabServices]>[] = [
   ...rehearsalOperations,
   ...reportOperations,
-  // Its last operation removes the recording that examples before it read.
+  // Its last operation removes the recording that earlier examples read.
   ...recordingOperations,
   ...accountOperations,
 ].map((operation) => ({

@@ -1,10 +1,10 @@
 // The lab's page marks its own requests by their `X-Request-Id`.
 
-/** Begins the ids of all requests of the page. */
+/** The prefix of the ids of all requests of the page. */
 export const ownRequest = 'lab-page-';
-/** Begins the ids of its bursts, which are traffic like that of any client. */
+/** The prefix of the ids of its bursts, which count as traffic of a client. */
 export const burstRequest = `${ownRequest}burst-`;
 
-/** Whether the page sent a request for itself. Such a request says nothing about the client of the key. */
+/** Whether the page sent a request for itself. Such a request is not judged. */
 export const isOwn = ({ requestId }: { requestId: string }): boolean =>
   requestId.startsWith(ownRequest) && !requestId.startsWith(burstRequest);

@@ -8,9 +8,9 @@ import { isId, toInt64 } from '../foundation/schema.ts';
 import { objectReader, type Values } from '../http/values.ts';
 import type { Tool } from './tools.ts';
 
-/** A tool whose arguments can be read. */
+/** A tool, and the parser of its arguments. */
 export interface CallableTool extends Tool {
-  /** Reads arguments as valid values. Throws `invalid_request` that names everything that is wrong. */
+  /** Parses and validates arguments. Throws `invalid_request`, which names every wrong one. */
   read(given: Values): Values;
 }
 
@@ -69,7 +69,7 @@ function mapIds(schema: TSchema, value: unknown, map: (id: unknown) => unknown):
   return isId(schema) ? map(value) : value;
 }
 
-/** Sends the request of a tool by `client`, and returns what the tool returns. Throws what is a failure of the service. */
+/** Sends the request of a tool with `client`, and returns the result of the tool. Throws failures of the service. */
 export async function callTool(
   tool: CallableTool,
   given: Values,

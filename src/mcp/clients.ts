@@ -24,7 +24,7 @@ export const clientsFor =
     const options = {
       baseUrl: `http://localhost${prefix}`,
       apiKey: presentedKey(request.headers.authorization, request.headers['x-api-key'] as string | undefined),
-      // The caller decides whether and when to try again, and how long to wait for an answer.
+      // The agent decides about retries and timeouts.
       attempts: 1,
       ...{ attemptTimeoutMs: 2 * maxDelayMs, timeoutMs: 2 * maxDelayMs },
       clock: { now: clock },

@@ -19,8 +19,8 @@ interface Parts {
 }
 
 /**
- * Messages have limits of their own, since the request that a tool sends is counted. They are wide enough to meet the limits and bans of
- * the key first.
+ * Messages have limits of their own, because the request of a tool counts already. They are so wide that the limits and bans of the key
+ * apply first.
  */
 export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }) => {
   const perMinute = Math.max(labQuota.perMinute, 4 * quota.perMinute);
@@ -30,7 +30,7 @@ export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }
   };
 };
 
-/** Serves the Model Context Protocol. What it takes is loaded at the first message. */
+/** Serves the Model Context Protocol. The SDK is loaded at the first message. */
 export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
@@ -55,7 +55,7 @@ export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clo
   });
 }
 
-/** The message of a request, or the answer to one that is none. */
+/** The message in a request, or the error response if there is none. */
 function messageOf({ body }: FastifyRequest): unknown {
   let message: unknown;
   try {
@@ -84,7 +84,7 @@ function originCheck(baseUrl: string): (origin: string) => boolean {
 const errorAnswer = (status: number, code: number, message: string) =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 
-/** Sends an answer whose body is whole. */
+/** Sends a response whose body is whole. */
 async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
   const type = answer.headers.get('content-type');
   if (type) reply.type(type);

@@ -35,7 +35,7 @@ const instructions =
   'A demonstration pet store: categories, pets, their stock, orders, and a history of all changes. A call that fails says why by its code and message. With retryAfterSeconds, wait so long, and send the same call again. If no result comes, send the same call again, with the same idempotencyKey. Ids beyond 2^53 are strings of digits; send them as they came.';
 
 /**
- * Answers messages of the Model Context Protocol. Nothing is kept between two messages, so each has a server of its own.
+ * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.
  */
 export function answerer({ app, hasLab, clock, texts }: Parts) {
   const tools = toolsFor(hasLab).map(callable);
@@ -89,7 +89,7 @@ export function answerer({ app, hasLab, clock, texts }: Parts) {
         });
         return server;
       },
-      // No answer is a stream that stays open: nothing that is listed ever changes.
+      // No response is a stream that stays open, because the lists never change.
       { keepAliveMs: 0 },
     );
     const response = await handler.fetch(requestOf(caller), { parsedBody: message });
@@ -99,7 +99,7 @@ export function answerer({ app, hasLab, clock, texts }: Parts) {
   };
 }
 
-/** What the protocol reads of a request. Its message is abandoned when its caller leaves. */
+/** A request in the form that the SDK reads. Its message is canceled when the client disconnects. */
 function requestOf({ request, reply }: Exchange): Request {
   const left = new AbortController();
   reply.raw.once('close', () => left.abort());

@@ -22,7 +22,7 @@ export interface Tool {
   fixed: Readonly<Record<string, unknown>>;
   /** What the items of a page are called in the result. */
   items: string | undefined;
-  /** The properties of the answer that it returns. Default: all. */
+  /** The properties of the response that it returns. Default: all. */
   only: readonly string[] | undefined;
   result: TObject;
   /** Whether a call changes or removes what was there before. */
@@ -57,7 +57,7 @@ const nextCursor = Type.Optional(
 const cursor = Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' }));
 const position = Id('How far this page has looked. Send it as `after` later, to get only newer events.');
 
-/** All types of events have this in common. The types one by one would be longer than all tools together. */
+/** Common to all types of events. Listing every type would be longer than all tools together. */
 const { properties: eventProperties } = Event.anyOf[0] as unknown as TObject;
 const AnyEvent = Type.Object({
   id: eventProperties.id as TSchema,
@@ -201,7 +201,7 @@ export const Failure = Type.Object({
   ),
 });
 
-/** What a client may tell its user about a tool before a call. Each call may be repeated: adding takes an `idempotencyKey`. */
+/** Hints for clients about a tool. Each call may be repeated, because tools that create something take an `idempotencyKey`. */
 export const annotationsOf = ({ operation, isDestructive }: Tool) => ({
   readOnlyHint: operation.method === 'GET',
   destructiveHint: isDestructive,
@@ -209,6 +209,6 @@ export const annotationsOf = ({ operation, isDestructive }: Tool) => ({
   openWorldHint: false,
 });
 
-/** What a call takes from the limits of the key. */
+/** How a call counts against the limits of the key. */
 export const costOf = ({ start }: Tool) =>
   start === prefix ? 'It counts as one request.' : 'It does not count as a request.';

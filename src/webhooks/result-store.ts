@@ -121,7 +121,7 @@ export async function recordFirstAttempts(
   return disableIfNeeded(sql, webhook, after, results);
 }
 
-/** The settings, if the results are already written: the first commit succeeded, but its answer was lost. */
+/** The settings, if the results are already written: the first commit succeeded, but its response was lost. */
 async function readRecorded(
   sql: Transaction,
   { workspaceId, id }: WebhookRef,
@@ -181,7 +181,7 @@ export async function recordRetry(
   const after = toSettings(row ?? leaseLost());
   const result = resultFor(after.url, sent);
   const attempts = [...JSON.parse(due.attempts), result.attempt].slice(-maxAttemptsKept);
-  // If a caller has asked for a redelivery meanwhile, it stays due. If the commit succeeded but its answer was lost, the
+  // If a caller has asked for a redelivery meanwhile, it stays due. If the commit succeeded but its response was lost, the
   // repeated update finds other attempts and changes nothing.
   const isCurrent = fragment`series = ${due.series}`;
   await sql`

@@ -8,7 +8,7 @@ export interface Message {
   body: string;
 }
 
-/** The header fields of Standard Webhooks 1.0, signed with each valid secret, the newest first. */
+/** The headers of Standard Webhooks 1.0, signed with each valid secret, the newest first. */
 export function signedHeaders({ id, atMs, body }: Message, secrets: readonly string[]) {
   const timestamp = Math.floor(atMs / 1_000);
   const sign = (secret: string) => {

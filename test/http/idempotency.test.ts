@@ -215,7 +215,7 @@ test('a key that has as many Idempotency-Keys as are kept is refused a new one, 
   for (const name of ['one-more', 'another']) {
     const { status, body } = await post(name, { key });
     assert.deepEqual([status, body.code], [409, 'conflict']);
-    assert.match(body.message, /at most 2,000 in 24 hours are kept, and 8,000,000 bytes/);
+    assert.match(body.message, /at most 2,000 in 24 hours, and 8,000,000 bytes/);
     // It is 12:00. What was counted from 11:00 to 12:00 is forgotten a day after 12:00.
     assert.match(
       body.message,
@@ -258,7 +258,7 @@ test('long answers fill what is kept of a key before their number does', async (
   assert.equal(refused.status, 409);
   assert.match(
     refused.body.message,
-    /10,000 in 24 hours are kept, and 16,000,000 bytes .* 2026-06-02T13:00:00\.000Z/,
+    /10,000 in 24 hours, and 16,000,000 bytes .* 2026-06-02T13:00:00\.000Z/,
   );
   assert.ok(isReplay(await rehearse(1)));
   assert.equal((await post('k')).status, 201);

@@ -56,5 +56,5 @@ test('a service that does not answer, or answers without end, is reported as unr
     };
     write();
   });
-  assert.match(endless, /^ORIGIN\/v1 cannot be reached \(its answer is longer than 67108864 bytes\)\. /);
+  assert.match(endless, /^ORIGIN\/v1 cannot be reached \(its response is longer than 67108864 bytes\)\. /);
 });

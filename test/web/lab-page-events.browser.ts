@@ -423,7 +423,7 @@ test('the page shows that a receiver disabled its webhook, until the webhook is 
   const part = partOf(page, 'webhooks');
   await part.getByRole('button', { name: 'Show the webhooks' }).click();
   await part.getByRole('button', { name: 'Ping' }).click();
-  await part.getByText('disabled: its receiver answered 410').waitFor();
+  await part.getByText('disabled: its receiver returned 410').waitFor();
   await part.getByRole('button', { name: 'Send again' }).click();
   await part.getByRole('alert').waitFor();
   // The service now sends the events since then.

@@ -5,7 +5,7 @@ import { receive, sendTo } from '../support/receiver.ts';
 
 const within = 'No response within 0.3 s.';
 const brokenOff = 'The connection ended before a response.';
-const tooLong = 'The head of the answer is too long.';
+const tooLong = 'The head of the response is too long.';
 const notHttp = 'The response is not HTTP.';
 
 type Behaviour = (socket: Socket) => void;

@@ -227,7 +227,7 @@ function findingsOf(
   const { advice } = advising ?? {};
   const isRequired = advising?.level === 'required';
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  // A line that is missing follows from what was done otherwise.
+  // A missing line follows from another deviation.
   const isTold = (deviation: Deviation) =>
     deviation.isWarning ? deviation.kind === 'printed' && run.verdict === 'survived' : true;
   const told = run.deviations.filter(isTold);
@@ -238,7 +238,7 @@ function findingsOf(
       rank: isWarning || rank !== 'must-fix' ? 'should-fix' : 'must-fix',
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
       ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
-      // A check knows more than the kind of a deviation does, except what is said of something that was done twice.
+      // The advice of a check is more specific, except for something that was done twice.
       change: kind === 'twice' ? change : ((isRequired ? advice : undefined) ?? change ?? advice),
     };
   });
@@ -282,10 +282,10 @@ function remedyFor(fault: Fault | undefined, { verdict, strikes, gaveUpAfterMs }
   return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
 }
 
-/** What the service does, without what is of interest to operators alone. */
+/** What the service does, without the part for operators. */
 const doesOf = (fault: Fault | undefined) => fault?.does.replace(onlyDirect, '').trim();
 
-/** Whether a fault brings a check about. */
+/** Whether a fault makes a check observable. */
 const isBroughtAbout = (check: string, fault: string | undefined) =>
   fault !== undefined && catalogue.find(({ name }) => name === check)?.faults.includes(fault) === true;
 

@@ -68,7 +68,7 @@ function summary(card: Card): string {
 }
 
 /**
- * Problems in so many lines: the worst with its cause, then the others in a line or two, with their causes as far as there is room, then
+ * Problems in a given number of lines: the worst with its cause, then the others in a line or two, with their causes if there is room, then
  * how many more there are.
  */
 function fitted(problems: readonly Problem[], room: number): string[] {
@@ -176,7 +176,7 @@ function verdictLines({ grade: { verdict }, sentence, next }: Card): string[] {
   const name = { text: `Verdict: ${verdict}`, style: ['bold', verdictStyles[verdict]] as const };
   return [
     ...clipped(linesOf([[name as Cell, sentence]]), maxLines.verdict),
-    // It is never cut, since it is there to be copied.
+    // It is never cut, because users copy it.
     ...next.map((line, i) => `${i < next.length - 1 ? 'About it: ' : 'Once more: '}${escapeTerminal(line)}`),
   ];
 }

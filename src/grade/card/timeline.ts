@@ -16,10 +16,10 @@ import {
 import { html, type Markup } from './markup.ts';
 import { roundedDuration } from './words.ts';
 
-/** At most so many lanes of a run are drawn, with so many attempts each: fewer where nothing went wrong. */
+/** The largest numbers of lanes of a run, and of attempts in each: smaller if nothing went wrong. */
 const bounds = { lanes: 12, marks: 100 };
 const boundsWithoutGuilty = { lanes: 8, marks: 30 };
-/** Where things stand in a lane, in pixels. Across, they stand by the percentage of the whole time. */
+/** Vertical positions in a lane, in pixels. Horizontal positions are percentages of the whole time. */
 const [height, labelY, trackY, wordY] = [54, 11, 26, 48];
 /** The least room of a text, as a percentage: on any screen, on a wide one, of a sentence, and of the number of a request. */
 const [room, roomIfWide, roomOfSentence, roomOfNumber] = [13, 5.5, 50, 2];
@@ -63,7 +63,7 @@ ${legend(all, guilty)}
 </div>`;
 }
 
-/** So many attempts in the order of time: the guilty ones, those that a fault touched or that failed, and then the first ones. */
+/** Selects attempts, oldest first: the guilty ones, those that a fault touched or that failed, and then the first ones. */
 function mostTelling(attempts: Attempt[], guilty: ReadonlySet<string>, most: number): Attempt[] {
   if (attempts.length <= most) return attempts;
   const dullness = ({ request, kind }: Attempt) =>
@@ -72,7 +72,7 @@ function mostTelling(attempts: Attempt[], guilty: ReadonlySet<string>, most: num
   return attempts.filter((attempt) => chosen.has(attempt));
 }
 
-/** The time to the end of the last answer and of the longest wait that an answer asks for, within twice the time to that end. */
+/** The time to the end of the last response and of the longest wait that a response asks for, within twice the time to that end. */
 function lengthOf(attempts: readonly Attempt[]): number {
   const endMs = Math.max(1, ...attempts.map((attempt) => attempt.endMs));
   const waitUntilMs = Math.max(0, ...attempts.map((attempt) => attempt.waitUntilMs ?? 0));
@@ -137,7 +137,7 @@ function drawAttempt({ request, kind, word, startMs, endMs }: Attempt, x: Place,
 <svg x="${x(endMs)}%" y="${trackY}" overflow="visible">${mark(kind, fault !== undefined, isGuilty)}</svg></g>\n`;
 }
 
-/** What came of attempts, below them, as far as there is room: first of the guilty ones, which show their numbers, too. */
+/** The outcomes of attempts below them, if there is room: guilty ones first, with their numbers. */
 function words(attempts: readonly Attempt[], x: Place, guilty: ReadonlySet<string>): Markup[] {
   const taken: { place: number; extra: number }[] = [];
   const isGuilty = ({ request }: Attempt) => guilty.has(request.id);

@@ -31,7 +31,7 @@ export interface Use {
 
 /**
  * What a fault struck in a run. If it struck several operations, the one among the requests with these ids. If that is not clear, the
- * whole fault with what was chosen of it.
+ * whole fault with its chosen parameters.
  */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
   const struck = run.requests.filter((request) => ids.includes(request.id) && isStruckBy(fault, request));
@@ -59,7 +59,7 @@ export const howEndedWhen = (ending: Ending) =>
     ? howEnded(ending)
     : `${howEnded(ending)} after ${roundedDuration(ending.tookMs)}`;
 
-/** Whether a program gave up on a silent answer. Undefined under other faults. */
+/** Whether a program gave up on a silent response. Undefined under other faults. */
 export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>): string | undefined {
   if (gaveUpAfterMs === undefined) return undefined;
   return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${(gaveUpAfterMs / 1_000).toFixed(1)} s`;

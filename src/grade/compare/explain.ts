@@ -23,7 +23,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
   const committed = new Set(requestsOf(changesIn(run.past), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
-      // Of an answer that looks like any other, what the fault does says more.
+      // Of a response that looks like any other, what the fault does says more.
       .filter((request) => isTouched(request, fault) && !isPlainSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
@@ -58,7 +58,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
 
 const isOfOperation = (one: RecordedRequest) => (other: RecordedRequest) => one.operation === other.operation;
 
-/** Reads that the run repeated although it had their answers, beyond those of the base. */
+/** Reads that the run repeated although it had their responses, beyond those of the base. */
 function readAgain(base: readonly RecordedRequest[], run: readonly RecordedRequest[]): RecordedRequest[] {
   const left = new Map<string, number>();
   for (const { target } of base.filter(isGet)) left.set(target, (left.get(target) ?? 0) + 1);

@@ -38,9 +38,9 @@ export interface Life {
   writes: readonly Write[];
 }
 
-/** A workspace after a run, and how it came about. */
+/** A workspace after a run, with its history. */
 export interface Past {
-  /** What it holds, and what the program created and deleted again. */
+  /** Its content, and what the program created and deleted again. */
   state: StoreState;
   /** By kind and id, as `lifeKey` joins them. */
   lives: ReadonlyMap<string, Life>;
@@ -81,7 +81,7 @@ export function pastOf(
   const lives = livesOf(initial);
   const others: StoreEvent[] = [];
   for (const [index, event] of events.entries()) {
-    // The demonstration data is back, with its ids.
+    // The demo data is back, with its ids.
     if (event.type === 'workspace.reset') for (const [key, life] of livesOf(initial)) lives.set(key, life);
     const type = described.get(event.type);
     if (!type) continue;
@@ -109,7 +109,7 @@ function livesOf(state: StoreState | undefined): Map<string, Life> {
   return new Map(items);
 }
 
-/** Whether an event follows from the one before: it tells of another resource in the same transaction. */
+/** Whether an event follows from the previous one: it is about another resource in the same transaction. */
 const isConsequence = (event: StoreEvent, before: StoreEvent | undefined) =>
   before !== undefined &&
   described.has(before.type) &&

@@ -12,25 +12,25 @@ export interface Manner {
   ageMs?: number;
   /** A body to send instead of the signed one. */
   body?: string;
-  /** Sends the body in so many pieces, with a pause between them. */
+  /** Sends the body in this many pieces, with a pause between them. */
   pieces?: number;
 }
 
-/** A message that was sent, and what came of it. */
+/** A message that was sent, and its outcome. */
 export interface Delivery {
   /** 1, 2, 3 and so on. */
   number: number;
   /** What was sent, in words. */
   what: string;
   type: string;
-  /** Absent if there was no answer. */
+  /** Absent if there was no response. */
   status?: number;
   tookMs: number;
-  /** Why there was no answer. */
+  /** Why there was no response. */
   error?: string;
 }
 
-/** The service waits so long for an answer. */
+/** How long the service waits for a response. */
 export const answerWithinMs = 15_000;
 const pauseMs = 40;
 

@@ -24,7 +24,7 @@ interface Options {
 
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
-/** What came of the trial of a receiver. */
+/** The result of grading a receiver. */
 export interface ReceiverGrade {
   receiver: string;
   verdict: 'passed' | 'failed';
@@ -34,9 +34,8 @@ export interface ReceiverGrade {
 }
 
 /**
- * Sends a receiver of webhooks signed events: once, twice, out of order, forged, old, in pieces; and judges its answers and its state.
- * Throws if nobody
- * listens there, if a command of the user fails, or when the signal is aborted.
+ * Sends signed events to a receiver of webhooks: once, twice, out of order, forged, old, in pieces. Judges its responses and its state.
+ * Throws if the receiver does not listen, if a command of the user fails, or when the signal is aborted.
  */
 export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
   const { url, secret, stateCommand, resetCommand, store, signal, quietMs, onDelivery = () => {} } = options;

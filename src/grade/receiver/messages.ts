@@ -10,7 +10,7 @@ export interface Message {
   body: string;
 }
 
-/** What a receiver is tried with. Each name stands for one message. */
+/** The messages that grade a receiver, by name. */
 export interface Messages {
   ping: Message;
   /** A pet, and two later changes of its name. */
@@ -21,7 +21,7 @@ export interface Messages {
   otherCreated: Message;
   otherChange: Message;
   otherDeleted: Message;
-  /** Pets that nothing else is told of. The name of `inPieces` has characters of two to four bytes. */
+  /** Pets with no other events. The name of `inPieces` has characters of two to four bytes. */
   inPieces: Message;
   rotated: Message;
   forged: Message;

@@ -16,7 +16,7 @@ export interface Trial {
   send(what: string, message: Message, manner?: Manner): Promise<Delivery>;
 }
 
-/** What a receiver did wrong, in a sentence, or that a check cannot be made. Without either it did right. */
+/** What a receiver did wrong, or why a check cannot be made, in a sentence. With neither it passed. */
 export interface ReceiverFinding {
   failed?: string;
   unseen?: string;
@@ -30,7 +30,7 @@ export interface ReceiverCheck {
   advice: string;
   /** The finding when it did right, in a sentence. */
   right: string;
-  /** Checks are made one after the other, each on the state that those before have left. */
+  /** Checks run one after the other, each on the state that the previous ones left. */
   judge(trial: Trial): Promise<ReceiverFinding>;
 }
 
@@ -40,7 +40,7 @@ const [pieceCount, rightly] = [9, {}];
 const isAccepted = ({ status = 0 }: Delivery) => status >= 200 && status < 300;
 const isRefused = ({ status = 0 }: Delivery) => status >= 400 && status < 500;
 
-/** `It answered 500 to the same message once more.` */
+/** `It returned 500 to the same message once more.` */
 const answered = ({ what, status, error }: Delivery) =>
   status === undefined ? `There was no response to ${what}: ${error}.` : `It returned ${status} to ${what}.`;
 
@@ -116,9 +116,9 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'event.order',
     level: 'required',
-    asks: 'An event that comes after a later one of the same resource does not bring back what was before.',
+    asks: 'A late event does not overwrite a newer state of the same resource.',
     advice:
-      'Keep the `id` of the last event with each resource, also after it was deleted, and leave out events with a smaller one.',
+      'Store the `id` of the last event with each resource, even after its deletion, and ignore events with a smaller id.',
     right: 'Late events changed nothing.',
     judge: (trial) => {
       const { secondChange, firstChange, otherCreated, otherDeleted, otherChange } = trial.messages;
@@ -151,9 +151,9 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'timestamp.checked',
     level: 'required',
-    asks: 'A message that was signed ten minutes ago, or in ten minutes, is refused with 4xx and not applied.',
-    advice: 'Refuse what was signed more than five minutes from now: somebody may send a copy again.',
-    right: 'Messages of another time were refused.',
+    asks: 'A message with a timestamp ten minutes in the past or future is refused with 4xx and not applied.',
+    advice: 'Refuse timestamps more than five minutes from now: an attacker may replay a message.',
+    right: 'Messages with old and future timestamps were refused.',
     judge: (trial) =>
       inTurn(
         () =>
@@ -169,7 +169,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'body.in-pieces',
     level: 'required',
-    asks: 'A body that comes slowly, in pieces that end within characters, is read as a whole.',
+    asks: 'A body that arrives slowly, in pieces that split characters, is read completely.',
     advice: 'Collect the bytes of the whole body, and decode them once, at the end.',
     right: 'An event that came in pieces was applied.',
     judge: (trial) =>
@@ -191,12 +191,12 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     level: 'recommended',
     asks: 'A `ping`, unknown types and unknown properties get 2xx.',
     advice: 'Return 2xx for types that you do not handle, and ignore unknown properties.',
-    right: 'What it does not know yet was accepted.',
+    right: 'Unknown types and properties were accepted.',
     judge: async ({ send, messages }) => {
       for (const [what, message] of [
         ['a ping', messages.ping],
-        ['an event of a type that is not known yet', messages.unknownType],
-        ['an event with properties that are not known yet', messages.unknownFields],
+        ['an event of an unknown type', messages.unknownType],
+        ['an event with unknown properties', messages.unknownFields],
       ] as const) {
         const delivery = await send(what, message);
         if (!isAccepted(delivery)) return { failed: answered(delivery) };
@@ -209,7 +209,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     level: 'required',
     asks: 'A message that comes twice at the same time is applied once.',
     advice:
-      'Let the storage decide who was first: a unique key on `webhook-id`, in the transaction that applies the event.',
+      'Let the database decide which is first: a unique key on `webhook-id`, in the transaction that applies the event.',
     right: 'Two copies at the same time left the same state as one.',
     judge: async ({ send, state, reset, messages: { created } }) => {
       if (!reset) return { unseen: 'It needs --reset, to compare with the state that one copy leaves.' };
@@ -226,7 +226,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
       if (refused) return { failed: answered(refused) };
       return once.state === twice.state
         ? rightly
-        : { failed: 'Two copies at the same time left another state than one.' };
+        : { failed: 'Two copies at the same time left a different state than one.' };
     },
   },
 ];

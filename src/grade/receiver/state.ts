@@ -4,7 +4,7 @@ import { spawnUserProgram } from '../../foundation/spawn-user-program.ts';
 
 const commandLimitMs = 30_000;
 const readEveryMs = 100;
-/** A receiver may answer first and work afterwards. */
+/** A receiver may respond first and work afterwards. */
 const changeWithinMs = 3_000;
 const defaultQuietMs = 400;
 
@@ -23,7 +23,7 @@ export class ReceiverState {
 
   read = (): Promise<string> => outputOf(this.#command, this.#signal);
 
-  /** The state once it is another than before, or after a while. */
+  /** The state after it has changed, or after a while. */
   async whenChanged(before: string): Promise<string> {
     const untilMs = performance.now() + changeWithinMs;
     let state = await this.read();

@@ -13,7 +13,7 @@ import { labelOf, nth, useInWords } from '../run-name.ts';
 export interface RunPlan {
   /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
   name: string;
-  /** The fault with what was chosen of it: `retry-after-odd zero`. */
+  /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
   faults: PlannedFault[];
@@ -32,7 +32,7 @@ export interface Usage {
   /** In the order of their first use. */
   operations: readonly { operation: string; uses: number }[];
   requestCount: number;
-  /** The longest time that an answer took. */
+  /** The longest time that a response took. */
   longestMs: number;
 }
 
@@ -44,7 +44,7 @@ const [minPerMinute, maxPerMinute] = [1, 1_000];
 /** The largest `after` of a fault. */
 const maxAfter = 10_000;
 
-/** So many failures in a row are more than a client should make attempts. A right one may give up. */
+/** More failures in a row than a client should make attempts. A right client may give up. */
 export const timesInARow = 25;
 
 /**
@@ -83,7 +83,7 @@ export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false)
       plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, strikes),
     ),
     ...choices.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
-    // To open a stream again without end is right.
+    // A client may reopen a stream forever.
     ...(isRepeated ? ofEachKind({ ...chosen, times: timesInARow }, uses.filter(isAnswered)) : []),
   ];
 }
@@ -143,7 +143,7 @@ function firstOfEachKind(uses: Usage['operations']): ['read' | 'write', Strike][
   ];
 }
 
-/** Parameters that depend on the program: answers come later than it ever had to wait, and slowly. */
+/** Parameters that depend on the program: responses come later than it ever had to wait, and slowly. */
 function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<PlannedFault> {
   const { default: leastMs = 0 } = (parameters.delayMs ?? {}) as { default?: number };
   const delayMs = Math.min(maxDelayMs, Math.max(leastMs, Math.ceil(2 * longestMs)));
@@ -154,7 +154,7 @@ function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<Pla
 }
 
 interface Planned {
-  /** The fault with what was chosen of it, by the user or for this run. */
+  /** The fault with the parameters chosen by the user or for this run. */
   given: PlannedFault;
   /** Parameters that nobody has chosen. */
   derived: Partial<PlannedFault>;

@@ -103,8 +103,8 @@ async function runIn(
 const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
 
 /**
- * Whether its answer says that no request is left, and not only for a moment: the next request of the program may come when that is over. A
- * limit that is only near asks nothing of a program.
+ * Whether its response says that no request is left, for longer than a moment: otherwise the next request of the program may come after the
+ * reset. A limit that is only near requires nothing.
  */
 function isAtLimit({ at, durationMs, answerHeaders }: RecordedRequest): boolean {
   const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answerHeaders;

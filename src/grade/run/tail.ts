@@ -48,8 +48,8 @@ export class Tail {
 }
 
 /**
- * So many of some lines. Indented ones go first, the oldest before: behind an error they are a stack, or the contents of an object, which
- * may have hundreds of lines.
+ * Drops lines until the rest is short enough: indented lines first, oldest first. After an error they are a stack, or an object with
+ * hundreds of lines.
  */
 function lastOf(lines: Line[], most: number): Line[] {
   let surplus = lines.length - most;

@@ -14,7 +14,7 @@ interface Parts {
   log: Pick<FastifyBaseLogger, 'warn'>;
 }
 
-/** Stores which requests began bans. Each is written while its answer is sent, once for a ban. */
+/** Stores which requests began bans. Each is written while its response is sent, once for a ban. */
 export class BanStarts {
   readonly #parts: Parts;
   /** Unfinished writes, by key. */

@@ -13,7 +13,7 @@ export class ReadingQueue {
 
   /**
    * Calls `make` when it is the reader's turn. A client that disconnects loses its turn. The turn of the key ends when the client has its
-   * answer, so that a client that reads nothing fills no memory. Throws `rate_limited` if too many wait.
+   * response, so that a client that reads nothing fills no memory. Throws `rate_limited` if too many wait.
    */
   async run<T>(reader: Reader, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const key = `${reader.workspaceId} ${reader.keyId}`;

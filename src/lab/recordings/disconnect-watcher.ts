@@ -25,7 +25,7 @@ interface Parts {
 }
 
 /**
- * Watches requests until they are recorded, and notices when their clients disconnect, since Fastify reports sent answers only. A client
+ * Watches requests until they are recorded, and notices when their clients disconnect, since Fastify reports sent responses only. A client
  * counts as disconnected when it closes its side of the connection. A half-close, which is rare, looks the same.
  */
 export class DisconnectWatcher {
@@ -52,7 +52,7 @@ export class DisconnectWatcher {
     if (isStream) this.#noteWrites(watched);
     reply.raw.once('close', () => {
       if (watched.isRecorded) return;
-      // The service may have ended a stream. Any other answer that was not sent had a client that disconnected.
+      // The service may have ended a stream. For any other unsent response the client has disconnected.
       const hasLeft = !isStream || socket.errored;
       if (hasLeft && !this.#leftAtUs.get(socket)) this.#leftAtUs.set(socket, this.#parts.nowUs());
       this.#parts.record(watched);

@@ -6,7 +6,7 @@ export interface TimedRequest {
   fingerprint: string;
 }
 
-/** What a request is among the attempts at the same request. */
+/** The place of a request among its attempts. */
 export interface AttemptLink {
   fingerprint: string;
   /** Whether only its head is known: its body was not read, and no request whose body was read has its `Idempotency-Key`. */
@@ -17,12 +17,12 @@ export interface AttemptLink {
   before?: number;
 }
 
-/** A client may have the whole answer, and send its next request, so long before the service notes the end. */
+/** A client may get the end of a response, and send its next request, this long before the service records the end. */
 const endToleranceUs = 2_000;
 
 /**
- * A fingerprint as it is kept has three parts: the head, the body, and `thing`, by which all attempts with an `Idempotency-Key` are known.
- * The body is empty for a request that was refused before its body was read. Readings leave the last part out.
+ * A stored fingerprint has three parts: the head, the body, and `thing`, which identifies all attempts with an `Idempotency-Key`. The body
+ * is empty for a request that was refused before its body was read. Readers omit the last part.
  */
 export const fingerprintOf = (head: string, body = '', thing = '') => `${head}.${body}.${thing}`;
 
@@ -32,9 +32,9 @@ export const headOf = (fingerprint: string) => fingerprint.slice(0, fingerprint.
 export const bodyOf = (fingerprint: string) => fingerprint.slice(fingerprint.indexOf('.'));
 
 /**
- * Links requests, given in the order of time, to the attempts before them, whatever the outcomes were. A request whose body was not read
- * gets the body of a request with the same `Idempotency-Key`. Without one it gets the body of the next request with the same head, or
- * else of the one before, which is a guess. A guess is no attempt at what came with another key.
+ * Links requests, given oldest first, to their previous attempts, whatever the outcomes were. A request whose body was not read gets the
+ * body of a request with the same `Idempotency-Key`. Without one the body is a guess: that of the next request with the same head, or else
+ * of the previous one. A guess is no attempt at a request with another key.
  */
 export function linkAttempts(attempts: readonly TimedRequest[]): Map<number, AttemptLink> {
   const parts = attempts.map(({ fingerprint }) => fingerprint.split('.'));

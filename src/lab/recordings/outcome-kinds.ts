@@ -4,13 +4,13 @@ import type { RecordedRequest } from './schema.ts';
 
 type Answer = Pick<RecordedRequest, 'status' | 'code' | 'left' | 'fault' | 'operation'>;
 
-/** The faults with `endsConnection`, and the operations that answer with a stream. Tests compare them with the declarations. */
+/** The faults with `endsConnection`, and the operations that return a stream. Tests compare them with the declarations. */
 export const namesForBrowsers: Readonly<Record<'connectionFaults' | 'streams', readonly string[]>> = {
   connectionFaults: ['stall', 'no-answer', 'reset', 'lost-answer', 'truncated', 'stale-connection'],
   streams: ['streamEvents'],
 };
 
-/** Whether the answer goes on until the client leaves. */
+/** Whether the response goes on until the client leaves. */
 const isStream = ({ operation = '' }: { operation?: string }) => namesForBrowsers.streams.includes(operation);
 
 export const isBan = ({ code }: Answer) => code === 'key_banned';

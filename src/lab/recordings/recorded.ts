@@ -1,13 +1,13 @@
 import type { AttemptLink } from './link-attempts.ts';
 
-/** A recorded request as readings and checks see it. Names of header fields are in lower case. */
+/** A recorded request as readings and checks see it. Names of headers are in lower case. */
 export interface Recorded {
   /** 1, 2, 3 and so on, in the order in which they were written. */
   number: number;
   requestId: string;
   /** When the service began to handle it: milliseconds since 1970, with microseconds as decimals. */
   atMs: number;
-  /** Until the end of the answer or of the connection, or until the client disconnected. */
+  /** Until the end of the response or of the connection, or until the client disconnected. */
   tookMs: number;
   method: string;
   /** Path and query as sent. */
@@ -24,38 +24,38 @@ export interface Recorded {
   properties?: readonly string[];
   /** The size of the body. Undefined if it was not read. */
   bodyBytes?: number;
-  /** Undefined if the connection was cut off instead, or the client left before there was an answer. */
+  /** Undefined without a response: the connection was cut, or the client disconnected first. */
   status?: number;
-  /** The client closed its side before its answer was complete. A client that only half-closes and reads on looks the same. */
+  /** The client closed its side before its response was complete. A client that only half-closes and reads on looks the same. */
   left?: true;
-  /** Of a stream that the client left: how long nothing had been sent before. Undefined if the service ended it. */
+  /** For a stream that the client closed: how long nothing had been sent before. Undefined if the service ended it. */
   silenceMs?: number;
-  /** Of a stream: the id of the event of which only the half was sent. */
+  /** For a stream: the id of the event that was sent incompletely. */
   cutEventId?: string;
   /** The code of an error. */
   code?: string;
-  /** The faults of a rehearsal that touched it, separated by spaces. */
+  /** The faults that were performed on it, separated by spaces. */
   fault?: string;
   /** From the end of the attempt before. Undefined for the first. */
   gapMs?: number;
   /** The number of the attempt before, if that had ended when this one began. */
   before?: number;
-  /** Harmless header fields of the answer. */
+  /** Harmless headers of the response. */
   answer: Readonly<Record<string, string>>;
   /** The id of its connection. */
   connection: string;
-  /** Whether a proxy passed it on: then connections and how they end are not the client's own. */
+  /** Whether it came through a proxy: then connections and how they end are not the client's own. */
   isProxied: boolean;
   /** Equal for attempts at the same request: method, target and body. */
   fingerprint: string;
-  /** Whether its body is a guess, so that it may be another request than its fingerprint says. */
+  /** Whether its body, and so its fingerprint, is a guess. */
   isGuessed?: true;
 }
 
 /** A recorded request without what follows from the requests before it. */
 export type UnlinkedRequest = Omit<Recorded, keyof AttemptLink>;
 
-/** What the column `facts` holds. The rest has columns of its own, or follows from other requests. */
+/** The content of the column `facts`. The rest has its own columns, or follows from other requests. */
 export type RecordedFacts = Omit<UnlinkedRequest, 'number' | 'atMs' | 'tookMs' | 'body'>;
 
 /** A request as it is written. */

@@ -38,7 +38,7 @@ interface PendingBatch extends RequestBatch {
   tried: PromiseWithResolvers<void>;
 }
 
-/** Records the answered requests of recorded keys. It writes them in batches, one at a time. No request waits for that. */
+/** Records requests of recorded keys, after their responses. It writes them in batches, one at a time. No request waits for that. */
 export class Recorder {
   readonly #parts: RecorderParts;
   readonly #clock: SteadyClock;
@@ -76,7 +76,7 @@ export class Recorder {
     if (request.caller?.recordingId !== undefined) this.#watcher.watch(request, reply);
   }
 
-  /** Records an answered request, once, if its key has a recording. */
+  /** Records a request after its response, once, if its key has a recording. */
   observe(facts: RequestOutcome): void {
     const { sender, exchange, unread } = facts;
     if (sender?.recordingId === undefined) return;

@@ -10,7 +10,7 @@ import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { fingerprintOf } from './link-attempts.ts';
 import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
 
-/** Header fields of requests whose values are kept: none identifies a person or holds a credential. */
+/** Headers of requests whose values are kept: none identifies a person or holds a credential. */
 const harmless = new Set(
   `accept accept-charset accept-encoding accept-language cache-control connection content-encoding content-language content-length
   content-type date expect host idempotency-key if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive
@@ -18,7 +18,7 @@ const harmless = new Set(
   transfer-encoding upgrade user-agent via x-request-id`.split(/\s+/),
 );
 
-/** Header fields that are the same in every answer. */
+/** Headers that are the same in every response. */
 const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCase()));
 
 /** What the recorder knows of a request. */
@@ -29,7 +29,7 @@ interface Context {
   beganAtMs: number;
   /** When it was admitted, in microseconds since 1970; undefined if it was not. */
   admittedAtUs: number | undefined;
-  /** When its client disconnected, in microseconds since 1970, if that was before the end of the answer. */
+  /** When its client disconnected, in microseconds since 1970, if that was before the end of the response. */
   leftAtUs: number | undefined;
   /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
   sentAtUs: number | undefined;
@@ -38,7 +38,7 @@ interface Context {
   isBehindProxy: boolean;
 }
 
-/** The row of an answered request, without secrets; undefined if nothing of it could be read. */
+/** The row of a recorded request, without secrets; undefined if nothing of it could be read. */
 export function serializeRequest(facts: RequestOutcome, context: Context): RecordedRow | undefined {
   const { exchange, status, operation, code, faults, requestId, durationMs = 0 } = facts;
   const raw = exchange?.request.raw ?? facts.unread;
@@ -52,7 +52,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
   const largeNumbers = body === null ? [] : largeNumbersIn(body);
   const { nowUs, beganAtMs, admittedAtUs = nowUs, leftAtUs, sentAtUs, connection } = context;
   const durationUs = Math.round(durationMs * 1_000);
-  // On a busy machine an answer may be recorded long after its end.
+  // On a busy machine a response may be recorded long after its end.
   const atUs = Math.min(admittedAtUs, nowUs - durationUs);
   const kept: RecordedFacts = {
     requestId: withoutSecrets(requestId),
@@ -63,7 +63,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
     ...(bytes && { bodyBytes: bytes.length }),
     ...(largeNumbers.length > 0 && { largeNumbers }),
     ...(status > 0 && { status }),
-    // A stream has no answer to complete.
+    // A stream has no response to complete.
     ...(leftAtUs !== undefined &&
       (sentAtUs === undefined
         ? { left: true }
@@ -113,7 +113,7 @@ function textOf(bytes: Buffer): string {
   });
 }
 
-/** The header fields of a request. Values that may be secret are replaced by `notKept`. */
+/** The headers of a request. Values that may be secret are replaced by `notKept`. */
 function requestFields({ rawHeaders }: IncomingMessage): Record<string, string> {
   const fields = new Fields();
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -137,7 +137,7 @@ function answerFields(response: ServerResponse): Record<string, string> {
   return fields.kept;
 }
 
-/** Header fields, up to `maxRecordedHead` characters. */
+/** Headers, up to `maxRecordedHead` characters. */
 class Fields {
   readonly kept: Record<string, string> = Object.create(null);
   #room = maxRecordedHead;

@@ -51,7 +51,7 @@ export const clockToleranceMs = 1_000;
 
 /**
  * Before this time a request comes too early after one that began at `atMs` and got this `Retry-After`; undefined if it asks for no wait.
- * The wait counts from the beginning of the refused request: nobody has the answer sooner, and the service may note the end of an answer
+ * The wait counts from the beginning of the refused request: nobody has the response sooner, and the service may note the end of a response
  * long after the client has it.
  */
 export function earliestRetryMs(retryAfter: string | undefined, atMs: number): number | undefined {
@@ -144,7 +144,7 @@ export function laneInWords(
 export interface Band {
   fromMs: number;
   untilMs: number;
-  /** The wait that the first of its answers asked for. */
+  /** The wait that the first of its responses asked for. */
   retryAfterMs: number;
 }
 

@@ -71,7 +71,7 @@ export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'F
 
 type ParameterSchema = Static<typeof FaultParameter> & { enum?: string[] };
 
-/** The answer to `GET /faults`. */
+/** The response to `GET /faults`. */
 export const faultCatalogue = (): Static<typeof FaultList> =>
   faults.map(
     ({

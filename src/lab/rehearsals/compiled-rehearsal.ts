@@ -28,7 +28,7 @@ export interface RequestPlan {
   eligible: ReadonlySet<number>;
   /** The conditions among them, without `near-limit`. */
   conditions: readonly number[];
-  /** Whether the answer depends on the progress of the rehearsal. */
+  /** Whether the response depends on the progress of the rehearsal. */
   isCounted: boolean;
 }
 

@@ -12,7 +12,7 @@ interface PipelineContext extends FaultContext {
   rehearsal: CompiledRehearsal;
   /** Counts a late step by its index; see `FaultInvocation`. */
   claim(index: number, change: Parameters<FaultInvocation['claim']>[0]): Promise<boolean>;
-  /** Counts the conditions with these indexes, which changed the answer. Does not fail. */
+  /** Counts the conditions with these indexes, which changed the response. Does not fail. */
   count(indexes: readonly number[]): Promise<void>;
   /** Is called when a fault has cut the connection. */
   cutOff(): void;
@@ -21,10 +21,10 @@ interface PipelineContext extends FaultContext {
 /** Performs the faults of a rehearsal on one request, one after another. */
 export class FaultPipeline implements Rehearsed {
   readonly #context: PipelineContext;
-  /** The faults that have changed the answer. */
+  /** The faults that have changed the response. */
   readonly #names = new Set<string>();
   readonly #effects: Effect[] = [];
-  /** Conditions that have changed the answer and are not counted yet. */
+  /** Conditions that have changed the response and are not counted yet. */
   #uncounted: number[] = [];
   #isCutOff = false;
 
@@ -38,8 +38,8 @@ export class FaultPipeline implements Rehearsed {
   }
 
   /**
-   * Performs conditions first, so that the step gets the answer they have changed. Returns whether the request goes on. Throws the error
-   * to answer instead of the operation.
+   * Performs conditions first, so that the step gets the response they have changed. Returns whether the request goes on. Throws the error
+   * to return instead of running the operation.
    */
   async run(
     { nearLimit, performed, planned }: SelectedFaults,

@@ -76,7 +76,7 @@ export function claimStep(
   );
 }
 
-/** Counts conditions that have changed an answer, also if the rehearsal has ended meanwhile. */
+/** Counts conditions that have changed a response, also if the rehearsal has ended meanwhile. */
 export async function countTouched(
   db: Database,
   rehearsal: CompiledRehearsal,

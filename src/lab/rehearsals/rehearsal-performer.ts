@@ -30,7 +30,7 @@ export class RehearsalPerformer {
     this.#cutOff = cutOff;
   }
 
-  /** Performs the rehearsal of the caller. Returns whether the request goes on. Throws the error to answer instead of the operation. */
+  /** Performs the rehearsal of the caller. Returns whether the request continues. Throws the error to return instead. */
   async perform(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     const operation = request.operation as Operation;
     const rehearsal = await this.#rehearsalOf(request.caller as Caller);
@@ -76,7 +76,7 @@ export class RehearsalPerformer {
     );
   }
 
-  /** Counts conditions that have changed an answer. If that fails, the answer is sent all the same, and the log has one warning. */
+  /** Counts conditions that have changed a response. If that fails, the response is sent all the same, and the log has one warning. */
   async #count(rehearsal: CompiledRehearsal, operationId: string, indexes: readonly number[]): Promise<void> {
     const { db, clock, log } = this.#services;
     try {
