@@ -3,6 +3,7 @@ import { type Admission, admit } from '../api/admission.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { memoize } from '../foundation/promises.ts';
 import { quote } from '../foundation/redact.ts';
+import { assertContentType } from '../http/input.ts';
 import { parseJson } from '../http/json.ts';
 import { mcpPath } from '../http/target.ts';
 import { labQuota } from '../lab/lab-bounds.ts';
@@ -56,10 +57,11 @@ export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clo
 }
 
 /** The message in a request, or the error response if there is none. */
-function messageOf({ body }: FastifyRequest): unknown {
+function messageOf(request: FastifyRequest): unknown {
+  assertContentType(request, ['application/json']);
   let message: unknown;
   try {
-    message = parseJson((body as Buffer | undefined) ?? new Uint8Array());
+    message = parseJson((request.body as Buffer | undefined) ?? new Uint8Array());
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'invalid_json') throw error;
     return errorAnswer(400, -32_700, error.message);

@@ -220,10 +220,14 @@ test('what is no JSON is -32700, batches are -32600, and huge bodies are refused
   assert.deepEqual([huge.status, huge.body.code], [413, 'payload_too_large']);
   const many = await sendMessage(store, callMessage('find_pets', { id: Array(1_001).fill(1) }));
   assert.deepEqual([many.status, many.body.code], [413, 'payload_too_large']);
-  assert.equal(
-    (await sendMessage(store, message, { headers: { 'content-type': 'text/plain' } })).status,
-    415,
-  );
+  for (const headers of [
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json; charset=iso-8859-1' },
+    { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  ]) {
+    const { status, body } = await sendMessage(store, message, { headers });
+    assert.deepEqual([status, body.code], [415, 'unsupported_media_type']);
+  }
 });
 
 test('only POST is taken, at this spelling of the path', async () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -160,26 +159,4 @@ test('a call is one counted request, and what is free is not counted', async (t)
     assert.equal(await remaining(), left, name);
   }
   assert.equal(left, 60 - 10);
-});
-
-test('what only agents need is not loaded before their first message', () => {
-  const loaded = new Set<string>();
-  const load = (file: URL): void => {
-    if (loaded.has(file.href)) return;
-    loaded.add(file.href);
-    const program = readFileSync(file, 'utf8');
-    for (const [, path] of program.matchAll(/^(?:import|export) (?!type )[^;]*?'([^']+)';/gm))
-      if (path?.startsWith('.')) load(new URL(path, file));
-      else loaded.add(path as string);
-  };
-  load(new URL('../../src/start/serve.ts', import.meta.url));
-  const has = (name: string) => [...loaded].some((path) => path.endsWith(name));
-  assert.ok(has('src/mcp/serve-mcp.ts') && has('fastify'));
-  for (const name of [
-    '@modelcontextprotocol/server',
-    'light-my-request',
-    'src/mcp/server.ts',
-    'src/client/send.ts',
-  ])
-    assert.ok(!has(name), name);
 });

@@ -49,6 +49,18 @@ test('a service loads what requests ask for, and not before', async (t) => {
   const headers = { authorization: `Bearer ${key}` };
   assert.equal((await fetch(`${baseUrl}/pets/1`, { headers })).status, 200);
   assert.deepEqual(await loaded(), { dependencies: needed, hasClient: false });
-  assert.equal((await fetch(new URL('/metrics', baseUrl))).status, 200);
-  assert.deepEqual((await loaded()).dependencies, [...needed, 'prom-client'].sort());
+  const accept = 'application/json, text/event-stream';
+  const message = {
+    method: 'POST',
+    headers: { ...headers, accept, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  };
+  const twice = (path: string, init?: RequestInit) =>
+    [1, 2].map(async () => (await fetch(new URL(path, baseUrl), init)).status);
+  const first = await Promise.all([twice('/metrics'), twice('/mcp', message)].flat());
+  assert.deepEqual(first, [200, 200, 200, 200]);
+  assert.deepEqual(
+    (await loaded()).dependencies,
+    [...needed, '@modelcontextprotocol/server', 'light-my-request', 'prom-client'].sort(),
+  );
 });
