@@ -5,8 +5,8 @@ import { type CardData, cardVersion } from './card-schema.ts';
 import { changesSince } from './changes.ts';
 
 /** A card as data, as `docs/grade-card.md` describes it. */
-export function toData({ grade, rows, baseline, sentence, atMs, changes }: Card): CardData {
-  const { command, faults, notCompared, runCount, verdict } = grade;
+export function toData({ grade, rows, baseline, sentence, atMs, changes, passed }: Card): CardData {
+  const { command, faults, notCompared, runCount, verdict, goal } = grade;
   const rowOf = new Map(rows.map((row) => [row.run, row]));
   return {
     ...{ cardVersion, checksVersion, at: new Date(atMs).toISOString(), command, verdict, sentence, runCount },
@@ -14,7 +14,9 @@ export function toData({ grade, rows, baseline, sentence, atMs, changes }: Card)
       ...grade.baseline,
       findings: baseline.map(findingOf),
       requests: grade.baseline.requests.map(requestOf),
+      trials: grade.baseline.trials?.map((run) => toRun(rowOf.get(run) as Row)),
     },
+    ...(goal && { goal: { ...goal, passed } }),
     faults: faults.map(({ fault, required, verdict, runs }) => ({
       ...{ fault, required, verdict },
       runs: runs.map((run) => toRun(rowOf.get(run) as Row)),

@@ -7,9 +7,10 @@ import { hasOverlaps } from './request-facts.ts';
 export interface Expected {
   /**
    * How often it sends this request without faults. A request that it never sent then, such as one with a random name, counts as often
-   * as it repeats any request of that operation. If the body was not read, all requests with this head count.
+   * as it repeats any request of that operation. If the body was not read, all requests with this head count. Undefined if it need not
+   * send the same requests each time, as an agent does.
    */
-  timesOf(request: Recorded): number;
+  timesOf?(request: Recorded): number;
   /** Whether it sent two requests at once, so that it has several workers. */
   hasOverlaps: boolean;
   /** The paths of lists of which it leaves pages that it could get. */
@@ -17,7 +18,7 @@ export interface Expected {
 }
 
 /** What a client sends without faults, from the recordings of runs without faults. */
-export function expectedOf(runs: readonly (readonly Recorded[])[]): Expected {
+export function expectedOf(runs: readonly (readonly Recorded[])[]): Required<Expected> {
   const times = new Map<string, number>();
   const most = new Map<string, number>();
   for (const run of runs) {
