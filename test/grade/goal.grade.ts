@@ -30,23 +30,23 @@ const runsUnder = ({ faults }: Grade, name: string) => faults.find(({ fault }) =
 const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
 
 test('an agent that repeats calls by their key and reads before it speaks reaches its goal under every fault', async () => {
-  const names = ['lost-answer', 'gateway-timeout', 'reset', 'small-pages', 'conflict', 'large-ids', 'banned'];
-  const graded = await judged(agent('careful'), { faults: names, trials: 3 });
+  const names = ['lost-answer', 'gateway-timeout', 'reset', 'small-pages', 'conflict', 'large-ids'];
+  const graded = await judged(agent('careful'), { faults: names, trials: 2 });
   const { verdict, baseline, faults, runCount, goal } = graded;
   for (const { fault, runs } of faults)
     assert.deepEqual(
       runs.map(({ verdict, trial }) => [verdict, trial]),
-      [1, 2, 3].map((trial) => ['survived', trial]),
+      [1, 2].map((trial) => ['survived', trial]),
       fault,
     );
-  assert.deepEqual([verdict, goal?.trials, runCount], ['passed', 3, 3 + 3 * names.length]);
+  assert.deepEqual([verdict, goal?.trials, runCount], ['passed', 2, 2 + 2 * names.length]);
   assert.deepEqual(
     baseline.trials?.map(({ goalReached, lastWords }) => [goalReached, lastWords]),
-    Array(3).fill([true, 'done: order 9, 26 left']),
+    Array(2).fill([true, 'done: order 9, 26 left']),
   );
   const text = toText(cardOf(graded));
-  assert.match(text, /^without faults +3 of 3 +1\.00 +1\.00$/m);
-  assert.match(text, /^all faults +21 of 21 +1\.00 +1\.00$/m);
+  assert.match(text, /^without faults +2 of 2 +1\.00 +1\.00$/m);
+  assert.match(text, /^all faults +12 of 12 +1\.00 +1\.00$/m);
 });
 
 test('an agent that orders twice and says "done" whatever happened is found, and its words are named', async () => {
@@ -56,8 +56,8 @@ test('an agent that orders twice and says "done" whatever happened is found, and
   for (const run of runsUnder(graded, 'lost-answer')) {
     assert.equal(run.verdict, 'did-it-twice');
     assert.deepEqual(whatIn(run), [
-      '2 orders where petId is 13 and quantity is 2; wanted: 1',
-      'orders where petId is 13 and quantity is 2: complete is false; wanted: true',
+      'orders where petId is 13 and quantity is 2: 2 found, 1 wanted',
+      'orders where petId is 13 and quantity is 2: complete is false, wanted true',
       'said "done: order 10, 26 left", but the goal is not reached',
     ]);
     assert.equal(run.deviations[0]?.requests.length, 2);
@@ -71,7 +71,7 @@ test('an agent that orders twice and says "done" whatever happened is found, and
   const text = flat(toText(card));
   assert.match(
     text,
-    /did it twice: 2 orders where petId is 13 and quantity is 2; wanted: 1 \(lost-answer at/,
+    /did it twice: orders where petId is 13 and quantity is 2: 2 found, 1 wanted \(lost-answer at/,
   );
   assert.match(text, /printed something else: said "done: order .*, but the goal is not reached/);
   assert.match(

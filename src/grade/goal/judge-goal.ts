@@ -59,7 +59,7 @@ function judgeWanted(
     const added = found.filter(isNew);
     add(
       countKind(count, found.length, before.length, added.length),
-      `${found.length} ${what}; wanted: ${count}`,
+      `${what}: ${found.length} found, ${count} wanted`,
       added.flatMap((row) => lifeOf(run, list, row)?.created ?? []),
     );
   }
@@ -71,7 +71,7 @@ function judgeWanted(
     const many = wrong.length > 1 ? ` in ${wrong.length} of them` : '';
     add(
       wasRight ? 'other' : 'undone',
-      `${what}: ${name} is ${shown(first[name])}${many}; wanted: ${shown(value)}`,
+      `${what}: ${name} is ${shown(first[name])}${many}, wanted ${shown(value)}`,
       wrong.flatMap((row) => writesOf(run, list, row, name)),
     );
   }
