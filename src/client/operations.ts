@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (25b54e7da166). Do not edit.
+// Made from openapi.json by "npm run generate" (8347ac20158b). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

@@ -1,37 +1,13 @@
 import type { Fault } from '../lab/faults/shared/fault.ts';
-import type { Goal } from './goal/goal-file.ts';
-import { gradeByGoal } from './goal/grade-by-goal.ts';
-import type { FaultGrade, FaultRun, Grade, Progress } from './grade.ts';
-import type { GradingStore } from './grading-store.ts';
+import type { FaultGrade, FaultRun, Grade } from './grade.ts';
+import { gradeByGoal } from './grade-by-goal.ts';
+import type { GradeOptions } from './grade-options.ts';
 import { Reference } from './reference.ts';
-import { askedFaults, plannedRuns, type Selection } from './run/asked-faults.ts';
+import { askedFaults, plannedRuns } from './run/asked-faults.ts';
 import type { RunPlan } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
 import { isUndoneByHung, toFaultRun, verdictOf, worst } from './verdict.ts';
-
-export interface GradeOptions extends Selection {
-  /** The program and its arguments. */
-  command: readonly string[];
-  store: GradingStore;
-  /** What an agent shall bring about. It judges each run, in place of a comparison with the runs without faults. */
-  goal?: Goal | undefined;
-  /** With a goal: how often the program runs without faults, and under each fault at each place. Default: once. */
-  trials?: number | undefined;
-  /** Whether nothing that the program prints is compared. */
-  ignoresOutput?: boolean | undefined;
-  /** How long a run may take, without the waits that faults cause. Default: 60 s. */
-  timeoutMs?: number | undefined;
-  /** The largest number of concurrent runs. Default: two for each processor, since runs mostly wait. */
-  atOnce?: number | undefined;
-  /** The environment of the program, to which the address and the key are added. */
-  env?: NodeJS.ProcessEnv;
-  /** Stops the grading: the program is ended, its workspaces are deleted, and the reason is thrown. */
-  signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
-  /** Gets the output of the program, with the name of the run if it is under a fault. */
-  onOutput?: (text: string, fault?: string) => void;
-}
 
 const defaultTimeoutMs = 60_000;
 /** The largest number of further runs without a fault, which show what changes by itself. */

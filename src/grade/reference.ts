@@ -10,9 +10,9 @@ import { missingLines } from './compare/missing-lines.ts';
 import { type Past, pastOf } from './compare/past.ts';
 import type { StoreState } from './compare/state.ts';
 import type { Baseline, Deviation } from './grade.ts';
+import type { Judge, Judgement } from './judge.ts';
 import type { Usage } from './run/plan.ts';
 import type { Run } from './run/run.ts';
-import type { Judge, Judgement } from './verdict.ts';
 
 interface ReferenceOptions {
   /** Whether nothing that the program prints is compared. */

@@ -4,6 +4,7 @@ import type { CheckResult } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from './grade.ts';
+import type { Judge, Judgement } from './judge.ts';
 import { shownRequests } from './reference.ts';
 import { type RunPlan, timesInARow } from './run/plan.ts';
 import type { Run } from './run/run.ts';
@@ -26,22 +27,6 @@ export const severity = [
 /** The worst of some verdicts; `not-reached` if there are none. */
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   severity.find((verdict) => verdicts.includes(verdict)) ?? 'not-reached';
-
-/** What speaks against a run, before it is known how much of it counts. */
-export interface Judgement {
-  deviations: Deviation[];
-  /** Whether the program says itself that work is left. Then only deviations of `evenSo` count. */
-  gaveUp: boolean;
-  evenSo: readonly Deviation['kind'][];
-  /** What a goal shows besides. */
-  facts?: Pick<FaultRun, 'goalReached' | 'lastWords'>;
-}
-
-/** Judges runs of a program: by its runs without faults, or by a goal. */
-export interface Judge {
-  judge(run: Run, fault?: Fault): Judgement;
-  checksOf(run: Run): CheckResult[];
-}
 
 /** A run without faults, judged by a goal. */
 export function toCalmRun(name: string, run: Run, judge: Judge): FaultRun {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { guides } from '../../src/description/guides.ts';
 import { type Past, pastOf } from '../../src/grade/compare/past.ts';
 import type { OtherChange, StoreState } from '../../src/grade/compare/state.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
@@ -16,7 +17,7 @@ const nemo = { resource: 'orders', where: { petId: 13 } };
 test('a goal file is refused with a pointer to each mistake, and with what is allowed', () => {
   const refused: [text: string, message: RegExp][] = [
     ['', /^is not JSON: /],
-    ['{"goal": "\u001b[2J" x', /^is not JSON: .*\\u001b/],
+    ['\u001b[2J', /^is not JSON: .*\\u001b/],
     ['[]', /^is not a goal: # must be an object/],
     ['{}', /#\/goal must be a string of 1 to 8000 characters.*; it is missing. #\/wanted must be a list/],
     ['{"goal": "a\\u0000b", "wanted": []}', /#\/goal must be .* without the null character/],
@@ -84,6 +85,9 @@ test('the goal of the examples is read as it stands there', () => {
     ],
   );
   assert.deepEqual(says?.[0], 'done: order ');
+  const guide = guides('https://pets.example/v1').find(({ name }) => name === 'Agents')?.description ?? '';
+  const shown = /^ {4}\{\n {6}"goal"[\s\S]*?^ {4}\}$/m.exec(guide)?.[0] ?? '';
+  assert.deepEqual(JSON.parse(shown), JSON.parse(text), 'the guide shows it');
 });
 
 /** A small store, as it is before, and after some change. */

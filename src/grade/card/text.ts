@@ -58,7 +58,7 @@ function summary(card: Card): string {
     grade.baseline.problem === undefined
       ? factLines(card)
       : clipped(linesOf(endingRows(grade.baseline)), maxLines.ending),
-    clipped(passedLines(card), maxLines.passed),
+    ...(card.passed.length > 0 ? [clipped(passedLines(card), maxLines.passed)] : []),
     changes ? clipped(changeLines(changes, grade.verdict), maxLines.changes) : [],
     verdictLines(card),
   ];
@@ -158,8 +158,7 @@ function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
 
 /** How often an agent passed: without faults, under all faults, and under those that it did not always survive, the worst first. */
 function passedLines({ passed, grade: { goal } }: Card): string[] {
-  if (!goal || passed.length === 0) return [];
-  const { trials } = goal;
+  const trials = goal?.trials ?? 1;
   const shown = [...new Set([1, trials])];
   const chanceOf = ({ passHat }: Passed) => passHat.at(-1) ?? 0;
   const isWhole = ({ name }: Passed) => name === withoutFaults || name === allFaults;

@@ -1,5 +1,4 @@
-import { type Item, lists } from '../compare/state.ts';
-import type { Wanted } from './goal-file.ts';
+import { type Item, type List, lists } from '../compare/state.ts';
 
 /** What the last words of a program contain: text, and values of the store. */
 export type Says = readonly (string | Placeholder)[];
@@ -14,7 +13,7 @@ interface Placeholder {
 const placeholder = /\{(\w+)\.(\w+)\}/;
 
 /** Reads a text with placeholders such as `{orders.id}`. Returns what is wrong with it, if something is. */
-export function partsOf(says: string, wanted: readonly Wanted[]): Says | string {
+export function partsOf(says: string, wanted: readonly { list: List; count: number }[]): Says | string {
   // Behind each text stand the two names of a placeholder.
   const pieces = says.split(placeholder);
   const parts: (string | Placeholder)[] = [];

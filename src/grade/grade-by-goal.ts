@@ -1,14 +1,14 @@
-import { goalVariable } from '../../settings/config.ts';
-import type { FaultGrade, Grade } from '../grade.ts';
-import type { GradeOptions } from '../grade-program.ts';
-import { idleness, Reference } from '../reference.ts';
-import { askedFaults, plannedRuns } from '../run/asked-faults.ts';
-import type { Run } from '../run/run.ts';
-import { Runner } from '../run/runner.ts';
-import { withoutFaults } from '../run-name.ts';
-import { toCalmRun, toFaultRun, verdictOf, worst } from '../verdict.ts';
-import type { Goal } from './goal-file.ts';
-import { GoalJudge } from './goal-judge.ts';
+import { goalVariable } from '../settings/config.ts';
+import type { Goal } from './goal/goal-file.ts';
+import { GoalJudge } from './goal/goal-judge.ts';
+import type { FaultGrade, Grade } from './grade.ts';
+import type { GradeOptions } from './grade-options.ts';
+import { idleness, Reference } from './reference.ts';
+import { askedFaults, plannedRuns } from './run/asked-faults.ts';
+import type { Run } from './run/run.ts';
+import { Runner } from './run/runner.ts';
+import { withoutFaults } from './run-name.ts';
+import { toCalmRun, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 /**
  * Grades an agent: runs it several times without faults, then as often under each fault, and judges by a goal what each run left and
