@@ -166,11 +166,17 @@ export const CardData = Type.Object({
         examples: [false],
       }),
       ...observed,
-      trials: Type.Optional(
-        Type.Array(CardRun, { description: 'With a goal: each run without faults, as `faults[].runs[]`.' }),
-      ),
     },
     { description: 'The program without faults.' },
+  ),
+  faults: Type.Array(
+    Type.Object({
+      fault: Shown('The name of the fault.', 'lost-answer'),
+      required: Type.Boolean({ description: 'Whether a client must survive it.', examples: [true] }),
+      verdict: enumerated(verdicts, 'The worst of its runs.', 'did-it-twice'),
+      runs: Type.Array(CardRun, { description: 'The runs under it. None if it fits no operation.' }),
+    }),
+    { description: 'The faults, in the order of the catalogue.' },
   ),
   goal: Type.Optional(
     Type.Object(
@@ -192,18 +198,12 @@ export const CardData = Type.Object({
           }),
           { description: 'How often the program passed.' },
         ),
+        runs: Type.Array(CardRun, {
+          description: 'Each run without faults, with the properties of `faults[].runs[]`.',
+        }),
       },
       { description: 'The goal that judges the program, if one was given.' },
     ),
-  ),
-  faults: Type.Array(
-    Type.Object({
-      fault: Shown('The name of the fault.', 'lost-answer'),
-      required: Type.Boolean({ description: 'Whether a client must survive it.', examples: [true] }),
-      verdict: enumerated(verdicts, 'The worst of its runs.', 'did-it-twice'),
-      runs: Type.Array(CardRun, { description: 'The runs under it. None if it fits no operation.' }),
-    }),
-    { description: 'The faults, in the order of the catalogue.' },
   ),
   notCompared: Type.Array(Shown('A difference.', 'pet Smaug: name'), {
     description: 'What differs between runs without faults, too, so it is not compared.',

@@ -67,21 +67,17 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
 const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
 
 /** Runs that were not reached, and checks that were not observed, are no items. */
-function itemsOf({ baseline, faults }: CardData, among: readonly string[]): Map<string, Item> {
+function itemsOf({ baseline, faults, goal }: CardData, among: readonly string[]): Map<string, Item> {
   const runs = faults
     .flatMap(({ fault, runs }) => (among.includes(fault) ? runs : []))
     .filter(({ verdict }) => verdict !== 'not-reached');
-  const { trials } = baseline;
-  const items = new Map<string, Item>([
-    [
-      withoutFaults,
-      baseline.problem === undefined
-        ? trials
-          ? shareOf(trials)
-          : { word: 'runs', grade: 1 }
-        : { word: 'has a problem', grade: 0 },
-    ],
-  ]);
+  const ofBaseline =
+    baseline.problem === undefined
+      ? goal
+        ? shareOf(goal.runs)
+        : { word: 'runs', grade: 1 }
+      : { word: 'has a problem', grade: 0 };
+  const items = new Map<string, Item>([[withoutFaults, ofBaseline]]);
   for (const [name, some] of Map.groupBy(runs, planNameOf)) {
     const [run] = some as [CardRun, ...CardRun[]];
     const item = { word: inWords(run), grade: severity.indexOf(run.verdict) };
