@@ -57,7 +57,6 @@ test('an agent that orders twice and says "done" whatever happened is found, and
     assert.equal(run.verdict, 'did-it-twice');
     assert.deepEqual(whatIn(run), [
       'orders where petId is 13 and quantity is 2: 2 found, 1 wanted',
-      'orders where petId is 13 and quantity is 2: complete is false, wanted true',
       'said "done: order 10, 26 left", but the goal is not reached',
     ]);
     assert.equal(run.deviations[0]?.requests.length, 2);

@@ -234,7 +234,12 @@ function findingsOf(
   const about = faultNamed(fault);
   const at = (ids: readonly string[]) => {
     const { name, selector } = useOf(fault, run, ids);
-    return { where: name, ...(about && { fault }), again: lines.again(selector) };
+    const isNumbered = run.trial === undefined || name === run.name;
+    return {
+      where: isNumbered ? name : `${name}, trial ${run.trial}`,
+      ...(about && { fault }),
+      again: lines.again(selector),
+    };
   };
   const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
   const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];

@@ -63,8 +63,12 @@ function judgeWanted(
       added.flatMap((row) => lifeOf(run, list, row)?.created ?? []),
     );
   }
+  const wrongIn = (row: Item) =>
+    Object.keys(fields).filter((name) => !isRight(wanted, row, name, run.others));
+  // Of rows too many, the best ones are those that were wanted.
+  const best = found.toSorted((a, b) => wrongIn(a).length - wrongIn(b).length).slice(0, count);
   for (const [name, value] of Object.entries(fields)) {
-    const wrong = found.filter((row) => !isRight(wanted, row, name, run.others));
+    const wrong = best.filter((row) => wrongIn(row).includes(name));
     const [first] = wrong;
     if (!first) continue;
     const wasRight = wrong.some((row) => isEqual(list, name, known.get(keyOf(list, row))?.[name], value));
@@ -75,7 +79,7 @@ function judgeWanted(
       wrong.flatMap((row) => writesOf(run, list, row, name)),
     );
   }
-  return { differences, found };
+  return { differences, found: best };
 }
 
 /** A row too many was added, unless none was wanted, or it was there before and should be gone. */
