@@ -24,11 +24,12 @@ export const cardPage = () =>
     `\`petstore grade --json\` prints the report card as an object of version ${cardVersion}. The version is raised when a property is removed or comes to mean
 something else. New properties come without a new version: ignore those that you do not know. How to use a card in CI, and what \`--compare\` does
 with it, [examples/ci](../examples/ci) shows.`,
-    `A \`?\` marks properties that may be absent, \`[]\` lists.`,
+    `A \`?\` marks properties that may be absent, \`[]\` lists. Items that stand in several lists are described at the first.`,
     ['| Property | Type | What it is |', '| -------- | ---- | ---------- |', ...rowsOf(CardData)].join('\n'),
   ].join('\n\n')}\n`;
 
-function rowsOf(schema: TSchema, path = ''): string[] {
+/** `seen`: schemas that the page has described. */
+function rowsOf(schema: TSchema, path = '', seen = new Set<TSchema>()): string[] {
   const { properties = {}, required = [] } = schema as Described;
   return Object.entries(properties).flatMap(([name, property]) => {
     const { items, description = '' } = property as Described;
@@ -36,7 +37,9 @@ function rowsOf(schema: TSchema, path = ''): string[] {
     const inner = items ?? property;
     const own = `${path}${name}${items ? '[]' : ''}`;
     const row = `| \`${own}${isOptional ? '?' : ''}\` | ${typeOf(inner)} | ${description.replaceAll('|', '\\|')} |`;
-    return [row, ...rowsOf(inner, `${own}.`)];
+    if (seen.has(inner)) return [row];
+    if (items) seen.add(inner);
+    return [row, ...rowsOf(inner, `${own}.`, seen)];
   });
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { toColumns } from '../foundation/columns.ts';
@@ -7,6 +7,7 @@ import { escapeTerminal } from '../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../foundation/redact.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
 import type { CardData } from '../grade/card/card-schema.ts';
+import type { Goal } from '../grade/goal/goal-file.ts';
 import type { GradingStore } from '../grade/grading-store.ts';
 import { selectorOf } from '../grade/run-name.ts';
 import type { Levels } from '../lab/checks/report.ts';
@@ -49,6 +50,14 @@ If COMMAND runs in a container, --host gives the address of this machine there:
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
     -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
 
+An agent sends other requests each time. So give it a goal, and let it run
+several times:
+  petstore grade --goal goal.json --trials 5 -- python3 agent.py
+The file names what the store shall hold in the end, and what the last line of
+COMMAND says then. All else must be as before. COMMAND finds the text of the
+goal in PETSTORE_GOAL, and the MCP server at "mcp" beside PETSTORE_BASE_URL. The
+guide "Agents" describes the file.
+
 The file of --levels has a line for each fault or check: NAME=required,
 NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
 skipped.
@@ -68,6 +77,7 @@ Examples:
   petstore grade --junit grade.xml --html grade.html -- npm test
   petstore grade --json -- node my-client.mjs > card.json
   petstore grade --compare card.json -- node my-client.mjs
+  petstore grade --goal goal.json --trials 5 -- python3 agent.py
   petstore grade --list`;
 
 interface Options {
@@ -76,6 +86,8 @@ interface Options {
   thorough?: true;
   timeout?: number;
   atOnce?: number;
+  goal?: string;
+  trials?: number;
   level?: [name: string, level: Level][];
   levels?: string;
   ignoreOutput?: true;
@@ -106,6 +118,12 @@ export const gradeCommand = () =>
       parseTimeout,
     )
     .option('--at-once <n>', 'number of runs at the same time; by default two for each processor', parseCount)
+    .option('--goal <file>', 'judge an agent by the goal in this file, not by its runs without faults')
+    .option(
+      '--trials <n>',
+      'with --goal: number of runs without faults, and of each run under a fault; by default 1',
+      parseTrials,
+    )
     .option(
       '--level <name=level>',
       'make a fault or check required, recommended or off; may be given several times',
@@ -138,9 +156,10 @@ export const gradeCommand = () =>
       assertHost(command, options);
       const levels = await levelsOf(command, options);
       assertConsistent(command, options, levels);
+      const goal = await goalOf(command, options);
       const earlier = await earlierCard(command, options);
       assertWritable(command, options);
-      await grade(words, { ...options, levels, earlier });
+      await grade(words, { ...options, levels, earlier, judgedBy: goal });
     });
 
 /** Parses seconds, up to a day: recordings last no longer. */
@@ -149,6 +168,14 @@ function parseTimeout(text: string): number {
   if (seconds > maxLifeSeconds)
     throw new InvalidArgumentError(`It must be at most ${maxLifeSeconds}, a day.`);
   return seconds;
+}
+
+const maxTrials = 100;
+
+function parseTrials(text: string): number {
+  const trials = parseCount(text);
+  if (trials > maxTrials) throw new InvalidArgumentError(`It must be at most ${maxTrials}.`);
+  return trials;
 }
 
 /** Ends the command unless each fault takes the parameters that were given. */
@@ -212,6 +239,22 @@ function assertConsistent(command: Command, { thorough, fault: faults = [] }: Op
   const exact = faults.find(({ operation, after }) => operation !== undefined || after !== undefined);
   if (thorough && exact)
     command.error(`error: --thorough strikes every use, and --fault ${exact.fault} names one: give either`);
+}
+
+async function goalOf(command: Command, { goal: file, trials }: Options): Promise<Goal | undefined> {
+  if (file === undefined)
+    return trials === undefined
+      ? undefined
+      : command.error('error: --trials is for an agent: give its --goal');
+  const { maxGoalBytes, readGoal } = await import('../grade/goal/goal-file.ts');
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxGoalBytes)
+    command.error(`error: ${file} is too long for a goal: it must have at most ${maxGoalBytes} bytes`);
+  const text = readFile(command, file);
+  try {
+    return readGoal(text);
+  } catch (error) {
+    return command.error(`error: ${file} ${(error as Error).message}`);
+  }
 }
 
 async function earlierCard(command: Command, { compare }: Options): Promise<CardData | undefined> {
@@ -291,10 +334,11 @@ async function present(card: Card, { json, junit, html, verbose }: Parsed): Prom
 interface Parsed extends Omit<Options, 'levels'> {
   levels: Levels;
   earlier: CardData | undefined;
+  judgedBy: Goal | undefined;
 }
 
 async function grade(words: string[], options: Parsed): Promise<void> {
-  const { verbose, fault: faults, timeout, atOnce, host, levels, earlier } = options;
+  const { verbose, fault: faults, timeout, atOnce, host, levels, earlier, judgedBy: goal, trials } = options;
   const { gradeProgram } = await import('../grade/grade-program.ts');
   const { openGradingStore } = await import('../grade/grading-store.ts');
   const { progressOn } = await import('../grade/progress.ts');
@@ -307,7 +351,7 @@ async function grade(words: string[], options: Parsed): Promise<void> {
     store = await openGradingStore(process.env, signal, host);
     const graded = await gradeProgram({
       ...{ command: words, store, faults, signal, atOnce, levels },
-      ...{ isThorough: options.thorough, ignoresOutput: options.ignoreOutput },
+      ...{ goal, trials, isThorough: options.thorough, ignoresOutput: options.ignoreOutput },
       timeoutMs: timeout === undefined ? undefined : 1_000 * timeout,
       ...{ onProgress: progress.report, onOutput: progress.showOutput },
     });
@@ -326,13 +370,15 @@ async function grade(words: string[], options: Parsed): Promise<void> {
 
 /** The command lines that the card suggests, in the form in which this command was called, without secrets. */
 function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv): CommandLines {
-  const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host } = options;
+  const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host, goal, trials } = options;
   const line = (...args: string[]) =>
     [calledAs(env), ...args.map((word) => quoted(withoutSecrets(word)))].join(' ');
   const rest = [
     ...(timeout === undefined ? [] : ['--timeout', String(timeout)]),
     ...(atOnce === undefined ? [] : ['--at-once', String(atOnce)]),
     ...Object.entries(levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
+    ...(goal === undefined ? [] : ['--goal', goal]),
+    ...(trials === undefined ? [] : ['--trials', String(trials)]),
     ...(ignoreOutput ? ['--ignore-output'] : []),
     ...(host === undefined ? [] : ['--host', host]),
   ];

@@ -1,39 +1,13 @@
-import type { Levels } from '../lab/checks/report.ts';
-import { faults as catalogue, faultNames } from '../lab/faults/list.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
-import type { PlannedFault } from '../lab/rehearsals/schema.ts';
-import type { FaultGrade, FaultRun, Grade, Progress } from './grade.ts';
-import type { GradingStore } from './grading-store.ts';
+import type { FaultGrade, FaultRun, Grade } from './grade.ts';
+import { gradeByGoal } from './grade-by-goal.ts';
+import type { GradeOptions } from './grade-options.ts';
 import { Reference } from './reference.ts';
-import { plansOf, type RunPlan } from './run/plan.ts';
+import { askedFaults, plannedRuns } from './run/asked-faults.ts';
+import type { RunPlan } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
 import { isUndoneByHung, toFaultRun, verdictOf, worst } from './verdict.ts';
-
-export interface GradeOptions {
-  /** The program and its arguments. */
-  command: readonly string[];
-  store: GradingStore;
-  /** Names of faults, or faults with parameters. One with `operation` or `after` is performed exactly so. Default: all. */
-  faults?: readonly (string | PlannedFault)[] | undefined;
-  /** Whether faults strike every use of an operation. Default: the first, a middle and the last. */
-  isThorough?: boolean | undefined;
-  /** Levels of faults and checks, in place of those of the catalogues. */
-  levels?: Levels | undefined;
-  /** Whether nothing that the program prints is compared. */
-  ignoresOutput?: boolean | undefined;
-  /** How long a run may take, without the waits that faults cause. Default: 60 s. */
-  timeoutMs?: number | undefined;
-  /** The largest number of concurrent runs. Default: two for each processor, since runs mostly wait. */
-  atOnce?: number | undefined;
-  /** The environment of the program, to which the address and the key are added. */
-  env?: NodeJS.ProcessEnv;
-  /** Stops the grading: the program is ended, its workspaces are deleted, and the reason is thrown. */
-  signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
-  /** Gets the output of the program, with the name of the run if it is under a fault. */
-  onOutput?: (text: string, fault?: string) => void;
-}
 
 const defaultTimeoutMs = 60_000;
 /** The largest number of further runs without a fault, which show what changes by itself. */
@@ -41,25 +15,23 @@ const maxLaterRuns = 3;
 
 /**
  * Grades a program: runs it twice without faults, then under each fault, and compares what each run did, left and printed. If one seems
- * to deviate, the program runs without faults again, since something may vary by itself.
+ * to deviate, the program runs without faults again, since something may vary by itself. With a goal, that judges each run instead.
  */
 export async function gradeProgram(options: GradeOptions): Promise<Grade> {
-  const { timeoutMs = defaultTimeoutMs, onProgress = () => {} } = options;
+  const { timeoutMs = defaultTimeoutMs, goal, onProgress = () => {} } = options;
+  if (goal) return gradeByGoal({ ...options, goal, timeoutMs });
   const asked = askedFaults(options);
   const runner = await Runner.start({ ...options, timeoutMs });
 
   onProgress({ stage: 'baseline' });
   let reference = new Reference([await runner.calmly()], runner.initial, options);
   if (reference.problem(timeoutMs) === undefined) reference = reference.with(await runner.calmly());
-  const baseline = reference.toBaseline(timeoutMs);
+  const baseline = reference.toBaseline(reference.problem(timeoutMs));
   const shared = { command: [...options.command], baseline };
   if (baseline.problem !== undefined)
     return { ...shared, notCompared: [], faults: [], runCount: runner.count, verdict: 'failed' };
 
-  const planned = asked.flatMap(({ fault, required, given }) => {
-    const plans = given.flatMap((one) => plansOf(one, reference.usage, options.isThorough));
-    return plans.map((plan) => ({ fault, required, plan }));
-  });
+  const planned = plannedRuns(asked, reference.usage, options.isThorough);
   onProgress({ stage: 'faults', runs: planned.map(({ plan }) => plan.name), baseline });
   // The longest waits begin first.
   const inTurn = planned.toSorted((a, b) => b.plan.waitsMs - a.plan.waitsMs);
@@ -92,25 +64,6 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   });
   const { notCompared } = reference;
   return { ...shared, notCompared, faults, runCount: runner.count, verdict: verdictOf(baseline, faults) };
-}
-
-/** A fault to perform, with what the caller gave. */
-interface AskedFault {
-  fault: Fault;
-  required: boolean;
-  given: PlannedFault[];
-}
-
-/** The faults to perform, in the order of the catalogue. */
-function askedFaults({ faults = faultNames, levels = {} }: GradeOptions): AskedFault[] {
-  const asked = faults.map((one): PlannedFault => (typeof one === 'string' ? { fault: one } : one));
-  const unknown = asked.find(({ fault }) => !faultNames.includes(fault));
-  if (unknown) throw new Error(`There is no fault ${unknown.fault}.`);
-  return catalogue.flatMap((fault) => {
-    const given = asked.filter((one) => one.fault === fault.name);
-    const level = levels[fault.name] ?? fault.level;
-    return given.length > 0 && level !== 'off' ? [{ fault, required: level === 'required', given }] : [];
-  });
 }
 
 /** A run under a fault, and how it compares. */

@@ -59,12 +59,16 @@ export interface Baseline extends Ending {
   problem?: string;
   /** Whether only its exit status can be compared: it changes nothing and prints nothing. */
   nothingToCompare: boolean;
+  /** If a goal judges the program: each of its runs without faults. */
+  trials?: FaultRun[];
 }
 
 /** A run of the program under a fault. */
 export interface FaultRun extends Ending {
   /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
   name: string;
+  /** Of several runs under the same fault at the same place, which this is. */
+  trial?: number;
   /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
@@ -78,6 +82,10 @@ export interface FaultRun extends Ending {
   deviations: Deviation[];
   /** Under a fault that is silent: when the program gave up by itself; null if it never did. */
   gaveUpAfterMs?: number | null;
+  /** If a goal judges the program: whether the store is as wanted. */
+  goalReached?: boolean;
+  /** If a goal judges the program: the last line on its standard output. */
+  lastWords?: string;
   checks: CheckResult[];
   requests: RecordedRequest[];
 }
@@ -97,6 +105,8 @@ export interface FaultGrade {
 export interface Grade {
   command: string[];
   baseline: Baseline;
+  /** The goal that judges the program in place of its runs without faults, and how many runs there are of each kind. */
+  goal?: { text: string; trials: number };
   /** What differs between runs without a fault, so it was not compared. */
   notCompared: string[];
   /** In the order of the catalogue. */

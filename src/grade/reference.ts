@@ -10,6 +10,7 @@ import { missingLines } from './compare/missing-lines.ts';
 import { type Past, pastOf } from './compare/past.ts';
 import type { StoreState } from './compare/state.ts';
 import type { Baseline, Deviation } from './grade.ts';
+import type { Judge, Judgement } from './judge.ts';
 import type { Usage } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 
@@ -17,10 +18,12 @@ interface ReferenceOptions {
   /** Whether nothing that the program prints is compared. */
   ignoresOutput?: boolean | undefined;
   levels?: Levels | undefined;
+  /** Whether the program need not send the same requests each time. */
+  varies?: boolean;
 }
 
 /** The program without faults: the runs that others are compared with. */
-export class Reference {
+export class Reference implements Judge {
   readonly runs: readonly [Run, ...Run[]];
   readonly #initial: Past;
   readonly #variation: Variation;
@@ -34,7 +37,9 @@ export class Reference {
     this.runs = runs;
     this.#options = options;
     const [first, ...others] = runs;
-    this.#expected = expectedOf(runs.map(({ requests }) => toRecorded(requests)));
+    const expected = expectedOf(runs.map(({ requests }) => toRecorded(requests)));
+    const { timesOf: _, ...varying } = expected;
+    this.#expected = options.varies ? varying : expected;
     this.#initial = pastOf(initial, initial);
     const pasts = others.map(({ past }) => past);
     this.#variation = variationOf(first.past, pasts, this.#initial);
@@ -56,10 +61,9 @@ export class Reference {
     return problem && `${problems[0] === undefined ? 'It ran well once, but not again. ' : ''}${problem}`;
   }
 
-  toBaseline(timeoutMs: number): Baseline {
+  toBaseline(problem?: string): Baseline {
     const last = this.runs.at(-1) as Run;
     const { exitStatus, lastLines, tookMs, requests } = last;
-    const problem = this.problem(timeoutMs);
     return {
       ...{ exitStatus, lastLines, tookMs, checks: this.checksOf(last) },
       operations: [...this.usage.operations],
@@ -85,8 +89,13 @@ export class Reference {
     };
   }
 
-  /** How a run under a fault deviates from these. */
-  deviationsOf(fault: Fault, run: Run): Deviation[] {
+  /** Judges a run under a fault by how it deviates from these. A program that ends with another status than 0 says that work is left. */
+  judge(run: Run, fault: Fault): Judgement {
+    const deviations = this.#deviationsOf(fault, run);
+    return { deviations, gaveUp: run.exitStatus !== 0, evenSo: ['twice'] };
+  }
+
+  #deviationsOf(fault: Fault, run: Run): Deviation[] {
     const [base] = this.runs;
     const known = { initial: this.#initial, variation: this.#variation };
     const { ofStore, ofPrint } = explainer(fault, base, run);
@@ -127,11 +136,20 @@ const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseli
     : [];
 
 /** Why a run without faults is no reference. */
-function problemOf({ problem, exitStatus, requestCount, requests }: Run, timeoutMs: number) {
+function problemOf(run: Run, timeoutMs: number) {
+  const { problem, exitStatus } = run;
   if (problem !== undefined) return problem;
   if (exitStatus === undefined)
     return `Without a fault it does not end within ${timeoutMs / 1_000} s. If it needs longer, give it more by --timeout.`;
   if (exitStatus !== 0) return `Without a fault it ends with ${exitStatus}, not with 0.`;
+  return idleness(run);
+}
+
+/** Whether a run did not use the store, in a sentence. */
+export function idleness({
+  requestCount,
+  requests,
+}: Pick<Run, 'requestCount' | 'requests'>): string | undefined {
   if (requestCount === 0)
     return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL, which it finds in its environment.';
   if (!requests.some(({ operation }) => operation))

@@ -4,9 +4,11 @@ import type { CheckResult } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from './grade.ts';
-import { type Reference, shownRequests } from './reference.ts';
+import type { Judge, Judgement } from './judge.ts';
+import { shownRequests } from './reference.ts';
 import { type RunPlan, timesInARow } from './run/plan.ts';
 import type { Run } from './run/run.ts';
+import { withoutFaults } from './run-name.ts';
 
 /** The verdict on a run with a deviation of each kind. */
 export const kindVerdicts = {
@@ -26,8 +28,18 @@ export const severity = [
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   severity.find((verdict) => verdicts.includes(verdict)) ?? 'not-reached';
 
-/** A run under a fault, compared with the runs without faults. */
-export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Reference): FaultRun {
+/** A run without faults, judged by a goal. */
+export function toCalmRun(name: string, run: Run, judge: Judge): FaultRun {
+  const { exitStatus, lastLines, tookMs, performed, requests } = run;
+  return {
+    ...{ name, label: withoutFaults, place: 'whole', strikes: [], performed, mayWaitLong: false },
+    ...verdictOn(run, judge.judge(run), false),
+    ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
+  };
+}
+
+/** A run under a fault, and how it is judged. */
+export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, judge: Judge): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
   const { name, label, place, faults: strikes } = plan;
   const touched = requests.filter((request) => request.fault?.split(' ').includes(fault.name));
@@ -38,9 +50,11 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, reference: Ref
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
     ...{ name, label, place, strikes, performed, mayWaitLong: fault.isSilent === true || mayWait },
-    ...verdictOn(run, reference.deviationsOf(fault, run), mayWait || fault.mayEnd === true),
+    ...(performed === 0
+      ? { verdict: 'not-reached', deviations: [] }
+      : verdictOn(run, judge.judge(run, fault), mayWait || fault.mayEnd === true)),
     ...(fault.isSilent && first && { gaveUpAfterMs }),
-    ...{ exitStatus, lastLines, tookMs, checks: reference.checksOf(run), requests: shownRequests(requests) },
+    ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
   };
 }
 
@@ -66,19 +80,18 @@ const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
  * then only what it did twice counts. What a hung program left undone may show where it hung. `mayGiveUp`: such a status is right.
  */
 function verdictOn(
-  { performed, exitStatus }: Pick<FaultRun, 'performed' | 'exitStatus'>,
-  found: readonly Deviation[],
+  { exitStatus }: Pick<FaultRun, 'exitStatus'>,
+  { deviations: found, gaveUp, evenSo, facts }: Judgement,
   mayGiveUp: boolean,
-): Pick<FaultRun, 'verdict' | 'deviations'> {
-  if (performed === 0) return { verdict: 'not-reached', deviations: [] };
+): Pick<FaultRun, 'verdict' | 'deviations' | 'goalReached' | 'lastWords'> {
   const undone = exitStatus === undefined ? found.filter(({ kind }) => kind === 'undone') : [];
   const deviations = [
-    ...found.filter(({ kind }) => exitStatus === 0 || kind === 'twice'),
+    ...found.filter(({ kind }) => !gaveUp || evenSo.includes(kind)),
     ...undone.map((one) => ({ ...one, isWarning: true as const })),
   ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
-  const end = exitStatus === undefined ? 'hung' : exitStatus === 0 || mayGiveUp ? 'survived' : 'failed';
-  return { verdict: worst([...kinds, end]), deviations };
+  const end = exitStatus === undefined ? 'hung' : !gaveUp || mayGiveUp ? 'survived' : 'failed';
+  return { verdict: worst([...kinds, end]), deviations, ...facts };
 }
 
 /** What decides how much a run counts. */
@@ -96,11 +109,25 @@ export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
 /** The runs of a fault with what decides about them. */
 export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
 
+/** The runs without faults that a goal judges, as those of a fault; none without a goal. */
+export const calmGrades = ({ trials }: Baseline): FaultGrade[] =>
+  trials
+    ? [
+        {
+          fault: withoutFaults,
+          required: true,
+          verdict: worst(trials.map(({ verdict }) => verdict)),
+          runs: trials,
+        },
+      ]
+    : [];
+
 /** The verdict on the program, as `Grade.verdict` describes it. */
-export function verdictOf({ checks, problem }: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
-  const runs = grades.flatMap((grade) => grade.runs);
-  const results = [checks, ...runs.map((run) => run.checks)];
-  if (problem !== undefined || grades.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
+export function verdictOf(baseline: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
+  const { checks, problem } = baseline;
+  const all = [...calmGrades(baseline), ...grades];
+  const results = [checks, ...all.flatMap((grade) => grade.runs).map((run) => run.checks)];
+  if (problem !== undefined || all.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
     return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }

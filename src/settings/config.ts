@@ -191,6 +191,9 @@ export type Environment = Record<string, string | undefined>;
 /** The variable from which clients, such as the code samples, read their key. The service ignores it. */
 export const clientKeyVariable = 'PETSTORE_API_KEY';
 
+/** The variable in which "grade --goal" tells an agent its task. The service ignores it. */
+export const goalVariable = 'PETSTORE_GOAL';
+
 /** The warning about an unknown variable. */
 export const unknownVariable = 'there is no setting with this name; "petstore serve --help" lists them';
 
@@ -200,6 +203,7 @@ export function readConfig(env: Environment): Config {
     (name) =>
       name.startsWith('PETSTORE_') &&
       name !== clientKeyVariable &&
+      name !== goalVariable &&
       !all.some(({ variable }) => variable === name),
   );
   const banRules = valuesOf(banSettings, env);

@@ -10,7 +10,11 @@ test('grade tells its use and its faults without running anything, and what is w
   const folder = temporaryFolder(t);
   const levels = join(folder, 'levels');
   const bad = join(folder, 'bad');
+  const goal = join(folder, 'goal');
+  const huge = join(folder, 'huge');
   writeFileSync(bad, 'reset: off');
+  writeFileSync(goal, '{ "goal": "x", "wanted": [{ "resource": "pets", "where": { "nam": "Rex" } }] }');
+  writeFileSync(huge, ' '.repeat(1_048_577));
   writeFileSync(levels, '# Ours.\n\nreset=required\nretry = off\n');
   const calls: [string[], number, RegExp][] = [
     [[], 2, /give the program and its arguments after --, or --list alone/],
@@ -38,6 +42,16 @@ test('grade tells its use and its faults without running anything, and what is w
     [['--fault', 'lost-answr', '--', 'true'], 2, /no fault lost-answr; did you mean lost-answer\?/],
     [['--fault', 'xyz', '--', 'true'], 2, /no fault xyz; "petstore grade --list" lists them/],
     [['--at-once', '0', '--', 'true'], 2, /a whole number above 0/],
+    [['--trials', '2', '--', 'true'], 2, /--trials is for an agent: give its --goal/],
+    [['--trials', '101', '--', 'true'], 2, /must be at most 100/],
+    [['--goal', bad, '--', 'true'], 2, /bad is not JSON: /],
+    [['--goal', join(folder, 'none'), '--', 'true'], 2, /none cannot be read \(ENOENT\)/],
+    [
+      ['--goal', goal, '--', 'true'],
+      2,
+      /goal is not a goal: #\/wanted\/0\/where must not have "nam"; it takes id, name, /,
+    ],
+    [['--goal', huge, '--', 'true'], 2, /huge is too long for a goal: it must have at most 1048576 bytes/],
     [['--timeout', '0', '--', 'true'], 2, /a whole number above 0/],
     [['--timeout', '86401', '--', 'true'], 2, /must be at most 86400, a day/],
     [['--html', 'a/../b', '--junit', 'b', '--', 'true'], 2, /--junit and --html must be two files/],

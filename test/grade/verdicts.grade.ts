@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FaultGrade, FaultRun, Progress } from '../../src/grade/grade.ts';
-import type { GradeOptions } from '../../src/grade/grade-program.ts';
+import type { GradeOptions } from '../../src/grade/grade-options.ts';
 import { selectorOf } from '../../src/grade/run-name.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type GradeOptions, gradeProgram } from '../../src/grade/grade-program.ts';
+import type { GradeOptions } from '../../src/grade/grade-options.ts';
+import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { type GradingStore, openGradingStore } from '../../src/grade/grading-store.ts';
 import { initialState, runOnce } from '../../src/grade/run/run.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';

@@ -71,6 +71,7 @@ const observed = {
 
 const CardRun = Type.Object({
   name: Shown('The name of the run, the same on every card.', 'lost-answer, middle use'),
+  trial: Type.Optional(Units(1, 'Which of several runs under the same fault at the same place it is.', 2)),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
       'Which use of its operations the fault strikes; a number is the n-th. `whole`: it is a condition, or strikes once.',
@@ -98,6 +99,12 @@ const CardRun = Type.Object({
       description: 'Under a silent fault: when the program gave up by itself; null if it never did.',
       examples: [5_000],
     }),
+  ),
+  goalReached: Type.Optional(
+    Type.Boolean({ description: 'With a goal: whether the store is as wanted.', examples: [false] }),
+  ),
+  lastWords: Type.Optional(
+    Shown('With a goal: the last line on its standard output.', 'done: order 9, 26 left'),
   ),
   ...observed,
   again: CardFinding.properties.again,
@@ -171,6 +178,33 @@ export const CardData = Type.Object({
       runs: Type.Array(CardRun, { description: 'The runs under it. None if it fits no operation.' }),
     }),
     { description: 'The faults, in the order of the catalogue.' },
+  ),
+  goal: Type.Optional(
+    Type.Object(
+      {
+        text: Shown('The task.', 'Order 2 of Nemo.'),
+        trials: Units(1, 'How often the program ran without faults, and under each fault at each place.', 5),
+        passed: Type.Array(
+          Type.Object({
+            name: Shown('A fault, or `without faults`, or `all faults`.', 'lost-answer'),
+            reached: Units(1, 'The number of trials in which the fault was performed.', 10),
+            passed: Units(0, 'The number of those that passed: they survived.', 9),
+            passHat: Type.Array(
+              Type.Number({ minimum: 0, maximum: 1, description: 'A chance.', examples: [0.9] }),
+              {
+                description:
+                  'The chance that so many trials in a row all pass: pass^1, pass^2 and so on. The mean over the places where the fault strikes.',
+              },
+            ),
+          }),
+          { description: 'How often the program passed.' },
+        ),
+        runs: Type.Array(CardRun, {
+          description: 'Each run without faults, with the properties of `faults[].runs[]`.',
+        }),
+      },
+      { description: 'The goal that judges the program, if one was given.' },
+    ),
   ),
   notCompared: Type.Array(Shown('A difference.', 'pet Smaug: name'), {
     description: 'What differs between runs without faults, too, so it is not compared.',

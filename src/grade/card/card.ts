@@ -9,11 +9,20 @@ import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';
 import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import { type Passed, passedOf } from '../goal/trials.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
 import { tellingLine } from '../run/telling-line.ts';
 import { capitalized, withoutFaults } from '../run-name.ts';
-import { isFailing, isUndoneByHung, type Judged, judgedRuns, kindVerdicts, severity } from '../verdict.ts';
+import {
+  calmGrades,
+  isFailing,
+  isUndoneByHung,
+  type Judged,
+  judgedRuns,
+  kindVerdicts,
+  severity,
+} from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
 import {
   gaveUpInWords,
@@ -97,7 +106,7 @@ export interface CommandLines {
 /** A grade, prepared for every presentation. */
 export interface Card {
   grade: Grade;
-  /** The runs under faults, in the order of their ranks. */
+  /** The runs under faults, in the order of their ranks. With a goal, those without faults are among them. */
   rows: Row[];
   /** What failed checks show without faults. */
   baseline: Finding[];
@@ -107,6 +116,8 @@ export interface Card {
   sentence: string;
   /** The number of runs, in words. */
   runs: string;
+  /** With a goal: how often the program passed. */
+  passed: Passed[];
   /** Sentences about what this grade does not show. */
   notes: string[];
   /** Requests of the run without faults that the service refused. */
@@ -125,21 +136,22 @@ export interface Card {
 export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
   // The command line may hold secrets, for example.
   const grade = mapStrings(graded, withoutSecrets);
-  const { baseline, faults, notCompared } = grade;
+  const { baseline, faults, notCompared, goal } = grade;
   const known = failedChecks(baseline.checks).map(({ name }) => name);
-  const rows = faults
+  const rows = [...calmGrades(baseline), ...faults]
     .flatMap((fault) => rowsOf(fault, known, lines))
     .toSorted((a, b) => urgency(a.rank, a.verdict) - urgency(b.rank, b.verdict));
   const ofBaseline = failedChecks(baseline.checks).map((check) =>
     ofCheck(check, baseline.requests, { where: withoutFaults, again: lines.again() }),
   );
-  const problems = grouped([...ofBaseline, ...rows.flatMap(({ findings }) => findings)]);
+  const problems = grouped([...ofBaseline, ...rows.flatMap(({ findings }) => findings)], goal);
   const [worst] = problems;
   return {
     ...{ grade, rows, problems, atMs },
     baseline: ofBaseline,
     sentence: sentenceOf(grade, rows, problems),
     runs: runsInWords(grade, rows),
+    passed: passedOf(grade),
     notes: [
       ...(baseline.nothingToCompare ? ['Nothing to compare: survived means exit status 0.'] : []),
       ...(notCompared.length > 0
@@ -196,18 +208,20 @@ export function worstRank(fault: FaultGrade): Rank {
 export function happened(run: FaultRun): string {
   const [first, ...others] = run.deviations.filter(({ isWarning }) => !isWarning);
   const undone = run.deviations.find(isUndoneByHung);
+  const last = run.exitStatus === 0 ? run.lastWords : tellingLine(run.lastLines);
   const deviation = first && others.length > 0 ? `${first.what} (+${others.length})` : first?.what;
   const what = {
     survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
-    failed: tellingLine(run.lastLines) ?? 'it printed nothing',
+    failed: `${last || 'it printed nothing'}${run.goalReached ? '; the goal is reached, though' : ''}`,
     hung: `${howEnded(run)}${undone ? `, with work left: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
 
 /** Whether a program that may give up under its fault did so. */
-const isGivenUp = ({ verdict, exitStatus }: FaultRun) => verdict === 'survived' && exitStatus !== 0;
+const isGivenUp = ({ verdict, exitStatus, goalReached }: FaultRun) =>
+  verdict === 'survived' && (exitStatus !== 0 || goalReached === false);
 
 function findingsOf(
   fault: string,
@@ -217,11 +231,16 @@ function findingsOf(
   lines: CommandLines,
 ): Finding[] {
   if (run.verdict === 'not-reached') return [];
+  const about = faultNamed(fault);
   const at = (ids: readonly string[]) => {
     const { name, selector } = useOf(fault, run, ids);
-    return { where: name, fault, again: lines.again(selector) };
+    const isNumbered = run.trial === undefined || name === run.name;
+    return {
+      where: isNumbered ? name : `${name}, trial ${run.trial}`,
+      ...(about && { fault }),
+      again: lines.again(selector),
+    };
   };
-  const about = faultNamed(fault);
   const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
   const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
   const { advice } = advising ?? {};
@@ -347,10 +366,11 @@ const worstFirst: readonly Finding['kind'][] = severity.flatMap((verdict) =>
 );
 const alikeByTitle: readonly Finding['kind'][] = ['check', 'hung', 'failed'];
 
-/** Equal findings as one, the worst first. */
-function grouped(findings: readonly Finding[]): Problem[] {
+/** Equal findings as one, the worst first. Last words differ from run to run. */
+function grouped(findings: readonly Finding[], goal: Grade['goal']): Problem[] {
+  const alike = [...alikeByTitle, ...(goal ? [kindVerdicts.printed] : [])];
   const keyOf = ({ rank, kind, title, what }: Finding) =>
-    JSON.stringify([rank, title, alikeByTitle.includes(kind) || what]);
+    JSON.stringify([rank, title, alike.includes(kind) || what]);
   const groups = [...Map.groupBy(findings, keyOf).values()] as [Finding, ...Finding[]][];
   const problems = groups.map(([first, ...others]) => ({
     ...first,
@@ -365,16 +385,19 @@ function grouped(findings: readonly Finding[]): Problem[] {
 const urgency = (rank: Rank, kind: Finding['kind']) =>
   ranks.indexOf(rank) * worstFirst.length + worstFirst.indexOf(kind);
 
-function runsInWords({ runCount, faults, baseline }: Grade, rows: readonly Row[]): string {
+function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly Row[]): string {
   if (baseline.problem !== undefined) return `${counted(runCount, 'run')} without faults.`;
-  const under = rows.filter(({ run }) => run).length;
+  const under = rows.filter(({ run, fault }) => run && fault !== withoutFaults).length;
   const reached = faults.filter(({ runs }) => runs.length > 0).length;
-  return `${counted(runCount, 'run')}: ${runCount - under} without faults, ${under} under ${counted(reached, 'fault')}.`;
+  const each = goal ? ` ${counted(goal.trials, 'trial')} each.` : '';
+  return `${counted(runCount, 'run')}: ${runCount - under} without faults, ${under} under ${counted(reached, 'fault')}.${each}`;
 }
 
-function sentenceOf({ baseline, faults, verdict }: Grade, rows: Row[], problems: Problem[]): string {
+function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], problems: Problem[]): string {
   if (baseline.problem !== undefined) return baseline.problem;
   if (verdict === 'incomplete') return 'The program reached no fault, so nothing is proved.';
+  if (verdict === 'passed' && goal)
+    return 'It reached the goal without faults and under every required fault that it met, or gave up where that is right, changed nothing else, and failed no required check.';
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, did nothing else than without faults, and failed no required check.';
   const required = faults.filter((fault) => fault.required);
@@ -383,7 +406,9 @@ function sentenceOf({ baseline, faults, verdict }: Grade, rows: Row[], problems:
   const silent = faults.filter((fault) => !fault.required && isLost(fault)).length;
   const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
+  const calm = rows.filter(({ fault, rank }) => fault === withoutFaults && rank === 'must-fix').length;
   const parts = [
+    ...(calm > 0 ? [`not reached without faults: ${calm} of ${counted(goal?.trials ?? calm, 'trial')}`] : []),
     ...(lost > 0 ? [`not survived: ${lost} of ${counted(required.length, 'required fault')}`] : []),
     ...(silent > 0
       ? [

@@ -1,5 +1,6 @@
 import { Compile } from 'typebox/schema';
 import { counted } from '../../lab/checks/check.ts';
+import { planNameOf } from '../goal/trials.ts';
 import { withoutFaults } from '../run-name.ts';
 import { severity } from '../verdict.ts';
 import { CardData, type Changes, cardVersion } from './card-schema.ts';
@@ -30,7 +31,8 @@ interface Item {
 
 /** What changed since an earlier card: runs, checks, and the program without faults. Faults that only one card has are left out. */
 export function changesSince(earlier: CardData, now: CardData): Changes {
-  const common = namesOf(earlier).filter((fault) => namesOf(now).includes(fault));
+  const isOneGoal = earlier.goal?.text === now.goal?.text;
+  const common = namesOf(earlier).filter((fault) => isOneGoal && namesOf(now).includes(fault));
   const leftOut = namesOf(earlier).length + namesOf(now).length - 2 * common.length;
   const notes = [
     ...(earlier.checksVersion === now.checksVersion
@@ -38,7 +40,10 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
       : [
           `That card has version ${earlier.checksVersion} of the checks, this one version ${now.checksVersion}.`,
         ]),
-    ...(leftOut > 0 ? [`Left out: ${counted(leftOut, 'fault')} that only one of both cards has.`] : []),
+    ...(isOneGoal ? [] : ['Runs are left out, since both cards are not about the same goal.']),
+    ...(isOneGoal && leftOut > 0
+      ? [`Left out: ${counted(leftOut, 'fault')} that only one of both cards has.`]
+      : []),
   ];
   const [before, after] = [itemsOf(earlier, common), itemsOf(now, common)];
   const both = [...after].flatMap(([name, item]) => {
@@ -62,20 +67,33 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
 const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
 
 /** Runs that were not reached, and checks that were not observed, are no items. */
-function itemsOf({ baseline, faults }: CardData, among: readonly string[]): Map<string, Item> {
+function itemsOf({ baseline, faults, goal }: CardData, among: readonly string[]): Map<string, Item> {
   const runs = faults
     .flatMap(({ fault, runs }) => (among.includes(fault) ? runs : []))
     .filter(({ verdict }) => verdict !== 'not-reached');
-  const items = new Map<string, Item>([
-    [
-      withoutFaults,
-      baseline.problem === undefined ? { word: 'runs', grade: 1 } : { word: 'has a problem', grade: 0 },
-    ],
-  ]);
-  for (const run of runs) items.set(run.name, { word: inWords(run), grade: severity.indexOf(run.verdict) });
+  const ofBaseline =
+    baseline.problem === undefined
+      ? goal
+        ? shareOf(goal.runs)
+        : { word: 'runs', grade: 1 }
+      : { word: 'has a problem', grade: 0 };
+  const items = new Map<string, Item>([[withoutFaults, ofBaseline]]);
+  for (const [name, some] of Map.groupBy(runs, planNameOf)) {
+    const [run] = some as [CardRun, ...CardRun[]];
+    const item = { word: inWords(run), grade: severity.indexOf(run.verdict) };
+    items.set(name, run.trial === undefined ? item : shareOf(some));
+  }
   for (const { name, result } of [baseline, ...runs].flatMap(({ checks }) => checks)) {
     if (result === 'not_observed' || items.get(name)?.word === 'failed') continue;
     items.set(name, { word: result, grade: result === 'passed' ? 1 : 0 });
   }
   return items;
+}
+
+type CardRun = CardData['faults'][number]['runs'][number];
+
+/** How many of some trials passed. */
+function shareOf(trials: readonly CardRun[]): Item {
+  const passed = trials.filter(({ verdict }) => verdict === 'survived').length;
+  return { word: `${passed} of ${trials.length}`, grade: passed / trials.length };
 }

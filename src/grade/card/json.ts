@@ -1,24 +1,28 @@
 import { checksVersion } from '../../lab/checks/list.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import type { FaultRun } from '../grade.ts';
 import { type Card, type Finding, keyOf, type Row } from './card.ts';
 import { type CardData, cardVersion } from './card-schema.ts';
 import { changesSince } from './changes.ts';
 
 /** A card as data, as `docs/grade-card.md` describes it. */
-export function toData({ grade, rows, baseline, sentence, atMs, changes }: Card): CardData {
-  const { command, faults, notCompared, runCount, verdict } = grade;
+export function toData({ grade, rows, baseline, sentence, atMs, changes, passed }: Card): CardData {
+  const { command, faults, notCompared, runCount, verdict, goal } = grade;
   const rowOf = new Map(rows.map((row) => [row.run, row]));
+  const toRunOf = (run: FaultRun) => toRun(rowOf.get(run) as Row);
+  const { trials = [], ...ofBaseline } = grade.baseline;
   return {
     ...{ cardVersion, checksVersion, at: new Date(atMs).toISOString(), command, verdict, sentence, runCount },
     baseline: {
-      ...grade.baseline,
+      ...ofBaseline,
       findings: baseline.map(findingOf),
       requests: grade.baseline.requests.map(requestOf),
     },
     faults: faults.map(({ fault, required, verdict, runs }) => ({
       ...{ fault, required, verdict },
-      runs: runs.map((run) => toRun(rowOf.get(run) as Row)),
+      runs: runs.map(toRunOf),
     })),
+    ...(goal && { goal: { ...goal, passed, runs: trials.map(toRunOf) } }),
     notCompared,
     ...(changes && { changes }),
   } as CardData;

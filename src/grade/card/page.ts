@@ -6,7 +6,7 @@ import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { FaultGrade, Grade } from '../grade.ts';
-import { capitalized } from '../run-name.ts';
+import { capitalized, withoutFaults } from '../run-name.ts';
 import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, worstRank } from './card.ts';
 import type { Changes } from './card-schema.ts';
 import { html, Markup } from './markup.ts';
@@ -45,6 +45,7 @@ export function toPage(card: Card): string {
 ${header(card)}
 <main>
 ${isBroken && baseline(card)}
+${card.passed.length > 0 && passed(card)}
 ${card.changes && changed(card.changes, grade.verdict)}
 ${(['must-fix', 'should-fix'] as const).map((rank) =>
   problemList(
@@ -90,6 +91,23 @@ function tile(fault: FaultGrade): Markup {
   const rank = worstRank(fault);
   return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${signs[rank]}</span><span class="for-readers">${name}</span></a></li>`;
 }
+
+/** How often an agent passed. */
+const passed = ({ passed, grade: { goal } }: Card) => html`<section aria-labelledby="passed">
+<h2 id="passed">Passed</h2>
+<p>${goal?.text}</p>
+${scrolled(
+  'How often it passed',
+  ['', 'Passed', ...Array.from({ length: goal?.trials ?? 0 }, (_, i) => `pass^${i + 1}`)],
+  passed.map(({ name, reached, passed, passHat }) => [
+    name,
+    `${passed} of ${reached}`,
+    ...passHat.map((chance) => chance.toFixed(2)),
+  ]),
+  0,
+)}
+<p>pass^k is the chance that k trials in a row all pass.</p>
+</section>`;
 
 function changed({ since, before, note, ...changes }: Changes, verdict: Grade['verdict']): Markup {
   const list = (what: keyof typeof changes) =>
@@ -161,6 +179,7 @@ const baseline = ({
   baseline: findings,
   notes,
   refused,
+  rows,
 }: Card) => html`<section class="baseline" aria-labelledby="baseline">
 <h2 id="baseline">Without faults</h2>
 <dl>
@@ -175,6 +194,7 @@ ${
 ${evidenceTable(refused, 'refused without any fault')}`
 }
 ${baseline.problem !== undefined && lines(baseline.lastLines, 'without faults')}
+${rows.filter(({ fault }) => fault === withoutFaults).map(runDetails)}
 </section>`;
 
 const runs = (card: Card) =>

@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { type Cell, toColumns } from '../../foundation/columns.ts';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { counted } from '../../lab/checks/check.ts';
+import { allFaults, type Passed } from '../goal/trials.ts';
 import type { Ending } from '../grade.ts';
 import { withoutFaults } from '../run-name.ts';
 import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
@@ -11,7 +12,7 @@ import { gaveUpInWords, howEndedWhen, inWords, type Rank } from './words.ts';
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
 /** How many lines each part of the summary may take. The rest is for problems. */
-const maxLines = { title: 1, ending: 12, fact: 2, survived: 6, changes: 9, verdict: 3, head: 2 };
+const maxLines = { title: 1, ending: 12, fact: 2, survived: 6, passed: 8, changes: 9, verdict: 3, head: 2 };
 /** How many requests of a finding are shown: in the summary, and in the details. */
 const [maxEvidence, maxEvidenceInDetails] = [4, 20];
 /** The longest texts, in characters. */
@@ -57,6 +58,7 @@ function summary(card: Card): string {
     grade.baseline.problem === undefined
       ? factLines(card)
       : clipped(linesOf(endingRows(grade.baseline)), maxLines.ending),
+    ...(card.passed.length > 0 ? [clipped(passedLines(card), maxLines.passed)] : []),
     changes ? clipped(changeLines(changes, grade.verdict), maxLines.changes) : [],
     verdictLines(card),
   ];
@@ -152,6 +154,24 @@ function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
     const most = name === 'Survived' && problems.length === 0 ? maxLines.survived : maxLines.fact;
     return clipped(linesOf([[name.padEnd(width), text]]), most);
   });
+}
+
+/** How often an agent passed: without faults, under all faults, and under those that it did not always survive, the worst first. */
+function passedLines({ passed, grade: { goal } }: Card): string[] {
+  const trials = goal?.trials ?? 1;
+  const shown = [...new Set([1, trials])];
+  const chanceOf = ({ passHat }: Passed) => passHat.at(-1) ?? 0;
+  const isWhole = ({ name }: Passed) => name === withoutFaults || name === allFaults;
+  const lost = passed.filter((one) => !isWhole(one) && one.passed < one.reached);
+  const rows = [...passed.filter(isWhole), ...lost.toSorted((a, b) => chanceOf(a) - chanceOf(b))].map(
+    (one) => [
+      ...[one.name, `${one.passed} of ${one.reached}`],
+      ...shown.map((k) => one.passHat[k - 1]?.toFixed(2) ?? '–'),
+    ],
+  );
+  const head = ['', 'PASSED', ...shown.map((k) => `PASS^${k}`)];
+  const note = trials > 1 ? [`PASS^${trials} is the chance that ${trials} trials in a row all pass.`] : [];
+  return [...note, ...linesOf([head, ...rows])];
 }
 
 function changeLines({ since, before, note, ...changes }: Changes, verdict: string): string[] {

@@ -17,16 +17,18 @@ export const verdictWords: Record<Verdict, string> = {
   'not-reached': 'not reached',
 };
 
-/** A verdict in words, with the exit status of a program that failed. */
-export const inWords = ({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) =>
-  verdict === 'failed' ? `failed (exit status ${exitStatus})` : verdictWords[verdict];
+/** A verdict in words, with the exit status of a program that failed. With the status 0, its last words say that it failed. */
+export function inWords({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) {
+  if (verdict !== 'failed') return verdictWords[verdict];
+  return exitStatus === 0 ? 'failed (it says so)' : `failed (exit status ${exitStatus})`;
+}
 
 /** What a fault strikes. */
 export interface Use {
   /** `lost-answer at the 4th createPet` */
   name: string;
-  /** What `--fault` takes to strike it again. */
-  selector: string;
+  /** What `--fault` takes to strike it again. Undefined without faults. */
+  selector: string | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ export function useOf(fault: string, run: FaultRun, ids: readonly string[] = [])
   const struck = run.requests.filter((request) => ids.includes(request.id) && isStruckBy(fault, request));
   const fitting = run.strikes.filter((strike) => struck.some((one) => one.operation === strike.operation));
   const [strike, ...others] = fitting.length > 0 ? fitting : run.strikes;
-  if (!strike) return { name: run.name, selector: fault };
+  if (!strike) return { name: run.name, selector: undefined };
   if (faultNamed(fault)?.isCondition) return { name: run.name, selector: selectorOf(strike) };
   const { operation, after = 0, ...parameters } = strike;
   if (others.length > 0) return { name: run.name, selector: selectorOf(parameters) };

@@ -282,7 +282,7 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
       what: `${pair.base.kind} ${short(pair.base.title)}: ${sentences.join(', ')}`,
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))
-        : [endOf(lives.run)].flat(),
+        : [endOf(lives.run), writesTo(lives.run, names)].flat(),
       missing: isWritten
         ? compared.flatMap(([, { less }]) => less.map(({ change }) => change))
         : [endOf(lives.base)].flat(),
@@ -290,6 +290,11 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
     },
   ];
 }
+
+const writesTo = (life: Life | undefined, names: readonly string[]) =>
+  (life?.writes ?? []).flatMap(({ field, isOwn, change }) =>
+    isOwn && names.includes(field) ? [change] : [],
+  );
 
 /** Whether a field followed from a change of another resource. */
 const hasConsequence = (base: Past, run: Past, pair: Pair, name: string) =>

@@ -12,6 +12,8 @@ export interface Printed {
   lines: ReadonlySet<string>;
   /** The first other lines. */
   others: ReadonlySet<string>;
+  /** The last line that is not empty. */
+  last: string;
 }
 
 /**
@@ -21,6 +23,7 @@ export interface Printed {
 export class PrintedLines implements Printed {
   readonly lines = new Set<string>();
   readonly others = new Set<string>();
+  last = '';
   readonly #wanted: ReadonlySet<string> | undefined;
   readonly #decoder = new StringDecoder('utf8');
   #open = '';
@@ -40,9 +43,11 @@ export class PrintedLines implements Printed {
 
   /** Takes the last line, which may have no end. */
   end(): void {
-    const line = comparable(this.#open);
+    const shown = shownOf(this.#open);
     this.#open = '';
-    if (line === '') return;
+    if (shown === '') return;
+    this.last = shown;
+    const line = comparable(shown);
     const isWanted = this.#wanted?.has(line) ?? true;
     const lines = isWanted ? this.lines : this.others;
     if (lines.size < maxLines) lines.add(line);
@@ -52,9 +57,12 @@ export class PrintedLines implements Printed {
 const timesInText =
   /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?\b|\b\d+(?:\.\d+)?\s?(?:[munµ]?s|secs?|seconds?|minutes?|milliseconds?|min)\b/gi;
 
-/** A line as it is compared: without colours, progress that was overwritten, and times, which may be equal in some runs by chance. */
-function comparable(line: string): string {
+/** A line as a terminal shows it: without colours, and without progress that was overwritten. */
+function shownOf(line: string): string {
   const overwritten = line.replace(/\r+$/, '');
   const last = overwritten.slice(overwritten.lastIndexOf('\r') + 1);
-  return stripVTControlCharacters(last).trimEnd().slice(0, maxLineLength).replace(timesInText, '…');
+  return stripVTControlCharacters(last).trimEnd();
 }
+
+/** A line as it is compared: without times, which may be equal in some runs by chance. */
+const comparable = (line: string) => line.slice(0, maxLineLength).replace(timesInText, '…');

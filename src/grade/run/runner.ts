@@ -53,9 +53,12 @@ export class Runner {
     return run;
   }
 
+  /** Runs the program without faults when it is its turn. */
+  calmlyInTurn = (): Promise<Run> => this.#queue.run(() => this.calmly());
+
   /** Runs the program under a fault when it is its turn. `likelyMs`: how long it takes without faults. */
-  async under(plan: RunPlan, likelyMs: number, onBegun: () => void): Promise<Run> {
-    const { name, waitsMs, isUntilMinuteEnds, isMostlyWaiting } = plan;
+  async under(plan: RunPlan, likelyMs: number, onBegun: () => void, name = plan.name): Promise<Run> {
+    const { waitsMs, isUntilMinuteEnds, isMostlyWaiting } = plan;
     if (isUntilMinuteEnds)
       await sleep(waitForMinuteMs(Date.now(), likelyMs), undefined, { signal: this.#signal });
     const timeLimitMs = this.#options.timeoutMs + waitsMs;
@@ -65,7 +68,7 @@ export class Runner {
     };
     const isBeside = isMostlyWaiting && this.#options.atOnce === undefined;
     const run = await (isBeside ? once() : this.#queue.run(once, isUntilMinuteEnds));
-    return hasMissedMinute(plan, run) ? this.under(plan, run.tookMs, onBegun) : run;
+    return hasMissedMinute(plan, run) ? this.under(plan, run.tookMs, onBegun, name) : run;
   }
 
   /** Waits for all tasks. If one fails, the others are stopped before this throws its reason. */

@@ -8,8 +8,9 @@ export interface Expected {
   /**
    * How often it sends this request without faults. For an unknown request, such as one with a random name: the most repetitions of any
    * request of that operation. If the body was not read, all requests with this head count.
+   * Undefined if it need not send the same requests each time, as an agent.
    */
-  timesOf(request: Recorded): number;
+  timesOf?(request: Recorded): number;
   /** Whether two requests were in flight at once, so there are several workers. */
   hasOverlaps: boolean;
   /** The paths of lists that it does not read to the end. */
@@ -17,7 +18,7 @@ export interface Expected {
 }
 
 /** What a client sends without faults, from the recordings of runs without faults. */
-export function expectedOf(runs: readonly (readonly Recorded[])[]): Expected {
+export function expectedOf(runs: readonly (readonly Recorded[])[]): Required<Expected> {
   const times = new Map<string, number>();
   const most = new Map<string, number>();
   for (const run of runs) {

@@ -15,7 +15,7 @@ import {
  * Finds retries that are certain on any connection. A POST with the `Idempotency-Key` of a failed one is its retry. If `expected` says what
  * the client sends without faults, requests beyond that are retries, except for reads that it also repeats without faults.
  */
-export function knownRetriesOf(requests: readonly Recorded[], expected?: Expected) {
+export function knownRetriesOf(requests: readonly Recorded[], { timesOf }: Partial<Expected> = {}) {
   const knownRetries = new Map<Recorded, Recorded>();
   const counted = new Set<string>();
   const usual = new Set<string>();
@@ -27,11 +27,11 @@ export function knownRetriesOf(requests: readonly Recorded[], expected?: Expecte
     if (before && hasFailed(before) && follows(request, before)) knownRetries.set(request, before);
     lastOf.set(thing, request);
   }
-  if (expected) {
+  if (timesOf) {
     const surplusOfHead = new Map<string, number>();
     for (const request of requests) {
       const head = headOf(request.fingerprint);
-      const surplus = surplusOfHead.get(head) ?? -expected.timesOf({ ...request, isGuessed: true });
+      const surplus = surplusOfHead.get(head) ?? -timesOf({ ...request, isGuessed: true });
       surplusOfHead.set(head, surplus + 1);
     }
     const isFirstUse = (request: Recorded) => !knownRetries.has(request);
@@ -39,7 +39,7 @@ export function knownRetriesOf(requests: readonly Recorded[], expected?: Expecte
     const mayBeRepeated = new Set(knownRetries.values());
     for (const [fingerprint, group] of Map.groupBy(requests, (request) => request.fingerprint)) {
       const known = group.find(({ isGuessed }) => !isGuessed) ?? (group[0] as Recorded);
-      const times = expected.timesOf(known);
+      const times = timesOf(known);
       if (group.length <= times) usual.add(fingerprint);
       if (isRead(known) && times > 1) continue;
       const things = group.filter(isFirstUse);

@@ -1,0 +1,131 @@
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { bodyProperty, type Problem } from '../../foundation/errors.ts';
+import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import { quote } from '../../foundation/redact.ts';
+import { Name, Units } from '../../foundation/schema.ts';
+import { objectReader, type Values } from '../../http/values.ts';
+import { type Item, type List, lists } from '../compare/state.ts';
+import { partsOf, type Says } from './says.ts';
+
+/** What the store shall hold in the end: so many rows, and what is in them. */
+export interface Wanted {
+  list: List;
+  /** Finds the rows. Null stands for a property that is absent. */
+  where: Item;
+  /** What the rows hold besides. */
+  fields: Item;
+  count: number;
+}
+
+/** What an agent shall bring about. */
+export interface Goal {
+  /** The task for the agent, and for people. */
+  text: string;
+  wanted: readonly Wanted[];
+  /** What its last words contain once all is done. */
+  says?: Says;
+}
+
+/** The largest goal file, in bytes. */
+export const maxGoalBytes = 1_048_576;
+const maxWanted = 100;
+const maxProblems = 5;
+
+const texts = {
+  goal: Name(8_000, 'The task, which the program finds in `PETSTORE_GOAL`.', 'Order 2 of Nemo.'),
+  says: Type.Optional(Name(500, 'What its last line contains.', 'done: order {orders.id}')),
+};
+const wantedFacts = {
+  resource: Type.Enum(
+    lists.map(({ name }) => name),
+    { type: 'string', description: 'A list of the API.', examples: ['orders'] },
+  ),
+  count: Type.Optional(Units(0, 'How many rows there are. Default: 1.', 1)),
+};
+
+/** The pointer to a part of the file. */
+const at = (...path: (string | number)[]) => {
+  const { place } = bodyProperty(...path);
+  return { subject: (place as { pointer: string }).pointer, place };
+};
+
+const readTexts = objectReader(texts, at);
+const readFacts = objectReader(wantedFacts, at);
+const rowReaders = new Map(lists.map((list) => [list.name, objectReader(findable(list), at)]));
+
+/** The properties of a row by which it can be found. An optional one may be null, which means absent. */
+function findable({ properties }: List): TProperties {
+  const plain = Object.entries(properties).flatMap(([name, property]) => {
+    if (Type.IsObject(property)) return [];
+    const { readOnly: _, ...schema } = property as TSchema & { readOnly?: true };
+    const value = Type.IsOptional(property) ? Type.Union([schema as TSchema, Type.Null()]) : schema;
+    return [[name, Type.Optional(value as TSchema)]];
+  });
+  return Object.fromEntries(plain);
+}
+
+/** Reads a goal file. Throws an error that names everything that is wrong, by JSON Pointers, and what is allowed. */
+export function readGoal(text: string): Goal {
+  const problems: Problem[] = [];
+  const source = objectAt(parsed(text), [], [...Object.keys(texts), 'wanted'], problems);
+  const { goal, says } = readTexts(source, problems) as { goal: string; says?: string };
+  const wanted = listAt(own(source, 'wanted'), ['wanted'], problems).map((one, i) =>
+    readWanted(one, ['wanted', i], problems),
+  );
+  throwIfAny(problems);
+  const parts = says === undefined ? undefined : partsOf(says, wanted as Wanted[]);
+  if (typeof parts === 'string') throwIfAny([{ ...at('says'), detail: parts }]);
+  return { text: goal, wanted: wanted as Wanted[], ...(says && { says: parts as Says }) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`is not JSON: ${escapeTerminal((error as Error).message)}`);
+  }
+}
+
+function readWanted(given: unknown, path: (string | number)[], problems: Problem[]): Wanted | undefined {
+  const known = [...Object.keys(wantedFacts), 'where', 'fields'];
+  const source = objectAt(given, path, known, problems);
+  const before = problems.length;
+  const { resource, count = 1 } = readFacts(source, problems, path) as { resource: string; count?: number };
+  const list = lists.find(({ name }) => name === resource);
+  if (!list) return undefined;
+  const [where, fields] = ['where', 'fields'].map((name) => {
+    const names = Object.keys(findable(list));
+    const found = own(source, name) ?? (name === 'fields' ? {} : undefined);
+    const values = objectAt(found, [...path, name], names, problems);
+    return rowReaders.get(resource)?.(values, problems, [...path, name]) ?? {};
+  }) as [Item, Item];
+  return problems.length > before ? undefined : { list, where, fields, count };
+}
+
+const own = (source: Values, name: string) => (Object.hasOwn(source, name) ? source[name] : undefined);
+
+/** The value, if it is an object with such properties only. */
+function objectAt(value: unknown, path: (string | number)[], names: string[], problems: Problem[]): Values {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    problems.push({ ...at(...path), detail: 'must be an object' });
+    return {};
+  }
+  const others = Object.keys(value).filter((name) => !names.includes(name));
+  for (const name of others)
+    problems.push({ ...at(...path), detail: `must not have ${quote(name)}; it takes ${names.join(', ')}` });
+  return value as Values;
+}
+
+function listAt(value: unknown, path: string[], problems: Problem[]): unknown[] {
+  if (Array.isArray(value) && value.length <= maxWanted) return value;
+  problems.push({ ...at(...path), detail: `must be a list of at most ${maxWanted} objects` });
+  return [];
+}
+
+function throwIfAny(problems: readonly Problem[]): void {
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, maxProblems).map(({ subject, detail }) => `${subject} ${detail}`);
+  const rest = problems.length - shown.length;
+  const all = [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ');
+  throw new Error(`is not a goal: ${escapeTerminal(all)}`);
+}

@@ -1,0 +1,242 @@
+import { isDeepStrictEqual } from 'node:util';
+import { toUtc } from '../../foundation/time.ts';
+import { type Difference, differencesOf } from '../compare/compare.ts';
+import { type Change, lifeKey, type Past, pastOf } from '../compare/past.ts';
+import { short } from '../compare/rows.ts';
+import {
+  fieldNameOf,
+  type Item,
+  type List,
+  lists,
+  type OtherChange,
+  type StoreState,
+} from '../compare/state.ts';
+import type { Goal, Wanted } from './goal-file.ts';
+
+/** What a run left, judged by a goal. */
+export interface Outcome {
+  /** What is missing, what is too much, and what else was changed. The goal is reached if there is nothing. */
+  differences: Difference[];
+  /** The rows that each predicate found in the end. */
+  found: Item[][];
+}
+
+/** Compares what a run left with a goal. `initial`: what there was before. `base`: a run that shows how the goal is reached. */
+export function judgeByGoal({ wanted }: Goal, initial: Past, run: Past, base: Past): Outcome {
+  const end = endOf(run);
+  const seen = withoutOthers(end, run.others);
+  const judged = wanted.map((one) => judgeWanted(one, { initial: initial.state, seen, run, base }));
+  return {
+    differences: [
+      ...judged.flatMap(({ differences }) => differences),
+      ...uncovered(wanted, { initial, end, seen, run }),
+    ],
+    found: judged.map(({ found }) => found),
+  };
+}
+
+interface Ends {
+  initial: StoreState;
+  /** The end, without what another writer left. */
+  seen: StoreState;
+  run: Past;
+}
+
+function judgeWanted(
+  wanted: Wanted,
+  { initial, seen, run, base }: Ends & { base: Past },
+): Omit<Outcome, 'found'> & { found: Item[] } {
+  const { list, where, fields, count } = wanted;
+  const found = rowsOf(seen, list).filter((row) => matches(list, row, where));
+  const before = rowsOf(initial, list).filter((row) => matches(list, row, where));
+  const known = byKey(initial, list);
+  const isNew = (row: Item) => !known.has(keyOf(list, row));
+  const what = titleOf(wanted);
+  const differences: Difference[] = [];
+  const add = (kind: Difference['kind'], what: string, changes: Change[]) =>
+    differences.push({ kind, what, changes, missing: kind === 'undone' ? changesTo(list, base) : [] });
+  if (found.length !== count) {
+    const added = found.filter(isNew);
+    add(
+      countKind(count, found.length, before.length, added.length),
+      `${what}: ${found.length} found, ${count} wanted`,
+      added.flatMap((row) => lifeOf(run, list, row)?.created ?? []),
+    );
+  }
+  const wrongIn = (row: Item) =>
+    Object.keys(fields).filter((name) => !isRight(wanted, row, name, run.others));
+  // Of rows too many, the best ones are those that were wanted.
+  const best = found.toSorted((a, b) => wrongIn(a).length - wrongIn(b).length).slice(0, count);
+  for (const [name, value] of Object.entries(fields)) {
+    const wrong = best.filter((row) => wrongIn(row).includes(name));
+    const [first] = wrong;
+    if (!first) continue;
+    const wasRight = wrong.some((row) => isEqual(list, name, known.get(keyOf(list, row))?.[name], value));
+    const many = wrong.length > 1 ? ` in ${wrong.length} of them` : '';
+    add(
+      wasRight ? 'other' : 'undone',
+      `${what}: ${name} is ${shown(first[name])}${many}, wanted ${shown(value)}`,
+      wrong.flatMap((row) => writesOf(run, list, row, name)),
+    );
+  }
+  return { differences, found: best };
+}
+
+/** A row too many was added, unless none was wanted, or it was there before and should be gone. */
+function countKind(wanted: number, is: number, was: number, added: number): Difference['kind'] {
+  if (is < wanted) return was >= wanted ? 'other' : 'undone';
+  if (added === 0) return 'undone';
+  return wanted === 0 ? 'other' : 'twice';
+}
+
+/** Whether a property is as wanted. One that another writer has changed, and the program after that, may have any value. */
+const isRight = ({ list, fields }: Wanted, row: Item, name: string, others: readonly OtherChange[]) =>
+  isEqual(list, name, row[name], fields[name]) ||
+  others.some(
+    (other) =>
+      placeOf(other).list === list &&
+      placeOf(other).property === name &&
+      other.id === keyOf(list, row) &&
+      String(row[name]) !== String(other.before),
+  );
+
+/** What was changed beside what the predicates cover. What follows from another change, as stock from an order, is no change of its own. */
+function uncovered(
+  wanted: readonly Wanted[],
+  { initial, end, seen, run }: Omit<Ends, 'initial'> & { initial: Past; end: StoreState },
+): Difference[] {
+  const expected = lists.map((list): [string, Item[]] => {
+    const [was, is, plain] = [initial.state, end, seen].map((state) => byKey(state, list)) as [
+      Rows,
+      Rows,
+      Rows,
+    ];
+    const about = wanted.filter((one) => one.list === list);
+    const mayGo = about.filter(({ where, count }) => count < countIn(list, was, where));
+    const lasting = [...was].flatMap(([key, row]) => {
+      const now = is.get(key);
+      if (!now) return mayGo.some(({ where }) => matches(list, row, where)) ? [] : [row];
+      const covering = about.filter(({ where }) =>
+        [row, plain.get(key)].some((one) => one && matches(list, one, where)),
+      );
+      const covered = covering.flatMap(({ where, fields }) => [
+        ...Object.keys(where),
+        ...Object.keys(fields),
+      ]);
+      const free = Object.keys({ ...row, ...now }).filter(
+        (name) => covered.includes(name) || isCaused(run, list, row, name),
+      );
+      return [{ ...without(row, free), ...only(now, free) }];
+    });
+    const added = [...is].flatMap(([key, row]) => {
+      const isWanted = about.some(({ where }) => matches(list, plain.get(key) as Item, where));
+      // The stock of a new pet is a part of it.
+      return !was.has(key) && (isWanted || !('id' in list.properties)) ? [row] : [];
+    });
+    return [list.name, [...lasting, ...added]];
+  });
+  const past = {
+    ...pastOf(Object.fromEntries(expected) as unknown as StoreState, initial.state),
+    lives: run.lives,
+  };
+  return differencesOf(past, { ...run, state: end }, { initial }).map(({ what, changes, missing }) => ({
+    ...{ kind: 'other', what, changes: [...changes, ...missing], missing: [] },
+  }));
+}
+
+type Rows = ReadonlyMap<unknown, Item>;
+
+const countIn = (list: List, rows: Rows, where: Item) =>
+  [...rows.values()].filter((row) => matches(list, row, where)).length;
+
+const only = (row: Item, names: string[]) =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)));
+const without = (row: Item, names: string[]) =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
+
+/** The first property of a row names it: `id`, or the pet of an inventory entry. */
+const keyNameOf = ({ properties }: List) => Object.keys(properties)[0] as string;
+const keyOf = (list: List, row: Item) => row[keyNameOf(list)];
+
+const rowsOf = (state: StoreState, { name }: List) => (state[name] ?? []) as Item[];
+const byKey = (state: StoreState, list: List): Rows =>
+  new Map(rowsOf(state, list).map((row) => [keyOf(list, row), row]));
+
+const matches = (list: List, row: Item, values: Item) =>
+  Object.entries(values).every(([name, value]) => isEqual(list, name, row[name], value));
+
+/** Null stands for what is absent. Times are equal if they are the same instant. */
+function isEqual({ properties }: List, name: string, is: unknown, wanted: unknown): boolean {
+  if (wanted === null) return is === undefined;
+  const { format } = properties[name] as { format?: string };
+  if (format === 'date-time' && typeof is === 'string') return toUtc(is) === toUtc(wanted as string);
+  return isDeepStrictEqual(is, wanted);
+}
+
+/** The kind of resource whose history tells of the rows of a list. */
+const kindOf = (list: List) => ('id' in list.properties ? list.kind : keyNameOf(list).replace(/Id$/, ''));
+const lifeOf = ({ lives }: Past, list: List, row: Item) => lives.get(lifeKey(kindOf(list), keyOf(list, row)));
+
+const writesTo = (run: Past, list: List, row: Item, property: string) =>
+  (lifeOf(run, list, row)?.writes ?? []).filter(({ field }) => field === fieldNameOf(kindOf(list), property));
+
+const writesOf = (run: Past, list: List, row: Item, property: string): Change[] =>
+  writesTo(run, list, row, property).map(({ change }) => change);
+
+/** Whether a property changed only since something else was changed. */
+function isCaused(run: Past, list: List, row: Item, property: string): boolean {
+  const writes = writesTo(run, list, row, property);
+  return writes.length > 0 && writes.every(({ isOwn }) => !isOwn);
+}
+
+/** All changes to rows of a list. */
+const changesTo = (list: List, { lives }: Past): Change[] =>
+  [...lives].flatMap(([key, { created, writes }]) =>
+    key.startsWith(lifeKey(kindOf(list), ''))
+      ? [...(created ? [created] : []), ...writes.map(({ change }) => change)]
+      : [],
+  );
+
+/** What a workspace holds in the end, without what was created and deleted again. */
+function endOf({ state, lives }: Past): StoreState {
+  const entries = lists.map((list) => [
+    list.name,
+    rowsOf(state, list).filter((row) => lives.get(lifeKey(list.kind, row.id))?.deleted === undefined),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** Where another writer made a change. */
+function placeOf({ kind, property }: OtherChange): { list: List | undefined; property: string } {
+  if (property !== 'stock') return { list: lists.find((list) => list.kind === kind), property };
+  return { list: lists.find(({ name }) => name === 'inventory'), property: 'quantity' };
+}
+
+/** The state before another writer changed it, where that change is still there. */
+function withoutOthers(state: StoreState, others: readonly OtherChange[]): StoreState {
+  const entries = lists.map((list) => [
+    list.name,
+    rowsOf(state, list).map((row) =>
+      others
+        .filter((other) => placeOf(other).list === list && other.id === keyOf(list, row))
+        .toReversed()
+        .reduce((undone, other) => {
+          const { property } = placeOf(other);
+          if (String(undone[property]) !== other.after) return undone;
+          const { [property]: value, ...rest } = undone;
+          if (other.before === undefined) return rest;
+          return { ...rest, [property]: typeof value === 'number' ? Number(other.before) : other.before };
+        }, row),
+    ),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** `orders where petId is 13 and quantity is 2` */
+function titleOf({ list, where }: Wanted): string {
+  const conditions = Object.entries(where).map(([name, value]) => `${name} is ${shown(value)}`);
+  return conditions.length > 0 ? `${list.name} where ${conditions.join(' and ')}` : list.name;
+}
+
+const shown = (value: unknown) =>
+  short(value === null || value === undefined ? 'absent' : JSON.stringify(value));

@@ -1,0 +1,69 @@
+import { type Item, type List, lists } from '../compare/state.ts';
+
+/** What the last words of a program contain: text, and values of the store. */
+export type Says = readonly (string | Placeholder)[];
+
+/** A property of the one row that a predicate finds. */
+interface Placeholder {
+  /** The index of the predicate. */
+  wanted: number;
+  property: string;
+}
+
+const placeholder = /\{(\w+)\.(\w+)\}/;
+
+/** Reads a text with placeholders such as `{orders.id}`. Returns what is wrong with it, if something is. */
+export function partsOf(says: string, wanted: readonly { list: List; count: number }[]): Says | string {
+  // Behind each text stand the two names of a placeholder.
+  const pieces = says.split(placeholder);
+  const parts: (string | Placeholder)[] = [];
+  for (let i = 0; i < pieces.length; i += 3) {
+    parts.push(pieces[i] as string);
+    const [resource, property] = pieces.slice(i + 1, i + 3);
+    if (resource === undefined || property === undefined) continue;
+    const found = wanted.flatMap(({ list, count }, index) =>
+      list.name === resource ? [{ index, count }] : [],
+    );
+    if (found.length !== 1 || found[0]?.count !== 1)
+      return `has {${resource}.${property}}, for which "wanted" must name ${resource} once, with the count 1`;
+    const names = Object.keys(lists.find(({ name }) => name === resource)?.properties ?? {});
+    if (!names.includes(property))
+      return `has {${resource}.${property}}; ${resource} have ${names.join(', ')}`;
+    parts.push({ wanted: found[0].index, property });
+  }
+  const isBlank = parts.every((part) => typeof part !== 'string' || part.trim() === '');
+  return isBlank ? 'must have words beside its placeholders' : parts;
+}
+
+/** Whether words say that all is done, whatever values they name. Upper and lower case are the same. */
+export function claims(words: string, says: Says): boolean {
+  const line = words.toLowerCase();
+  let from = 0;
+  for (const part of says) {
+    if (typeof part !== 'string') continue;
+    const index = line.indexOf(part.toLowerCase(), from);
+    if (index === -1) return false;
+    from = index + part.length;
+  }
+  return true;
+}
+
+/** The text with the values of the rows that were found. */
+export const filled = (says: Says, rows: readonly (readonly Item[])[]): string =>
+  says
+    .map((part) =>
+      typeof part === 'string' ? part : String(rows[part.wanted]?.[0]?.[part.property] ?? 'none'),
+    )
+    .join('');
+
+/** Whether words contain a text, and not as a part of longer words or numbers. */
+export function contains(words: string, text: string): boolean {
+  const [line, sought] = [words.toLowerCase(), text.toLowerCase()];
+  for (let i = line.indexOf(sought); i !== -1; i = line.indexOf(sought, i + 1))
+    if (!isInside(line, i) && !isInside(line, i + sought.length)) return true;
+  return false;
+}
+
+/** Whether a place in a line lies inside a word or number. */
+const isInside = (line: string, index: number) =>
+  index > 0 && /^[\p{L}\p{N}]{2}$/u.test(line.slice(index - 1, index + 1));

@@ -1,0 +1,62 @@
+import type { FaultRun, Grade } from '../grade.ts';
+import { withoutFaults } from '../run-name.ts';
+import { calmGrades } from '../verdict.ts';
+
+/** How often an agent passed. */
+export interface Passed {
+  /** A fault, or `without faults`, or `all faults`. */
+  name: string;
+  /** The trials in which the fault was performed. */
+  reached: number;
+  passed: number;
+  /**
+   * The chance that so many trials in a row all pass: pass^1, pass^2 and so on, as far as there are enough trials. Each is an estimate
+   * without bias, C(passed, k) / C(reached, k), and the mean over the places where the fault strikes.
+   */
+  passHat: number[];
+}
+
+/** The name of all runs under faults together. */
+export const allFaults = 'all faults';
+
+/** How often an agent passed without faults, under each fault that it reached, and under all together. Empty without a goal. */
+export function passedOf({ goal, baseline, faults }: Grade): Passed[] {
+  if (!goal) return [];
+  const calm = calmGrades(baseline).map(({ runs }) => passed(withoutFaults, runs, goal.trials));
+  const under = faults.map(({ fault, runs }) => passed(fault, runs, goal.trials));
+  const all = passed(
+    allFaults,
+    faults.flatMap(({ runs }) => runs),
+    goal.trials,
+  );
+  return [...calm, ...under, ...(faults.length > 1 ? [all] : [])].filter(({ reached }) => reached > 0);
+}
+
+/** Trials of one plan have the same name, but for their number. */
+export const planNameOf = ({ name, trial }: Pick<FaultRun, 'name' | 'trial'>) =>
+  trial === undefined ? name : name.slice(0, name.lastIndexOf(','));
+
+function passed(name: string, runs: readonly FaultRun[], trials: number): Passed {
+  const reached = runs.filter(({ verdict }) => verdict !== 'not-reached');
+  const hasPassed = ({ verdict }: FaultRun) => verdict === 'survived';
+  const places = [...Map.groupBy(reached, planNameOf).values()].map((runs) => ({
+    n: runs.length,
+    c: runs.filter(hasPassed).length,
+  }));
+  const passHat = Array.from({ length: trials }, (_, i) => {
+    const known = places.filter(({ n }) => n > i);
+    const sum = known.reduce((sum, { n, c }) => sum + chance(n, c, i + 1), 0);
+    return known.length > 0 ? [sum / known.length] : [];
+  });
+  return {
+    ...{ name, reached: reached.length, passed: reached.filter(hasPassed).length },
+    passHat: passHat.flat(),
+  };
+}
+
+/** The chance that k trials out of n, of which c passed, all passed. */
+function chance(n: number, c: number, k: number): number {
+  let product = 1;
+  for (let i = 0; i < k; i++) product *= Math.max(0, c - i) / (n - i);
+  return product;
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { guides } from '../../src/description/guides.ts';
+import { type Past, pastOf } from '../../src/grade/compare/past.ts';
+import type { OtherChange, StoreState } from '../../src/grade/compare/state.ts';
+import { readGoal } from '../../src/grade/goal/goal-file.ts';
+import { judgeByGoal } from '../../src/grade/goal/judge-goal.ts';
+import { passedOf } from '../../src/grade/goal/trials.ts';
+import type { FaultRun, Grade, Verdict } from '../../src/grade/grade.ts';
+import { carefulGrade } from '../support/grades.ts';
+
+const goalOf = (wanted: unknown, more: object = {}) =>
+  readGoal(JSON.stringify({ goal: 'x', wanted, ...more }));
+const nemo = { resource: 'orders', where: { petId: 13 } };
+
+test('a goal file is refused with a pointer to each mistake, and with what is allowed', () => {
+  const refused: [text: string, message: RegExp][] = [
+    ['', /^is not JSON: /],
+    ['\u001b[2J', /^is not JSON: .*\\u001b/],
+    ['[]', /^is not a goal: # must be an object/],
+    ['{}', /#\/goal must be a string of 1 to 8000 characters.*; it is missing. #\/wanted must be a list/],
+    ['{"goal": "a\\u0000b", "wanted": []}', /#\/goal must be .* without the null character/],
+    ['{"goal": "x", "wanted": [], "wants": 1}', /# must not have "wants"; it takes goal, says, wanted/],
+    ['{"goal": "x", "wanted": [], "__proto__": {}}', /# must not have "__proto__"/],
+    ['{"goal": "x", "wanted": {}}', /#\/wanted must be a list of at most 100 objects/],
+    [
+      `{"goal": "x", "wanted": [${Array(101).fill('{}')}]}`,
+      /#\/wanted must be a list of at most 100 objects/,
+    ],
+  ];
+  for (const [text, message] of refused) assert.throws(() => readGoal(text), { message });
+  const ofOne: [wanted: string, message: RegExp][] = [
+    ['1', /#\/wanted\/0 must be an object/],
+    [
+      '{}',
+      /#\/wanted\/0\/resource must be one of pets, categories, orders, inventory, webhooks; it is missing/,
+    ],
+    ['{"resource": "pet", "where": {}}', /#\/wanted\/0\/resource must be one of pets, categories,/],
+    ['{"resource": "__proto__", "where": {}}', /#\/wanted\/0\/resource must be one of pets/],
+    ['{"resource": "pets"}', /#\/wanted\/0\/where must be an object/],
+    [
+      '{"resource": "pets", "where": {"nam": "Rex"}}',
+      /#\/wanted\/0\/where must not have "nam"; it takes id, name, categoryId, status/,
+    ],
+    ['{"resource": "pets", "where": {"__proto__": {}}}', /where must not have "__proto__"/],
+    [
+      '{"resource": "pets", "where": {"name": {"min": 1}, "status": "new"}}',
+      /#\/wanted\/0\/where\/name must be a string.*#\/wanted\/0\/where\/status must be one of available, pending, sold/,
+    ],
+    ['{"resource": "pets", "where": {"name": null}}', /where\/name must be a string/],
+    [
+      '{"resource": "orders", "where": {}, "fields": {"quantity": 0}}',
+      /fields\/quantity must be an integer from 1 /,
+    ],
+    ['{"resource": "orders", "where": {}, "count": -1}', /#\/wanted\/0\/count must be an integer from 0 /],
+    ['{"resource": "orders", "where": {"shipDate": "soon"}}', /shipDate must be an RFC 3339 date-time/],
+  ];
+  for (const [one, message] of ofOne)
+    assert.throws(() => readGoal(`{"goal": "x", "wanted": [${one}]}`), { message });
+  const says: [says: string, wanted: object[], message: RegExp][] = [
+    [
+      'done {orders.id}',
+      [],
+      /#\/says has {orders\.id}, for which "wanted" must name orders once, with the count 1/,
+    ],
+    ['done {orders.id}', [nemo, nemo], /must name orders once/],
+    ['done {orders.id}', [{ ...nemo, count: 2 }], /with the count 1/],
+    ['done {orders.name}', [nemo], /has {orders\.name}; orders have id, petId, quantity, shipDate, complete/],
+    ['{orders.id} ', [nemo], /must have words beside its placeholders/],
+  ];
+  for (const [text, wanted, message] of says)
+    assert.throws(() => goalOf(wanted, { says: text }), { message });
+  assert.throws(() => goalOf(Array(50).fill({})), { message: /and 45 more$/ });
+});
+
+test('the goal of the examples is read as it stands there', () => {
+  const text = readFileSync(new URL('../../examples/agents/goal.json', import.meta.url), 'utf8');
+  const { wanted, says } = readGoal(text);
+  assert.deepEqual(
+    wanted.map(({ list, count }) => [list.name, count]),
+    [
+      ['orders', 1],
+      ['inventory', 1],
+    ],
+  );
+  assert.deepEqual(says?.[0], 'done: order ');
+  const guide = guides('https://pets.example/v1').find(({ name }) => name === 'Agents')?.description ?? '';
+  const shown = /^ {4}\{\n {6}"goal"[\s\S]*?^ {4}\}$/m.exec(guide)?.[0] ?? '';
+  assert.deepEqual(JSON.parse(shown), JSON.parse(text), 'the guide shows it');
+});
+
+/** A small store, as it is before, and after some change. */
+function store(change: (state: StoreState) => void = () => {}): StoreState {
+  const state: StoreState = {
+    categories: [{ id: 1, name: 'Dogs' }],
+    pets: [{ id: 1, name: 'Rex', categoryId: 1, status: 'available' }],
+    orders: [{ id: 1, petId: 1, quantity: 2, shipDate: '2026-02-01T09:00:00.000Z', complete: false }],
+    inventory: [{ petId: 1, quantity: 2, status: 'available' }],
+    webhooks: [],
+  };
+  change(state);
+  return state;
+}
+
+const before = pastOf(store(), store());
+const told = (wanted: unknown, run: Past) =>
+  judgeByGoal(goalOf(wanted), before, run, run).differences.map(({ kind, what }) => `${kind}: ${what}`);
+const after = (change: (state: StoreState) => void, others: OtherChange[] = []): Past => ({
+  ...pastOf(store(change), store()),
+  others,
+});
+
+test('what no predicate covers must stay as it was', () => {
+  const renamed = after(({ pets }) => Object.assign(pets[0] as object, { name: 'Max' }));
+  const nothing: unknown[] = [];
+  assert.deepEqual(
+    told(
+      nothing,
+      after(() => {}),
+    ),
+    [],
+  );
+  assert.deepEqual(told(nothing, renamed), ['other: pet Rex: name Max instead of Rex']);
+  const wanted = [{ resource: 'pets', where: { id: 1 }, fields: { name: 'Max' } }];
+  assert.deepEqual(told(wanted, renamed), []);
+  assert.deepEqual(
+    told(
+      wanted,
+      after(() => {}),
+    ),
+    ['undone: pets where id is 1: name is "Rex", wanted "Max"'],
+  );
+  const sold = after(({ pets }) => Object.assign(pets[0] as object, { name: 'Max', status: 'sold' }));
+  assert.deepEqual(told(wanted, sold), ['other: pet Rex: status sold instead of available']);
+  const open = [{ resource: 'orders', where: { complete: false }, count: 0 }];
+  const completed = after(({ orders }) => Object.assign(orders[0] as object, { complete: true }));
+  const cancelled = after(({ orders }) => orders.pop());
+  assert.deepEqual(told(open, completed), [], 'a property that the predicate names');
+  assert.deepEqual(told(open, cancelled), [], 'a row may go if fewer are wanted');
+  assert.deepEqual(
+    told(
+      open,
+      after(() => {}),
+    ),
+    ['undone: orders where complete is false: 1 found, 0 wanted'],
+  );
+  const same = [{ resource: 'orders', where: { shipDate: '2026-02-01T10:00:00+01:00' } }];
+  assert.deepEqual(
+    told(
+      same,
+      after(() => {}),
+    ),
+    [],
+  );
+  assert.deepEqual(told(same, cancelled), [
+    'other: orders where shipDate is "2026-02-01T10:00:00+01:00": 0 found, 1 wanted',
+    'other: one order of 2 Rex is gone',
+  ]);
+  const twice = after(({ orders }) => {
+    for (const id of [2, 3]) orders.push({ id, petId: 1, quantity: 1, complete: false });
+  });
+  const one = [{ resource: 'orders', where: { quantity: 1, shipDate: null } }];
+  assert.deepEqual(told(one, twice), [
+    'twice: orders where quantity is 1 and shipDate is absent: 2 found, 1 wanted',
+  ]);
+});
+
+test('a program is not blamed for what another writer did, but for what it left undone after that', () => {
+  const other = (property: OtherChange['property'], was: string, is: string): OtherChange => ({
+    ...{ kind: 'pet', id: 1, property },
+    ...{ before: was, after: is },
+  });
+  const left = after(
+    ({ pets }) => Object.assign(pets[0] as object, { name: 'Rex (another writer)' }),
+    [other('name', 'Rex', 'Rex (another writer)')],
+  );
+  assert.deepEqual(told([], left), []);
+  assert.deepEqual(told([{ resource: 'pets', where: { name: 'Rex' } }], left), []);
+  assert.deepEqual(told([{ resource: 'pets', where: { id: 1 }, fields: { name: 'Max' } }], left), [
+    'undone: pets where id is 1: name is "Rex", wanted "Max"',
+  ]);
+  const stock = [{ resource: 'inventory', where: { petId: 1 }, fields: { quantity: 7 } }];
+  const decided = (quantity: number) =>
+    after(({ inventory }) => Object.assign(inventory[0] as object, { quantity }), [other('stock', '2', '3')]);
+  assert.deepEqual(told(stock, decided(8)), [], 'it decided again');
+  assert.deepEqual(told(stock, decided(3)), ['undone: inventory where petId is 1: quantity is 2, wanted 7']);
+});
+
+test('pass^k is estimated without bias from the trials that reached the fault, as the mean over its places', () => {
+  const runs = (name: string, verdicts: Verdict[]) =>
+    verdicts.map((verdict, i) => ({ name: `${name}, trial ${i + 1}`, trial: i + 1, verdict }) as FaultRun);
+  const [s, f, n] = ['survived', 'did-it-twice', 'not-reached'] as const;
+  const grade = {
+    ...carefulGrade,
+    goal: { text: 'x', trials: 5 },
+    baseline: { ...carefulGrade.baseline, trials: runs('without faults', [s, s, s, s, s]) },
+    faults: [
+      {
+        ...{ fault: 'reset', required: true, verdict: f },
+        runs: [...runs('reset, first use', [s, s, f, s, s]), ...runs('reset, last use', [s, s, n, n, n])],
+      },
+      { fault: 'banned', required: true, verdict: n, runs: runs('banned', [n, n, n, n, n]) },
+    ],
+  } as Grade;
+  const rounded = passedOf(grade).map(({ passHat, ...rest }) => ({
+    ...rest,
+    passHat: passHat.map((chance) => Number(chance.toFixed(3))),
+  }));
+  assert.deepEqual(rounded, [
+    { name: 'without faults', reached: 5, passed: 5, passHat: [1, 1, 1, 1, 1] },
+    { name: 'reset', reached: 7, passed: 6, passHat: [0.9, 0.8, 0.4, 0.2, 0] },
+    { name: 'all faults', reached: 7, passed: 6, passHat: [0.9, 0.8, 0.4, 0.2, 0] },
+  ]);
+});
