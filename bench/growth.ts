@@ -3,7 +3,6 @@
  * `npm run bench -- growth`. `--pets N` takes another size, `--check` fails the run when a bar is missed.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { writeCursor } from '../src/http/pagination.ts';
 import {
   compare,
@@ -19,7 +18,7 @@ import {
   whole,
 } from './support/comparison.ts';
 import { get, type LoadRequest } from './support/load.ts';
-import { type Server, type Servers, withServers, workspace } from './support/servers.ts';
+import { residentBytes, type Server, type Servers, withServers, workspace } from './support/servers.ts';
 
 const effort = readOptions({ pets: 10_000_000, rounds: 9, seconds: 1 });
 const fewPets = 1_000;
@@ -40,7 +39,7 @@ interface Store extends Server {
 async function compareAll(servers: Servers): Promise<void> {
   const few = await startStore(servers, 'few', fewPets);
   const many = await startStore(servers, 'many', manyPets);
-  const atStart = residentMiB(many) - residentMiB(few);
+  const atStart = (residentBytes(many) - residentBytes(few)) / 2 ** 20;
 
   const comparisons: [string, Measured[]][] = [];
   for (const [title, request] of [
@@ -72,7 +71,7 @@ async function compareAll(servers: Servers): Promise<void> {
   comparisons.push(['A new pet', await compareStores('A new pet', few, many, createPet)]);
   console.log(`\n### All of it\n\n${summaryOf(comparisons)}`);
 
-  const grown = Math.max(atStart, residentMiB(many) - residentMiB(few));
+  const grown = Math.max(atStart, (residentBytes(many) - residentBytes(few)) / 2 ** 20);
   holdAtMost('MiB of resident memory more', grown, mostGrownMiB, effort);
 }
 
@@ -132,12 +131,6 @@ async function startStore(servers: Servers, name: string, pets: number): Promise
 
 /** The cursor half way through all pets. */
 const middleOf = (pets: number) => writeCursor('listPets', Math.ceil(pets / 2));
-
-/** Memory that a process holds (proc(5), VmRSS). */
-function residentMiB({ child }: Server): number {
-  const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
-  return Number(kibibytes) / 1024;
-}
 
 introduce(effort);
 await withServers(compareAll);

@@ -8,6 +8,7 @@ import { openSqlite } from '../../src/db/sqlite.ts';
 import { unrecorded } from '../../src/history/record.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
+import { LogOutput } from '../../src/observe/log/output.ts';
 import { buildApp } from '../../src/service/app.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
 import { installation } from './installation.ts';
@@ -38,7 +39,7 @@ const kinds = {
     await app.listen(address);
   },
 
-  /** This service with one transaction for each write. The argument is its data folder. */
+  /** This service, with its log, and with one transaction for each write. The argument is its data folder. */
   ungrouped: async () => serve(await openSqlite(argument, { maxGroupSize: 1 })),
 
   /** This service as it is. The argument is its data folder. */
@@ -54,7 +55,7 @@ const kinds = {
 };
 
 async function serve(db: Database): Promise<void> {
-  const log = createLogger('warn', process.stdout);
+  const log = createLogger('info', new LogOutput(process.stdout.fd));
   const config = {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     banRules: defaultBanRules,

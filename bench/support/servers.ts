@@ -35,6 +35,12 @@ interface Place {
   stdout?: number | 'pipe' | 'ignore';
 }
 
+/** Memory that a server holds (proc(5), VmRSS). */
+export function residentBytes({ child }: Server): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1024;
+}
+
 interface StartOptions extends Pick<Place, 'core' | 'project'> {
   settings?: Record<string, string>;
 }

@@ -197,15 +197,13 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
     return {
       ...values,
-      ...{
-        workspaceId,
-        keyId,
-        plan,
-        nowMs: clock(),
-        baseUrl,
-        installation,
-        lastEventId: undefined,
-      },
+      workspaceId,
+      keyId,
+      plan,
+      nowMs: clock(),
+      baseUrl,
+      installation,
+      lastEventId: undefined,
       disconnected: () => disconnected(request, reply),
       digitsOf: (position) => sentDigits(request, position),
       assertMayChange: assertMayChangeFrom,
