@@ -189,6 +189,7 @@ test('what the pages and guides set can be set, by the names that settings have'
   const guides = globSync('src/description/guides/*.md', { cwd: root });
   const others = [
     'PETSTORE_API_KEY',
+    'PETSTORE_GOAL',
     'PETSTORE_PUBLISH',
     'PETSTORE_TEST_DATABASE_URL',
     'PETSTORE_TEST_VALKEY_URL',
