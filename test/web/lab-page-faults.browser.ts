@@ -147,6 +147,7 @@ test('the switches follow and keep a rehearsal that a command starts, and show i
   await shows(page, 'The last rehearsal');
   await areOn(page, []);
   assert.equal(await usedUp.count(), 0);
+  await partOf(page).locator('.rehearsal summary').click();
   await performed(page).filter({ hasText: 'listPets' }).getByText('2 performed').waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -87,6 +87,7 @@ for (const { name, skip, launch } of browsers)
     await shows(page, /12:01:17 UTC/);
     await shows(page, /The next ban would last\s+2 minutes\./);
     await draws(page, '0 of 60 left in this minute, during the ban');
+    await draws(page, '940 of 1,000 left in this day, during the ban');
     assert.equal(await part(page).getByText('applies', { exact: true }).count(), 0);
     await shows(page, /request lab-page-burst-demo-\w+-\d+, sent by a demonstration of this page\./);
     await openDetails(page);

@@ -10,7 +10,7 @@ import { openReference } from '../support/reference.ts';
 /** Search terms, and the first expected result: a section of a guide, or an operation. */
 const searches: [string, RegExp][] = [
   ['429', /^When a limit is used up Rate limits Guide/],
-  ['Retry-After', /(Errors|Rate limits) Guide/],
+  ['Retry-After', /(Retry a POST safely Getting started|Errors|Rate limits) Guide/],
   ['ban', /^Bans Rate limits Guide/],
   ['key', /^Send the key Authentication Guide/],
   ['webhook', /^Receive webhooks Events Guide/],
@@ -36,6 +36,8 @@ const searches: [string, RegExp][] = [
   ['403', /^Bans Rate limits Guide/],
   ['pagination', /^Read lists page by page Getting started Guide/],
   ['python', /Python.* Generate a client Guide/i],
+  ['startRehearsal', /^Start a rehearsal POST \/lab\/rehearsals Operation/],
+  ['list recordings', /^List recordings GET \/lab\/recordings Operation/],
   ['openapi', /^openapi-generator Generate a client Guide/],
 ];
 
@@ -120,6 +122,36 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     const asText = page.getByRole('link', { name: 'This page as Markdown' });
     assert.equal(await asText.getAttribute('href'), `${origin}/guides/getting-started.md`);
     assert.equal(page.context().pages().length, 1);
+  });
+
+  await t.test('whoever comes back finds the place that was left', async () => {
+    const tab = await open(`${origin}/reference`);
+    const link = tab.getByRole('main').getByRole('link', { name: 'List recordings' });
+    await link.scrollIntoViewIfNeeded();
+    const left = Number(await tab.evaluate('scrollY'));
+    assert.ok(left > 500);
+    await link.click();
+    await tab.getByRole('heading', { name: 'List recordings', level: 1 }).waitFor();
+    assert.equal(await tab.evaluate('scrollY'), 0);
+    await tab.goBack();
+    await link.waitFor();
+    await tab.waitForFunction(`scrollY === ${left}`);
+    await tab.close();
+  });
+
+  await t.test('links of the reference before this one lead to the same places', async () => {
+    const old = {
+      'pets/POST/pets': 'Add a pet',
+      'recordings/GET/recordings/{recordingId}/report': 'Get a report card',
+      'rate-limits': 'Rate limits',
+      'errors/description/codes': 'Errors',
+      pets: 'All operations',
+    };
+    for (const [place, title] of Object.entries(old)) {
+      const tab = await open(`${origin}/reference#tag/${place}`);
+      await tab.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor();
+      await tab.close();
+    }
   });
 
   // Each size and each colour scheme once, since axe takes seconds for each page.

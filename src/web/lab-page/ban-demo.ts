@@ -39,7 +39,7 @@ class BanDemo extends Panel {
             Watch the limits above.
           </p>
           <p class="row">
-            <button type="button" class=${isRunning ? '' : 'primary'} ?disabled=${!isAnswering && !isRunning} @click=${(event: MouseEvent) => this.#toggle(event)}>
+            <button type="button" class=${isRunning || banned ? '' : 'primary'} ?disabled=${!isAnswering && !isRunning} @click=${(event: MouseEvent) => this.#toggle(event)}>
               ${isRunning ? 'Stop' : `Send ${burstSize} requests`}
             </button>
             <code>GET /v1/pets?limit=1</code>

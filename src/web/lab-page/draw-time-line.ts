@@ -18,6 +18,9 @@ const shape = (kind: OutcomeKind) => svg`<path class="mark ${kind}" d=${outcomes
 export const outcomeShape = (kind: OutcomeKind) =>
   html`<svg class="shape" width="16" height="16" viewBox="-8 -8 16 16" aria-hidden="true">${shape(kind)}</svg>`;
 
+/** The length of a gap, which takes many seconds. */
+const idle = ({ ms }: Pick<Gap, 'ms'>) => preciseDuration(Math.round(ms / 1_000) * 1_000);
+
 /** Draws a time line. Calls `open` with the id of the request whose mark is clicked. */
 export function drawTimeLine({ lanes, ticks, gaps }: TimeLine, open: (id: string) => void): TemplateResult {
   const clicked = ({ target }: Event) => {
@@ -35,7 +38,7 @@ export function drawTimeLine({ lanes, ticks, gaps }: TimeLine, open: (id: string
     <div class="axis" aria-hidden="true">
       <svg width="100%" height="1.35em">
         ${ticks.map(({ at, ms }) => text(at, ms === 0 ? '0' : preciseDuration(ms), Math.round(ms / stepMs) % 2 ? 'odd' : ''))}
-        ${gaps.map((gap) => between(gap.from, gap.to, '', html`<span>${preciseDuration(gap.ms)}</span>`))}
+        ${gaps.map((gap) => between(gap.from, gap.to, '', html`<span>${idle(gap)}</span>`))}
       </svg>
     </div>
     <ul class="legend">
@@ -65,7 +68,7 @@ function drawLane(lane: DrawnLane, ticks: TimeLine['ticks'], gaps: readonly Gap[
     <code title=${label}>${label}</code>
     <svg width="100%" height=${height} role="img" aria-label=${laneInWords(lane, 'last', preciseDuration)}>
       ${ticks.map(({ at }) => svg`<line class="tick" x1="${at}%" x2="${at}%" y2=${height} />`)}
-      ${gaps.map(({ from, to, ms }) => svg`<rect class="gap" x="${from}%" width="${(to - from).toFixed(2)}%" height=${height}><title>${preciseDuration(ms)} without a request</title></rect>`)}
+      ${gaps.map(({ from, to, ms }) => svg`<rect class="gap" x="${from}%" width="${(to - from).toFixed(2)}%" height=${height}><title>${idle({ ms })} without a request</title></rect>`)}
       <svg y=${trackY}>
         ${bands.map(drawBand)}
         <line class="ground" x2="100%" />

@@ -79,11 +79,14 @@ class Faults extends Panel {
             ? html`<p><b>Active</b>: ends in <b class="left">${toCountdown(Date.parse(expiresAt) - session.nowMs())}</b></p>`
             : html`<p>No fault is on. <b>The last rehearsal</b> ended at ${timeOf(endedAt ?? expiresAt)}.</p>`
         }
-        <p class="quiet">began at ${timeOf(createdAt)}, <code>${id}</code></p>
       </div>
-      <ol class="performed">
-        ${faults.map((fault) => this.#performed(fault, isActive))}
-      </ol>
+      <details ?open=${isActive}>
+        <summary>${counted(faults.length, 'fault')}, from ${timeOf(createdAt)} on</summary>
+        <p class="quiet"><code>${id}</code></p>
+        <ol class="performed">
+          ${faults.map((fault) => this.#performed(fault, isActive))}
+        </ol>
+      </details>
       ${when(
         isActive,
         () => html`<div class="row">

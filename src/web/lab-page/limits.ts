@@ -79,7 +79,7 @@ class Limits extends Panel {
     const { limit, remaining, reset } = account[name];
     const leftMs = Math.max(0, reset * 1_000 - nowMs);
     const applies = !banned && account.binding === name;
-    const left = (banned ? 0 : remaining).toLocaleString('en');
+    const left = remaining.toLocaleString('en');
     const of = limit.toLocaleString('en');
     const label = `${left} of ${of} left in this ${name}${banned ? ', during the ban' : ''}`;
     return html`<div class="window ${applies ? 'applies' : ''} ${remaining === 0 ? 'used-up' : ''}">
@@ -87,7 +87,7 @@ class Limits extends Panel {
       <p><strong>${left}</strong> of ${of}<span> left</span></p>
       <p class="reset">resets in ${toCountdown(leftMs)}</p>
       <svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label=${label}>
-        <rect width=${banned ? 0 : (100 * remaining) / limit} height="10" />
+        <rect width=${(100 * remaining) / limit} height="10" />
       </svg>
     </div>`;
   }

@@ -18,6 +18,11 @@ const everyMs = 900;
 
 const verdicts = {
   passed: ['good', '✓ Passed', 'All observed required checks passed.'],
+  advised: [
+    'warn',
+    '! Passed, with advice',
+    'All observed required checks passed. A recommended one failed.',
+  ],
   failed: ['bad', '✕ Failed', 'A required check failed.'],
   incomplete: ['', '– Incomplete', 'No required check was observed yet.'],
 } as const;
@@ -25,6 +30,7 @@ const verdicts = {
 const results = {
   passed: ['good', '✓ passed'],
   failed: ['bad', '✕ failed'],
+  advised: ['warn', '! failed'],
   not_observed: ['', '– not observed'],
 } as const;
 
@@ -89,9 +95,9 @@ class Report extends Panel {
   }
 
   #card({ verdict, checks }: ReportCard) {
-    const [kind, word, sentence] = verdicts[verdict];
     const of = (result: CheckResult['result']) => checks.filter((check) => check.result === result);
     const [failed, passed, unseen] = [of('failed'), of('passed'), of('not_observed')];
+    const [kind, word, sentence] = verdicts[verdict === 'passed' && failed.length > 0 ? 'advised' : verdict];
     const newer = judgedOf().filter(({ id }) => Number(id) > Number(this.#judged)).length;
     const folded = (words: string, some: readonly CheckResult[]) =>
       some.length > 0
@@ -123,7 +129,7 @@ class Report extends Panel {
       ({ name }) => name,
       ({ name, level, result, because, advice, guide, evidence }) => html`<li class=${result}>
         <div class="row">
-          <span class="badge ${results[result][0]}">${results[result][1]}</span>
+          <span class="badge ${kindOf(level, result)[0]}">${kindOf(level, result)[1]}</span>
           <code>${name}</code>
           <span class="quiet">${level}</span>
         </div>
@@ -194,6 +200,10 @@ class Report extends Panel {
 
 /** The requests that the report card judges. */
 const judgedOf = () => recording.requests.filter((request) => !isOwn(request));
+
+/** The failure of a recommended check is advice. */
+const kindOf = (level: string, result: CheckResult['result']) =>
+  results[result === 'failed' && level === 'recommended' ? 'advised' : result];
 
 const slug = (guide: string) => guide.toLowerCase().replaceAll(' ', '-');
 

@@ -250,7 +250,7 @@ const resetText = 'Reset the workspace';
 
 const progress = (): string =>
   storeCache.isWaiting
-    ? `Waiting for the stream of events … ${plain(stream.trouble, 500)}`
+    ? `Waiting for the stream of events … ${plain(stream.trouble, 500).replace(/ \(request [^)]*\)$/, '')}`
     : 'Reading the lists …';
 
 function sizeText(snapshot: StoreSnapshot, shown: number): string {

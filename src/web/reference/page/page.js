@@ -5,11 +5,19 @@ import './key.js';
 const home = new URL('reference', location.href);
 const main = document.querySelector('main');
 const start = { title: document.title, content: [...main.childNodes] };
+/** The links to operations, by method and path. */
+const operations = new Map(
+  [...main.querySelectorAll('.operations tr')].map((row) => [
+    row.querySelector('code').textContent,
+    row.querySelector('a').href,
+  ]),
+);
 /** The paths of plain pages, below that of this one. */
 const pages = /^(?:operations|guides|schemas|errors)(?:\/[\w-]+)?$/;
 let shown = '';
 
 addEventListener('popstate', show);
+addEventListener('scrollend', keepScroll);
 document.addEventListener('click', follow);
 offerSearch();
 if (location.hash) await show();
@@ -44,18 +52,33 @@ async function follow(event) {
 }
 
 async function goTo(place) {
-  history.pushState({}, '', place ? `#${place}` : home.pathname);
+  keepScroll();
+  history.pushState(null, '', place ? `#${place}` : home.pathname);
   await show();
   main.focus({ preventScroll: true });
 }
 
-/** The place of the address. Older links to guides begin with `tag/`. */
+/** Keeps the scroll position with the address, for who comes back. */
+function keepScroll() {
+  history.replaceState({ scrollY }, '');
+}
+
+/** The place of the address. Older links begin with `tag/`: to guides and their sections, and to operations by method and path. */
 function currentPlace() {
-  return location.hash.slice(1).replace(/^tag\//, 'guides/');
+  const place = location.hash.slice(1);
+  const [, tag, section = ''] = /^tag\/([\w-]+)(\/.*)?$/.exec(place) ?? [];
+  if (!tag) return place;
+  const [, method, path] = /^\/([A-Z]+)(\/.*)$/.exec(section) ?? [];
+  const operation = operations.get(`${method} /v1${path}`) ?? operations.get(`${method} /lab${path}`);
+  if (operation) return placeOf(new URL(operation));
+  const guide = `guides/${tag}`;
+  return document.querySelector(`#contents a[href$="/${guide}"]`) ? guide + section : 'operations';
 }
 
 async function show() {
   const place = currentPlace();
+  // A scroll that ends while a page is loaded was of the page before.
+  const kept = history.state;
   const parts = place.split('/');
   const page = parts.splice(0, parts[0] === 'schemas' ? 1 : 2).join('/');
   if (page !== shown) {
@@ -70,7 +93,8 @@ async function show() {
     markCurrent(page);
   }
   const section = parts[0] && document.getElementById(parts[0]);
-  if (section) section.scrollIntoView();
+  if (kept) scrollTo(0, kept.scrollY);
+  else if (section) section.scrollIntoView();
   else scrollTo(0, 0);
 }
 

@@ -15,20 +15,28 @@ const topics = new Map([
 /** The guide whose sections have the words of others as their names. Who asks for such a name itself gets its section first. */
 const rehearsing = 'Rehearse failures';
 
+/** The weight of what is looked for less often. */
+const fewer = 0.15;
+
 const fields = ['title', 'names', 'within', 'text', 'code'];
 
-/** Builds a function that returns what fits the words of a query, the best first. */
-export function searchIndex(description) {
-  const entries = [
-    ...guideEntries(description),
-    ...operationEntries(description),
-    ...schemaEntries(description),
-  ];
+/**
+ * Builds a function that returns what fits the words of a query, the best first. The first description is that of the store. What the others
+ * describe comes after its guides.
+ */
+export function searchIndex(descriptions) {
+  const all = [guideEntries, operationEntries, schemaEntries].flatMap((entriesOf) =>
+    descriptions.flatMap((description, i) =>
+      entriesOf(description).map((entry) => ({ ...entry, weight: i === 0 ? 1 : fewer })),
+    ),
+  );
+  // The descriptions share schemas.
+  const entries = [...new Map(all.map((entry) => [entry.place, entry])).values()];
   const index = new MiniSearch({ fields, processTerm: formsOf });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
   const options = {
     boost: { title: 5, names: 4, within: 2, code: 0.5 },
-    boostDocument: (id) => weightOf(entries[id]),
+    boostDocument: (id) => weightOf(entries[id]) * entries[id].weight,
     prefix: (term) => term.length > 1,
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     processTerm: askedFor,
@@ -67,7 +75,7 @@ function isNamed({ kind, title, operationId, within }, query) {
  * those of a collection before those of one thing in it.
  */
 function weightOf({ kind, order, within, isDeprecated }) {
-  if (kind === 'Guide') return (4 - order / 4) * (within === rehearsing ? 0.15 : 1);
+  if (kind === 'Guide') return (4 - order / 4) * (within === rehearsing ? fewer : 1);
   if (kind === 'Schema') return 0.5;
   return (isDeprecated ? 0.8 : 1) * (within.includes('{') ? 0.8 : 1);
 }
@@ -100,15 +108,17 @@ const partsOf = (markdown) => ({
   code: markdown.match(codeBlocks)?.join('\n'),
 });
 
-function operationEntries({ paths, components }) {
+function operationEntries({ servers, paths, components }) {
+  // Paths of the store are known without their prefix.
+  const [start = ''] = /\/lab$/.exec(servers[0].url) ?? [];
   const named = (parameter) => components.parameters[parameter.$ref?.split('/').at(-1)] ?? parameter;
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       kind: 'Operation',
       title: operation.summary,
       operationId: operation.operationId,
-      names: `${operation.operationId} ${path}`,
-      within: `${method.toUpperCase()} ${path}`,
+      names: `${operation.operationId} ${start}${path}`,
+      within: `${method.toUpperCase()} ${start}${path}`,
       text: plain(
         [
           operation.description,

@@ -1,4 +1,4 @@
-// The search of the page. Its index is built from the description when it is opened first.
+// The search of the page. Its index is built from the descriptions when it is opened first.
 
 import { searchIndex } from './search-index.js';
 
@@ -39,9 +39,14 @@ function loadOnce() {
 
 async function load() {
   note.textContent = 'Loading …';
-  const response = await fetch('v1/openapi.json');
+  const hasLab = document.querySelector('.top a[href="lab"]') !== null;
+  search = searchIndex(await Promise.all(['v1', ...(hasLab ? ['lab'] : [])].map(describe)));
+}
+
+async function describe(api) {
+  const response = await fetch(`${api}/openapi.json`);
   if (!response.ok) throw new Error(`the service answered ${response.status}.`);
-  search = searchIndex(await response.json());
+  return response.json();
 }
 
 input.addEventListener('input', show);
