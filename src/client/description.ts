@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (2f17c97464fb). Do not edit.
+// Made from openapi.json by "npm run generate" (c3436f0bee1f). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

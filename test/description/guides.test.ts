@@ -88,7 +88,9 @@ test('the guide to versions names what is unstable or deprecated as the operatio
   for (const { id, deprecated } of operations.filter(({ deprecated }) => deprecated)) {
     const { since, sunset, successor } = deprecated as Deprecation;
     assert.ok(
-      guide('Versioning').includes(`\`${id}\` has been deprecated since ${since}, and its sunset date is ${sunset}`),
+      guide('Versioning').includes(
+        `\`${id}\` has been deprecated since ${since}, and its sunset date is ${sunset}`,
+      ),
     );
     assert.ok(guide('Versioning').includes(`Its successor is \`${successor}\``));
   }
