@@ -12,9 +12,9 @@ const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 let notBeforeMs = 0;
 const longestWaitMs = 90_000;
 
-/** Sends a request until there is an answer to go by, five times at most. */
+/** Sends a request with up to five attempts, until it gets a final response. */
 async function send(method, url, { headers = {}, body } = {}) {
-  // One key for all attempts, so that what was done although its answer was lost is not done twice.
+  // One key for all attempts, so that a request whose response was lost does not take effect twice.
   const once = method === 'POST' && { 'idempotency-key': crypto.randomUUID() };
   let problem;
   for (let attempt = 1; attempt <= 5; attempt++) {
@@ -23,26 +23,26 @@ async function send(method, url, { headers = {}, body } = {}) {
     await sleep(Math.max(0, notBeforeMs - Date.now()));
     const backoffMs = 100 * 2 ** attempt * (1 + Math.random());
     try {
-      const answer = await fetch(url, {
+      const response = await fetch(url, {
         method,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once, ...headers },
         body: write(body),
         signal: AbortSignal.timeout(20_000),
       });
-      // An answer that ends too soon throws here.
-      const data = read(await answer.text());
-      const field = (name) => answer.headers.get(name);
+      // An incomplete response throws here.
+      const data = read(await response.text());
+      const field = (name) => response.headers.get(name);
       if (field('x-ratelimit-remaining') === '0') notBeforeMs = Number(field('x-ratelimit-reset')) * 1000;
       const isTemporary =
-        answer.status === 429 ||
-        answer.status >= 500 ||
+        response.status === 429 ||
+        response.status >= 500 ||
         ['key_banned', 'idempotency_key_in_use'].includes(data?.code) ||
         // A key may be unknown for a moment, while the service starts.
-        (answer.status === 401 && attempt === 1);
+        (response.status === 401 && attempt === 1);
       // The first attempt may have removed it.
-      const isGone = method === 'DELETE' && answer.status === 404 && attempt > 1;
-      if (answer.ok || isGone || answer.status === 412) return { status: answer.status, data, field };
-      problem = new Error(`${method} ${url}: ${answer.status} ${data?.code}, ${data?.message}`);
+      const isGone = method === 'DELETE' && response.status === 404 && attempt > 1;
+      if (response.ok || isGone || response.status === 412) return { status: response.status, data, field };
+      problem = new Error(`${method} ${url}: ${response.status} ${data?.code}, ${data?.message}`);
       if (!isTemporary) break;
       notBeforeMs = Math.max(notBeforeMs, Date.now(), retryAtMs(field('retry-after'))) + backoffMs;
     } catch (error) {
@@ -97,8 +97,8 @@ const {
 } = await send('POST', `${api}/pets`, { body: smaug });
 console.log('Smaug is there.');
 
-// Who changes a pet says which version of it was read. After 412 somebody else was faster: read again, decide again. Or it was
-// the own change, whose answer was lost: then it is done.
+// A change names the version that was read. After 412 another client has changed the pet: read again and decide again. Or it was
+// its own change, whose response was lost: then it is done.
 const golden = 'Smaug the Golden';
 for (let round = 1; ; round++) {
   const {

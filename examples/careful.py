@@ -20,10 +20,10 @@ LONGEST_WAIT = 90
 
 
 def send(method, url, headers={}, body=None):
-    """Sends a request until there is an answer to go by, five times at most."""
+    """Sends a request with up to five attempts, until it gets a final response."""
     global not_before
     if method == "POST":
-        # One key for all attempts, so that what was done although its answer was lost is not done twice.
+        # One key for all attempts, so that a request whose response was lost does not take effect twice.
         headers = {**headers, "Idempotency-Key": str(uuid.uuid4())}
     problem = RuntimeError("The limit is used up.")
     for attempt in range(1, 6):
@@ -32,21 +32,21 @@ def send(method, url, headers={}, body=None):
         time.sleep(max(0, not_before - time.time()))
         backoff = 0.1 * 2**attempt * random.uniform(1, 2)
         try:
-            answer = session.request(method, url, headers=headers, json=body, timeout=20)
-            data = answer.json() if answer.content else None
+            response = session.request(method, url, headers=headers, json=body, timeout=20)
+            data = response.json() if response.content else None
         except requests.RequestException as error:
-            # The connection broke, or the answer is too late or ends too soon.
+            # The connection broke, or the response is late or incomplete.
             problem = error
             time.sleep(backoff)
             continue
-        status, fields = answer.status_code, answer.headers
+        status, fields = response.status_code, response.headers
         if fields.get("X-RateLimit-Remaining") == "0":
             not_before = int(fields["X-RateLimit-Reset"])
         # The first attempt may have removed it.
         is_gone = method == "DELETE" and status == 404 and attempt > 1
-        if answer.ok or is_gone or status == 412:
-            return answer, data
-        problem = RuntimeError("%s %s: %d %s" % (method, url, status, answer.text))
+        if response.ok or is_gone or status == 412:
+            return response, data
+        problem = RuntimeError("%s %s: %d %s" % (method, url, status, response.text))
         is_temporary = data["code"] in ("key_banned", "idempotency_key_in_use")
         # A key may be unknown for a moment, while the service starts.
         is_first_401 = status == 401 and attempt == 1
@@ -67,12 +67,12 @@ def every(url):
     """All items of a list: as long as there is a next page, whatever a page holds. The ETag of a single pet comes with it."""
     items = []
     while url:
-        answer, page = send("GET", url)
+        response, page = send("GET", url)
         items += page
-        link = answer.links.get("next", {}).get("url")
+        link = response.links.get("next", {}).get("url")
         # One that leads to itself has nothing after it.
         url = None if link == url else link
-    return items, answer.headers["ETag"]
+    return items, response.headers["ETag"]
 
 
 categories, _ = every(API + "/categories?limit=5")
@@ -85,15 +85,15 @@ smaug = {"name": "Smaug", "categoryId": categories["Reptiles"]["id"], "status": 
 _, smaug = send("POST", API + "/pets", body=smaug)
 print("Smaug is there.")
 
-# Who changes a pet says which version of it was read. After 412 somebody else was faster: read again, decide again. Or it was
-# the own change, whose answer was lost: then it is done.
+# A change names the version that was read. After 412 another client has changed the pet: read again and decide again. Or it was
+# its own change, whose response was lost: then it is done.
 GOLDEN = "Smaug the Golden"
 for _ in range(10):
     [pet], etag = every("%s/pets?id=%d" % (API, smaug["id"]))
     if pet["name"] == GOLDEN:
         break
-    answer, _ = send("PUT", "%s/pets/%d" % (API, pet["id"]), {"If-Match": etag}, {**pet, "name": GOLDEN})
-    if answer.ok:
+    response, _ = send("PUT", "%s/pets/%d" % (API, pet["id"]), {"If-Match": etag}, {**pet, "name": GOLDEN})
+    if response.ok:
         break
 else:
     raise RuntimeError("Smaug cannot be renamed.")

@@ -12,7 +12,7 @@ const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 // Tries again in a moment, whatever went wrong, and each time as if it were something new.
 async function send(method, path, body, triesLeft = 3) {
   try {
-    const answer = await fetch(api + path, {
+    const response = await fetch(api + path, {
       method,
       headers: {
         Authorization: `Bearer ${key}`,
@@ -21,8 +21,8 @@ async function send(method, path, body, triesLeft = 3) {
       },
       body: JSON.stringify(body),
     });
-    const data = answer.status === 204 ? undefined : await answer.json();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${data.message}`);
+    const data = response.status === 204 ? undefined : await response.json();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${data.message}`);
     return data;
   } catch (error) {
     if (triesLeft === 1) throw error;

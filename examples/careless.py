@@ -32,9 +32,9 @@ def send(method, path, body=None):
     with requests.Session() as session:
         session.mount(API, HTTPAdapter(max_retries=retry))
         session.headers["Authorization"] = "Bearer " + os.environ["PETSTORE_API_KEY"]
-        answer = session.request(method, API + path, json=body)
-        answer.raise_for_status()
-        return answer.json() if answer.content else None
+        response = session.request(method, API + path, json=body)
+        response.raise_for_status()
+        return response.json() if response.content else None
 
 
 # There are few categories, so the first page surely has them all.

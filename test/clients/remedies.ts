@@ -29,7 +29,7 @@ export const remedies: Remedy[] = [
       'truncated',
       'stale-connection',
     ],
-    add: 'Send again after a failure, later each time: a `POST` with the `Idempotency-Key` that it had.',
+    add: 'Retry after a failure, with growing waits: a `POST` with the same `Idempotency-Key`.',
   },
   {
     faults: ['slow', 'delay', 'stall', 'no-answer'],
@@ -56,7 +56,7 @@ export const remedies: Remedy[] = [
   },
   {
     faults: ['new-fields', 'new-status'],
-    add: 'Bear what a later version adds: make the client anew in time, or loosen its types.',
+    add: 'Accept additions of later versions: generate the client again in time, or loosen its types.',
   },
   {
     faults: ['moved', 'moved-away'],

@@ -117,7 +117,7 @@ test('a program that reads llms.txt alone lists, creates, orders and follows eve
   const pets = await reader.send(list.method, list.url);
   assert.ok(pets.length > 0);
 
-  const history = reader.operation('Returns the events');
+  const history = reader.operation('Returns the events of');
   const before = await reader.send(history.method, history.url);
   const last = before.at(-1)?.id ?? 0;
 

@@ -256,10 +256,7 @@ test('long answers fill what is kept of a key before their number does', async (
   assert.equal((await rehearse(1)).status, 201, 'the last may go beyond');
   const refused = await rehearse(2);
   assert.equal(refused.status, 409);
-  assert.match(
-    refused.body.message,
-    /10,000 in 24 hours, and 16,000,000 bytes .* 2026-06-02T13:00:00\.000Z/,
-  );
+  assert.match(refused.body.message, /10,000 in 24 hours, and 16,000,000 bytes .* 2026-06-02T13:00:00\.000Z/);
   assert.ok(isReplay(await rehearse(1)));
   assert.equal((await post('k')).status, 201);
 });

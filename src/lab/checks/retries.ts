@@ -122,7 +122,7 @@ export const failuresRetried: Check = {
   unseen: 'No request that is safe to retry failed temporarily, or another request may have followed it.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
-    'Retry temporary failures a few times, with growing waits. A response shorter than its `Content-Length` is one, too.',
+    'Retry temporary failures a few times, with growing waits. Treat a response shorter than its `Content-Length` as such a failure.',
   guide: 'Errors',
   judge(traffic) {
     const { retries, unretried } = possibleRetries(

@@ -60,7 +60,7 @@ async function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], ro
 <h2>Cause</h2>
 <p>${inline(cause)}</p>
 <h2>What to do</h2>
-<p>${inline(cure.replace(/the guide on ([a-z ]+)/, (text, name) => `[${text}](${root}${guidePagePath(name).slice(1)})`))}</p>
+<p>${inline(cure.replace(/the guide "([A-Za-z ]+)"/, (text, name) => `[${text}](${root}${guidePagePath(name).slice(1)})`))}</p>
 <p>${guideLink(root)}</p>
 <h2>Example</h2>
 ${example(error.body)}

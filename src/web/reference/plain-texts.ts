@@ -95,7 +95,7 @@ interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
   rootUrl: string;
 }
 
-/** All that a client of the API needs to know to begin, in the form of llmstxt.org. */
+/** Everything that a first client needs, in the form of llmstxt.org. */
 const overview = async (
   { baseUrl, rootUrl, labUrl }: Urls,
   operations: readonly Operation[],
@@ -107,7 +107,7 @@ ${essentials(baseUrl, labUrl)}
 
 ## Operations
 
-Paths are below the base URL. Bodies are JSON; each is shown by an example.
+Paths are relative to the base URL. Bodies are JSON, shown as examples.
 
 ${operations.map((operation) => operationLine(operation, operations)).join('\n')}
 
@@ -115,7 +115,7 @@ ${operations.map((operation) => operationLine(operation, operations)).join('\n')
 
 - Requests per minute and per day: ${quotas()}.
 - \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of every response describe the window with
-  the fewest requests left. A client that goes on after many 429 is banned: 403 \`key_banned\`.
+  fewer requests left. A client that keeps sending after 429 is banned: 403 \`key_banned\`.
 
 ## Errors
 
@@ -124,7 +124,7 @@ ${errorList()}
 ## Events
 
 Each change is an event: \`{"id", "type", "timestamp", "requestId", "data"}\`, and \`previous\` after an update. Ids are 1, 2, 3 and so
-on: keep the last one, and ask for what came after it. The list, the stream and webhooks carry the same events, of these types:
+on: save the last one, and request the events after it. The list, the stream and webhooks have the same events, of these types:
 
 ${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)}`).join('\n')}
 
