@@ -79,7 +79,7 @@ test('the page predicts a burst from the requests left and the strikes', () => {
     /39 refused with 429, and the next would begin a ban of 2 minutes\./,
   );
   assert.match(predictBurst(account(0, 0)), /^Now none would be admitted, 60 refused/);
-  assert.match(predictBurst(account(60, 0, '2026-06-01T12:01:00Z')), /all 100 would be answered with 403/);
+  assert.match(predictBurst(account(60, 0, '2026-06-01T12:01:00Z')), /all 100 would get 403/);
 });
 
 test('a burst counts the outcome of each request, also without an answer, and stops when told', async () => {
