@@ -22,7 +22,7 @@ const silentAttemptMs = 250;
 /** What no client can go on after: the list has no end, and the key is for one origin. */
 const ends: Record<string, RegExp> = {
   'same-page': /leads to no new page of it/,
-  'moved-away': /which the key is not sent to/,
+  'moved-away': /and the key is not sent there/,
 };
 
 /** Lets the tour be taken under faults, each time in a workspace of its own; waits of the client pass at once. */

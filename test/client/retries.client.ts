@@ -107,7 +107,7 @@ test('an answer of another service is an error, without another attempt', async 
     [answer(200, null), /something else/],
     [answer(200, 7), /something else/],
     [answer(204), /204.*something else/],
-    [answer(304), /leads to another address/],
+    [answer(304), /redirects to another address/],
     [
       answer(301, undefined, { location: 'https://shop.test/v1' }),
       /leads to https:\/\/shop.test\/v1, .* baseUrl/,
@@ -263,7 +263,7 @@ test('no redirect takes the key to another origin', async (t) => {
     const { store, got } = await startScripted(t, [answer(307, undefined, { location })]);
     const { code, message } = await errorOf(readPage(store));
     assert.equal(code, 'unexpected_answer');
-    assert.ok(message.includes(`leads to ${location}, which the key is not sent to`), message);
+    assert.ok(message.includes(`redirects to ${location}, and the key is not sent there`), message);
     assert.equal(got.length, 1);
   }
   assert.equal(other.got.length, 0);
