@@ -110,7 +110,7 @@ test('an answer of another service is an error, without another attempt', async 
     [answer(304), /redirects to another address/],
     [
       answer(301, undefined, { location: 'https://shop.test/v1' }),
-      /leads to https:\/\/shop.test\/v1, .* baseUrl/,
+      /redirects to https:\/\/shop.test\/v1, .* baseUrl/,
     ],
     [answer(200, 'x'.repeat(2_000)), /more than 1000 bytes/],
     [text(gzipSync(' '.repeat(50_000_000)), 200, { 'content-encoding': 'gzip' }), /more than 1000 bytes/],
