@@ -219,7 +219,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
   );
 
   await t.test(
-    'while a rehearsal is active, the page says that answers may differ from the limits',
+    'while a rehearsal is active, the page says that responses may differ from the limits',
     async () => {
       const key = await addFree(visit, 1);
       const { page, complaints } = await visit.open(key, demo);
@@ -227,7 +227,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       await shows(page, /No Retry-After: a request would be admitted\./);
       assert.equal(await page.getByText('These are the real limits').count(), 0);
       const rehearsal = await visit.store.rehearse([{ fault: 'near-limit', remaining: 2 }], { key });
-      await shows(page, /A rehearsal is active: answers may differ\. These are the real limits\./);
+      await shows(page, /A rehearsal is active: responses may differ\. These are the real limits\./);
       await shows(page, /a request would be admitted, unless a fault acts\./);
       await shows(page, /41 refused with 429.* \(Unless a fault is active\.\)/);
       await part(page).getByRole('link', { name: 'A rehearsal is active' }).click();
