@@ -5,7 +5,7 @@ import { guides } from '../../src/description/guides.ts';
 import { type Past, pastOf } from '../../src/grade/compare/past.ts';
 import type { OtherChange, StoreState } from '../../src/grade/compare/state.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
-import { judgeByGoal } from '../../src/grade/goal/judge-goal.ts';
+import { judgeByGoal } from '../../src/grade/goal/outcome.ts';
 import { claims } from '../../src/grade/goal/says.ts';
 import { passedOf } from '../../src/grade/goal/trials.ts';
 import type { FaultRun, Grade, Verdict } from '../../src/grade/grade.ts';
