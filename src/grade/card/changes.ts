@@ -91,7 +91,8 @@ function itemsOf(
     const item = { word: inWords(run), grade: severity.indexOf(run.verdict) };
     items.set(name, hasTrials ? shareOf(some) : item);
   }
-  for (const { name, result } of [baseline, ...runs].flatMap(({ checks }) => checks)) {
+  const all = [baseline, ...(goal?.runs ?? []), ...runs];
+  for (const { name, result } of all.flatMap(({ checks }) => checks)) {
     if (result === 'not_observed' || items.get(name)?.word === 'failed') continue;
     items.set(name, { word: result, grade: result === 'passed' ? 1 : 0 });
   }
