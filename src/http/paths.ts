@@ -39,7 +39,7 @@ export class Paths {
 
   #isDocument(path: string): boolean {
     if (path === mcpPath) return false;
-    return this.#others.has(path) || this.#others.values().some((form) => form.test(path));
+    return this.#others.get(path)?.test(path) ?? this.#others.values().some((form) => form.test(path));
   }
 
   /**

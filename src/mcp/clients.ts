@@ -5,15 +5,16 @@ import { type Exchange, injectFetch } from '../http/inject-fetch.ts';
 import { prefix } from '../http/target.ts';
 import { ownTraceparentOf } from '../http/trace.ts';
 import { presentedKey } from '../keys/identify.ts';
+import { originOf } from '../lab/faults/shared/redirect.ts';
 import { maxDelayMs } from '../lab/lab-bounds.ts';
 import type { Tool } from './tools.ts';
 
 /** Sends requests of a caller below the path of an API. */
 export type ClientOf = (start: Tool['start']) => Requests;
 
-/** Clients that send the requests of a caller, as if the caller had sent them over HTTP. */
+/** Clients that send the requests of a caller, as if the caller had sent them over HTTP. `baseUrl`: where callers find the API. */
 export const clientsFor =
-  (app: FastifyInstance, clock: () => number, caller: Exchange): ClientOf =>
+  (app: FastifyInstance, baseUrl: string, clock: () => number, caller: Exchange): ClientOf =>
   (start) => {
     const { request } = caller;
     const inject = injectFetch(app, caller);
@@ -22,7 +23,8 @@ export const clientsFor =
     );
     const traceparent = ownTraceparentOf(request);
     const options = {
-      baseUrl: `http://localhost${prefix}`,
+      // The client follows redirects within its origin only, and a rehearsed one may name the origin of the caller.
+      baseUrl: (originOf(request, { baseUrl }) ?? 'http://localhost') + prefix,
       apiKey: presentedKey(request.headers.authorization, request.headers['x-api-key'] as string | undefined),
       // The agent decides about retries and timeouts.
       attempts: 1,

@@ -35,7 +35,7 @@ export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }
 export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
-    (await import('./server.ts')).answerer({ app, hasLab, clock, texts: await texts() }),
+    (await import('./server.ts')).answerer({ app, baseUrl, hasLab, clock, texts: await texts() }),
   );
 
   app.post(mcpPath, {

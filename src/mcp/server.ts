@@ -25,6 +25,8 @@ export interface Text {
 
 interface Parts {
   app: FastifyInstance;
+  /** Where callers find the API. */
+  baseUrl: string;
   hasLab: boolean;
   /** Milliseconds since 1970. */
   clock: () => number;
@@ -37,7 +39,7 @@ const instructions =
 /**
  * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.
  */
-export function answerer({ app, hasLab, clock, texts }: Parts) {
+export function answerer({ app, baseUrl, hasLab, clock, texts }: Parts) {
   const tools = toolsFor(hasLab).map(callable);
   const listed = tools.map((tool) => ({
     name: tool.name,
@@ -50,7 +52,7 @@ export function answerer({ app, hasLab, clock, texts }: Parts) {
   const resources = texts.map(({ text: _, ...shown }) => ({ ...shown, mimeType: 'text/markdown' }));
 
   return async (caller: Exchange, message: unknown): Promise<Response> => {
-    const clientOf = clientsFor(app, clock, caller);
+    const clientOf = clientsFor(app, baseUrl, clock, caller);
     let failure: unknown;
     const handler = createMcpHandler(
       () => {

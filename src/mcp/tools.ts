@@ -25,8 +25,6 @@ export interface Tool {
   /** The properties of the response that it returns. Default: all. */
   only: readonly string[] | undefined;
   result: TObject;
-  /** Whether a call changes or removes what was there before. */
-  isDestructive: boolean;
 }
 
 interface Definition extends Pick<Tool, 'name' | 'title' | 'description'> {
@@ -39,7 +37,6 @@ interface Definition extends Pick<Tool, 'name' | 'title' | 'description'> {
   /** The schema of an item. Default: that of the operation. */
   item?: TSchema;
   only?: readonly string[];
-  isDestructive?: true;
 }
 
 const idempotencyKey = Type.String({
@@ -103,7 +100,6 @@ const definitions: readonly Definition[] = [
     description:
       'Sets how many units of a pet are in stock. `quantity` is the new total, not a difference; units that open orders hold do not count.',
     operation: 'updateInventory',
-    isDestructive: true,
   },
   {
     name: 'find_orders',
@@ -128,7 +124,6 @@ const definitions: readonly Definition[] = [
     operation: 'updateOrder',
     without: ['petId', 'quantity', 'shipDate', 'complete'],
     fixed: { complete: true },
-    isDestructive: true,
   },
   {
     name: 'cancel_order',
@@ -136,7 +131,6 @@ const definitions: readonly Definition[] = [
     description:
       'Removes an open order and returns its units to stock. A complete order fails with `order_complete`. One that is removed already fails with `not_found`.',
     operation: 'cancelOrder',
-    isDestructive: true,
   },
   {
     name: 'read_events',
@@ -162,7 +156,7 @@ export const toolsFor = (hasLab: boolean): Tool[] =>
   definitions.map(toTool).filter(({ start }) => hasLab || start !== labPrefix);
 
 function toTool({ operation: id, without = [], item, only, ...definition }: Definition): Tool {
-  const { fixed = {}, items, isDestructive = false } = definition;
+  const { fixed = {}, items } = definition;
   const ofStore = operations.find((operation) => operation.id === id);
   const operation = (ofStore ?? labOperations.find((operation) => operation.id === id)) as Operation;
   const { method, params, query, body } = operation;
@@ -176,7 +170,7 @@ function toTool({ operation: id, without = [], item, only, ...definition }: Defi
     start: ofStore ? prefix : labPrefix,
     operation,
     arguments: { ...Object.fromEntries(taken), ...(method === 'POST' && { idempotencyKey }) },
-    ...{ fixed, items, only, isDestructive },
+    ...{ fixed, items, only },
     result: items
       ? Type.Object({ [items]: item ? Type.Array(item) : schema, nextCursor, ...(headers && { position }) })
       : picked(schema as TObject, only),
@@ -202,9 +196,10 @@ export const Failure = Type.Object({
 });
 
 /** Hints for clients about a tool. Each call may be repeated, because tools that create something take an `idempotencyKey`. */
-export const annotationsOf = ({ operation, isDestructive }: Tool) => ({
-  readOnlyHint: operation.method === 'GET',
-  destructiveHint: isDestructive,
+export const annotationsOf = ({ operation: { method } }: Tool) => ({
+  readOnlyHint: method === 'GET',
+  // A POST only adds something.
+  destructiveHint: method !== 'GET' && method !== 'POST',
   idempotentHint: true,
   openWorldHint: false,
 });

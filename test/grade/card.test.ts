@@ -10,9 +10,9 @@ import { comparedWith, toData } from '../../src/grade/card/json.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import { maxSummaryLines, toText } from '../../src/grade/card/text.ts';
-import type { FaultRun, Grade, Progress } from '../../src/grade/grade.ts';
+import type { FaultRun, Grade, Progress, Verdict } from '../../src/grade/grade.ts';
 import { progressOn, type Screen } from '../../src/grade/progress.ts';
-import { nth } from '../../src/grade/run-name.ts';
+import { nth, withoutFaults } from '../../src/grade/run-name.ts';
 import { attemptsOf, lanesOf } from '../../src/lab/recordings/timeline-layout.ts';
 import {
   brokenGrade,
@@ -443,6 +443,35 @@ test('what was not reached or not observed counts as new or gone, not as better 
   assert.deepEqual([lose?.better, lose?.worse, lose?.new, lose?.gone.length], [[], [], [], 2]);
   const find = comparedWith(toData(unseen), seen).changes;
   assert.deepEqual([find?.better, find?.worse, find?.new.length, find?.gone], [[], [], 2, []]);
+});
+
+/** The card of an agent whose trials under reset ended so. */
+function cardOfTrials(...verdicts: Verdict[]) {
+  const isOne = verdicts.length === 1;
+  const numbered = (name: string, i: number) => ({
+    name: isOne ? name : `${name}, trial ${i + 1}`,
+    ...(!isOne && { trial: i + 1 }),
+  });
+  const calm = verdicts.map((_, i) =>
+    runOf(withoutFaults, { place: 'whole', strikes: [], ...numbered(withoutFaults, i) }),
+  );
+  const resets = verdicts.map((verdict, i) =>
+    runOf('reset', { verdict, ...numbered('reset, first use', i) }),
+  );
+  const graded = gradeOf('reset', ...resets);
+  const goal = { text: 'Order 2 of Nemo.', trials: verdicts.length };
+  return cardOf({ ...graded, goal, baseline: { ...graded.baseline, trials: calm } });
+}
+
+test('trials are compared by how often they passed, also one with several', () => {
+  const one = toData(cardOfTrials('survived'));
+  const alike = comparedWith(one, cardOfTrials('survived', 'survived')).changes;
+  assert.deepEqual([alike?.better, alike?.worse], [[], []]);
+  const less = comparedWith(one, cardOfTrials('survived', 'did-it-twice')).changes;
+  assert.deepEqual(
+    [less?.better, less?.worse],
+    [[], [{ name: 'reset, first use', before: '1 of 1', now: '1 of 2' }]],
+  );
 });
 
 test('a comparison leaves out faults that only one card has, and says so', () => {

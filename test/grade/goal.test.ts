@@ -5,7 +5,8 @@ import { guides } from '../../src/description/guides.ts';
 import { type Past, pastOf } from '../../src/grade/compare/past.ts';
 import type { OtherChange, StoreState } from '../../src/grade/compare/state.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
-import { judgeByGoal } from '../../src/grade/goal/judge-goal.ts';
+import { judgeByGoal } from '../../src/grade/goal/outcome.ts';
+import { claims } from '../../src/grade/goal/says.ts';
 import { passedOf } from '../../src/grade/goal/trials.ts';
 import type { FaultRun, Grade, Verdict } from '../../src/grade/grade.ts';
 import { carefulGrade } from '../support/grades.ts';
@@ -88,6 +89,18 @@ test('the goal of the examples is read as it stands there', () => {
   const guide = guides('https://pets.example/v1').find(({ name }) => name === 'Agents')?.description ?? '';
   const shown = /^ {4}\{\n {6}"goal"[\s\S]*?^ {4}\}$/m.exec(guide)?.[0] ?? '';
   assert.deepEqual(JSON.parse(shown), JSON.parse(text), 'the guide shows it');
+});
+
+test('words claim that all is done only by whole words, whatever values they name', () => {
+  const claimed = (text: string, words: string) => claims(words, goalOf([nemo], { says: text }).says ?? []);
+  for (const words of ['done', 'Done.', 'abandoned, then done', 'not undone but done!'])
+    assert.ok(claimed('done', words), words);
+  for (const words of ['', 'abandoned', 'undone', 'done4']) assert.ok(!claimed('done', words), words);
+  for (const words of ['done: order 7', 'All DONE: Order 812, bye', 'done: order none'])
+    assert.ok(claimed('done: order {orders.id}', words), words);
+  assert.ok(!claimed('done: order {orders.id}', 'undone: order 7'));
+  assert.ok(claimed('order{orders.id} sent', 'order7 sent'));
+  assert.ok(!claimed('order{orders.id} sent', 'order7 sentinel'));
 });
 
 /** A small store, as it is before, and after some change. */

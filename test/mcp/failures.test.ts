@@ -110,8 +110,10 @@ test('failures of the service and of a gateway have a code, and say when to come
     store.nowMs += (content.retryAfterSeconds ?? 0) * 1_000;
     assert.equal((await call(agent, 'find_orders')).isError, false, fault);
   }
-  await rehearse(store, ['moved'], { key });
-  assert.equal((await call(agent, 'find_orders')).isError, false, 'a redirect is followed');
+  for (const location of ['path', 'url'] as const) {
+    await rehearse(store, [{ fault: 'moved', location }], { key });
+    assert.equal((await call(agent, 'find_orders')).isError, false, `a ${location} is followed`);
+  }
 });
 
 test('ids beyond 2^53 are strings, which every tool takes back, and a rounded number is refused', async (t) => {

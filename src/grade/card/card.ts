@@ -234,9 +234,10 @@ function findingsOf(
   const about = faultNamed(fault);
   const at = (ids: readonly string[]) => {
     const { name, selector } = useOf(fault, run, ids);
-    const isNumbered = run.trial === undefined || name === run.name;
+    // The name of the run itself has the number.
+    const isNumbered = run.trial !== undefined && name !== run.name;
     return {
-      where: isNumbered ? name : `${name}, trial ${run.trial}`,
+      where: isNumbered ? `${name}, trial ${run.trial}` : name,
       ...(about && { fault }),
       again: lines.again(selector),
     };

@@ -45,7 +45,8 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
       ? [`Left out: ${counted(leftOut, 'fault')} that only one of both cards has.`]
       : []),
   ];
-  const [before, after] = [itemsOf(earlier, common), itemsOf(now, common)];
+  const hasTrials = [earlier, now].some(({ goal }) => goal !== undefined && goal.trials > 1);
+  const [before, after] = [itemsOf(earlier, common, hasTrials), itemsOf(now, common, hasTrials)];
   const both = [...after].flatMap(([name, item]) => {
     const old = before.get(name);
     return old ? [{ name, before: old.word, now: item.word, gain: item.grade - old.grade }] : [];
@@ -66,8 +67,15 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
 
 const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
 
-/** Runs that were not reached, and checks that were not observed, are no items. */
-function itemsOf({ baseline, faults, goal }: CardData, among: readonly string[]): Map<string, Item> {
+/**
+ * Runs that were not reached, and checks that were not observed, are no items. `hasTrials`: a run counts by how many of its trials passed,
+ * also if it has one.
+ */
+function itemsOf(
+  { baseline, faults, goal }: CardData,
+  among: readonly string[],
+  hasTrials: boolean,
+): Map<string, Item> {
   const runs = faults
     .flatMap(({ fault, runs }) => (among.includes(fault) ? runs : []))
     .filter(({ verdict }) => verdict !== 'not-reached');
@@ -81,9 +89,10 @@ function itemsOf({ baseline, faults, goal }: CardData, among: readonly string[])
   for (const [name, some] of Map.groupBy(runs, planNameOf)) {
     const [run] = some as [CardRun, ...CardRun[]];
     const item = { word: inWords(run), grade: severity.indexOf(run.verdict) };
-    items.set(name, run.trial === undefined ? item : shareOf(some));
+    items.set(name, hasTrials ? shareOf(some) : item);
   }
-  for (const { name, result } of [baseline, ...runs].flatMap(({ checks }) => checks)) {
+  const all = [baseline, ...(goal?.runs ?? []), ...runs];
+  for (const { name, result } of all.flatMap(({ checks }) => checks)) {
     if (result === 'not_observed' || items.get(name)?.word === 'failed') continue;
     items.set(name, { word: result, grade: result === 'passed' ? 1 : 0 });
   }

@@ -40,11 +40,13 @@ export function toJunit(card: Card): string {
   ].join('\n')}\n`;
 }
 
-function baselineCase({ grade: { baseline }, notes, refused }: Card): Case {
+function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): Case {
   const { problem, tookMs, lastLines } = baseline;
   const told = refused.map((request) => `Refused ${withoutFaults}: ${requestInWords(request)}`);
   return {
-    ...{ name: withoutFaults, suite: 'required', tookMs, output: [...notes, ...told, ...lastLines] },
+    // With a goal, each trial has a case of its own.
+    name: goal ? `any trial ${withoutFaults}` : withoutFaults,
+    ...{ suite: 'required', tookMs, output: [...notes, ...told, ...lastLines] },
     ...(problem !== undefined && {
       failure: { type: 'baseline', message: problem, details: [howEnded(baseline)] },
     }),
@@ -67,7 +69,9 @@ function rowCase({ name, required, rank, verdict, word, happened, findings, run,
 
 /** A case for each check: whether it failed in any run. */
 function checkCases({ grade: { baseline, faults }, problems }: Card): Case[] {
-  const results = [baseline, ...faults.flatMap(({ runs }) => runs)].flatMap((run) => run.checks);
+  const { trials = [] } = baseline;
+  const runs = [baseline, ...trials, ...faults.flatMap((fault) => fault.runs)];
+  const results = runs.flatMap((run) => run.checks);
   return baseline.checks.map(({ name, level }): Case => {
     const facts = { name, suite: 'check' as const, tookMs: 0 };
     const problem = problems.find(({ kind, title }) => kind === 'check' && title === name);

@@ -9,7 +9,7 @@ import type { Judge, Judgement } from '../judge.ts';
 import type { Reference } from '../reference.ts';
 import type { Run } from '../run/run.ts';
 import type { Goal } from './goal-file.ts';
-import { judgeByGoal, type Outcome } from './judge-goal.ts';
+import { judgeByGoal, type Outcome } from './outcome.ts';
 import { claims, contains, filled } from './says.ts';
 
 /** The longest last words that a card shows, in characters. */

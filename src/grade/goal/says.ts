@@ -35,15 +35,21 @@ export function partsOf(says: string, wanted: readonly { list: List; count: numb
   return isBlank ? 'must have words beside its placeholders' : parts;
 }
 
-/** Whether words say that all is done, whatever values they name. Upper and lower case are the same. */
+/**
+ * Whether words say that all is done, whatever values they name. Upper and lower case are the same. As with `contains`, "abandoned" does not
+ * say "done".
+ */
 export function claims(words: string, says: Says): boolean {
   const line = words.toLowerCase();
   let from = 0;
-  for (const part of says) {
+  for (const [i, part] of says.entries()) {
     if (typeof part !== 'string') continue;
-    const index = line.indexOf(part.toLowerCase(), from);
-    if (index === -1) return false;
-    from = index + part.length;
+    const text = part.toLowerCase();
+    const isWhole = (index: number) =>
+      !(i === 0 && isInside(line, index)) && !(i === says.length - 1 && isInside(line, index + text.length));
+    const found = placesOf(text, line, from).find(isWhole);
+    if (found === undefined) return false;
+    from = found + text.length;
   }
   return true;
 }
@@ -59,9 +65,13 @@ export const filled = (says: Says, rows: readonly (readonly Item[])[]): string =
 /** Whether words contain a text, and not as a part of longer words or numbers. */
 export function contains(words: string, text: string): boolean {
   const [line, sought] = [words.toLowerCase(), text.toLowerCase()];
-  for (let i = line.indexOf(sought); i !== -1; i = line.indexOf(sought, i + 1))
-    if (!isInside(line, i) && !isInside(line, i + sought.length)) return true;
-  return false;
+  return placesOf(sought, line).some((i) => !isInside(line, i) && !isInside(line, i + sought.length));
+}
+
+/** Where a text stands in a line. */
+function* placesOf(text: string, line: string, from = 0): Generator<number> {
+  for (let i = line.indexOf(text, from); i !== -1; i = i < line.length ? line.indexOf(text, i + 1) : -1)
+    yield i;
 }
 
 /** Whether a place in a line lies inside a word or number. */

@@ -9,11 +9,13 @@ const interrupting = [streamCut.name, streamSilent.name];
 
 const isOpening = ({ operation = '', method }: Recorded) => streams.includes(operation) && method === 'GET';
 
-/** The event after which a stream continues; undefined if it starts with new events. */
-function positionOf({ target, headers }: Recorded): number | undefined {
-  const position = headers['last-event-id'] ?? new URLSearchParams(target.split('?')[1]).get('after');
-  return position === null ? undefined : Number(position);
-}
+/** The id of the event after which a stream continues; undefined if it starts with new events. */
+const positionOf = ({ target, headers }: Recorded): string | undefined =>
+  headers['last-event-id'] ?? new URLSearchParams(target.split('?')[1]).get('after') ?? undefined;
+
+/** Whether a position skips an event. Under `large-ids` both are beyond 2^53. */
+const skips = (position: string, eventId: string) =>
+  /^\d+$/.test(position) && BigInt(position) >= BigInt(eventId);
 
 /** A stream that ended within an event, and the next stream. */
 interface Resumed {
@@ -45,7 +47,7 @@ export const streamsResumed: Check = {
     const isListed = ({ cut, next }: Resumed) => positionOf(next) === undefined && lastListMs > endOf(cut);
     const isBad = ({ cut: { cutEventId }, next }: Resumed) => {
       const position = positionOf(next);
-      return position === undefined || (cutEventId !== undefined && position >= Number(cutEventId));
+      return position === undefined || (cutEventId !== undefined && skips(position, cutEventId));
     };
     const judged = resumed.filter((pair) => !isListed(pair));
     const bad = judged.filter(isBad);

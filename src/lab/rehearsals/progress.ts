@@ -9,7 +9,7 @@ import type { Scope } from '../faults/shared/fault.ts';
  * earlier steps let pass. A late step ends the walk too, but it counts only when it acts (`claim`).
  *
  * A limit or a ban holds requests back: a client that retries too early gets it again, and this counts as `repeated`. If several hold
- * a request back, the longest responses, so that a client that obeys `Retry-After` gets through. A request that is held back does not count
+ * a request back, it gets the longest, so that a client that obeys `Retry-After` gets through. A request that is held back does not count
  * for `near-limit`, just as refused requests do not count for the real limits.
  *
  * If the clock goes back, nobody is held longer than told, and no minute is used twice.

@@ -53,9 +53,14 @@ class Actions extends State {
     return this.#running.has(`${subject} ${text}`);
   }
 
-  /** Performs an action, unless the same one is running. */
-  async run<Result>(action: Action<Result>): Promise<void> {
-    await this.#once(action.subject, action.text, async () => this.#keep(await this.#perform(action)));
+  /** Performs an action, unless the same one is running. Returns whether it was done. */
+  async run<Result>(action: Action<Result>): Promise<boolean> {
+    const ended = await this.#once(action.subject, action.text, async () => {
+      const done = await this.#perform(action);
+      this.#keep(done);
+      return done;
+    });
+    return ended?.isDone ?? false;
   }
 
   /** Sends two orders of one pet at once. Each has its own Idempotency-Key, so they are two orders. */
@@ -104,13 +109,17 @@ class Actions extends State {
     return id > this.#countAtReset;
   }
 
-  async #once(subject: string, text: string, work: () => Promise<void>): Promise<void> {
+  async #once<Result>(
+    subject: string,
+    text: string,
+    work: () => Promise<Result>,
+  ): Promise<Result | undefined> {
     const name = `${subject} ${text}`;
-    if (this.#running.has(name)) return;
+    if (this.#running.has(name)) return undefined;
     this.#running.add(name);
     this.changed();
     try {
-      await work();
+      return await work();
     } finally {
       this.#running.delete(name);
       this.changed();

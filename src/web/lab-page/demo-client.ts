@@ -1,5 +1,6 @@
 // A small client of the demonstrations. Its requests are traffic like that of any client: they count, and are recorded and judged.
 
+import { randomId } from '../../client/platform.ts';
 import { burstRequest } from '../../lab/own-requests.ts';
 import { baseUrl } from './api.ts';
 import { recording } from './recording.ts';
@@ -70,7 +71,7 @@ async function careless(): Promise<void> {
   if (!pet) return;
   await retried(`/inventory/${pet.id}`, []);
   const order = { petId: pet.id, quantity: 1 };
-  const headers = { 'idempotency-key': crypto.randomUUID() };
+  const headers = { 'idempotency-key': randomId() };
   await retried('/store/orders', [600], { method: 'POST', body: order, headers });
 }
 

@@ -1,4 +1,5 @@
 import type { Int64 } from '../../client/index.ts';
+import { randomId } from '../../client/platform.ts';
 import { firstPage, reasonOf } from './api.ts';
 import { blockedNote } from './blocked-by.ts';
 import { runUnder, sendAsClient } from './demo-client.ts';
@@ -87,7 +88,7 @@ class OrderDemo extends Panel {
 
   async #sendUntilAnswered(attempts: Attempt[], petId: Int64, keys: 'new' | 'same'): Promise<void> {
     for (let attempt = 0; attempt < 2; attempt++) {
-      const idempotencyKey = (keys === 'same' && attempts[0]?.idempotencyKey) || crypto.randomUUID();
+      const idempotencyKey = (keys === 'same' && attempts[0]?.idempotencyKey) || randomId();
       if (attempt > 0) await sleep(retryAfterMs);
       const answer = await sendAsClient('/store/orders', {
         method: 'POST',

@@ -97,7 +97,7 @@ function numberOf(event: SubmitEvent): number {
 
 const orderText = (quantity: number, name: string) => `Order ${quantity.toLocaleString('en')} of ${name}`;
 
-const order = ({ id, name }: Pet, quantity: number): Promise<void> =>
+const order = ({ id, name }: Pet, quantity: number): Promise<boolean> =>
   actions.run({
     subject: `pet ${id}`,
     text: orderText(quantity, name),
@@ -105,7 +105,8 @@ const order = ({ id, name }: Pet, quantity: number): Promise<void> =>
     describe: (placed) => `order ${placed.id}`,
   });
 
-export const restock = ({ id, name }: Pet, quantity: number): Promise<void> =>
+/** Sets the stock of a pet. Returns whether that was done. */
+export const restock = ({ id, name }: Pet, quantity: number): Promise<boolean> =>
   actions.run({
     subject: `pet ${id}`,
     text: `Set the stock of ${name} to ${quantity.toLocaleString('en')}`,

@@ -217,8 +217,8 @@ class Store extends Panel {
     const all = [...(pets?.values() ?? [])];
     const last = all.find(({ id }) => stock?.get(id) === 1);
     const pet = last ?? all[0];
-    if (pet && !last) await restock(pet, 1);
-    if (pet) await actions.orderTwice(pet.id, plain(pet.name));
+    // With another stock both orders would be placed. The pet shows why it did not get this one.
+    if (pet && (last || (await restock(pet, 1)))) await actions.orderTwice(pet.id, plain(pet.name));
     this.#isOrdering = false;
     await this.draw();
     this.element.querySelector('.pair')?.scrollIntoView({ block: 'nearest' });

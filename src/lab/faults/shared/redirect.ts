@@ -25,7 +25,10 @@ export function redirect(reply: FastifyReply, status: number, Location: string):
  * The origin that the client used. `Host` only chooses between the base URL and the two names of the loopback address, so that no client
  * is redirected elsewhere. Undefined for any other Host.
  */
-export function originOf(request: FastifyRequest, { baseUrl }: FaultServices): string | undefined {
+export function originOf(
+  request: FastifyRequest,
+  { baseUrl }: Pick<FaultServices, 'baseUrl'>,
+): string | undefined {
   const { host } = request.headers;
   const base = new URL(baseUrl);
   if (host === base.host) return base.origin;

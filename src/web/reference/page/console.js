@@ -167,9 +167,12 @@ async function* piecesOf({ body }) {
   for (let part = await reader?.read(); part && !part.done; part = await reader.read()) yield part.value;
 }
 
+/** JSON with a line for each value. Numbers stay as they came, since ids may be beyond 2^53, but not in older browsers. */
 function inLines(text) {
+  const asItCame = (_name, value, context) =>
+    typeof value === 'number' && JSON.rawJSON ? JSON.rawJSON(context.source) : value;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return JSON.stringify(JSON.parse(text, asItCame), null, 2);
   } catch {
     return text;
   }
