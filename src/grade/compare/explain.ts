@@ -130,7 +130,7 @@ function serviceSentence(request: RecordedRequest, isCommitted: boolean): string
     ? 'sent no complete response until the client disconnected'
     : status === undefined
       ? 'cut the connection'
-      : `answered ${status}${isCutShort ? ', cut short' : ''}`;
+      : `responded with ${status}${isCutShort ? ', cut short' : ''}`;
   return isCommitted ? `Committed request ${id}, then ${end}.` : `${capitalized(end)} (request ${id}).`;
 }
 
