@@ -43,7 +43,10 @@ export const remedies: Remedy[] = [
     faults: ['unauthorized'],
     add: 'After 401 reload the API key and retry once; give up after a second 401.',
   },
-  { faults: ['conflict', 'stale-read'], add: 'After 412 read the resource again, and then decide what to write.' },
+  {
+    faults: ['conflict', 'stale-read'],
+    add: 'After 412 read the resource again, and then decide what to write.',
+  },
   { faults: ['small-pages', 'empty-page'], add: 'Follow `Link` until there is no next page.' },
   { faults: ['same-page'], add: 'Stop if `Link` leads to a page that you have already read.' },
   {
