@@ -231,7 +231,7 @@ const wrongCalls: [string[], RegExp][] = [
   [['fly'], /unknown command 'fly'/],
   [['serve', 'now'], /too many arguments/],
   [['serve', '--quiet'], /unknown option '--quiet'/],
-  [['serve', '--plan', 'free'], /--plan is for --ephemeral/],
+  [['serve', '--plan', 'free'], /--plan needs --ephemeral/],
   [['serve', '--ephemeral', '--plan', 'cheap'], /'cheap' is invalid/],
   [['keys', 'create'], /--plan/],
   [['keys', 'create', '--plan', 'free', '--name', 'red \u001b[31m'], /control character/],

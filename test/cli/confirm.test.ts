@@ -18,7 +18,7 @@ const cases: [act: string, typed: string, question: RegExp, after: [number, numb
     /Delete workspace \S+ .*pets: 21, .*keys: 1\)\? \[y\/N\][\s\S]* rows deleted\r\n/,
     undefined,
   ],
-  ['reset', 'yes\r', /Replace what workspace \S+ .*pets: 21, [^k]*\) by .*\? \[y\/N\]/, [20, 1]],
+  ['reset', 'yes\r', /Replace everything in workspace \S+ .*pets: 21, [^k]*\) with .*\? \[y\/N\]/, [20, 1]],
   ['delete', '\r', /Delete/, [21, 1]],
   ['reset', '\u0004', /Replace.*\[y\/N\] \r\npetstore: Nothing/, [21, 1]],
 ];
