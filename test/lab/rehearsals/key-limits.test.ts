@@ -64,7 +64,7 @@ test('what does not make a rehearsal is refused by a message that says where and
         { fault: 'unavailable', operation: 'getPet' },
         { fault: 'sunset', operation: 'listPets' },
       ],
-      `${place}[1].operation must be one that sunset can touch; GET /faults lists them.`,
+      `${place}[1].operation must be one that sunset can affect; GET /faults lists them.`,
     ],
     [
       [{ fault: 'near-limit', times: 1, after: 0 }],
