@@ -35,7 +35,7 @@ class BanDemo extends Panel {
       <div class="two">
         <div>
           <p>
-            The client sends ${burstSize} real requests, ten at a time, and ignores the answers. Send them again to go on to the ban.
+            The client sends ${burstSize} real requests, ten at a time, and ignores the responses. Send them again to reach the ban.
             Watch the limits above.
           </p>
           <p class="row">
