@@ -68,7 +68,7 @@ class ReadQuery extends BaseQuery {
   }
 }
 
-/** Sends a read. The client must have the setting `pipeline`, so that it does not wait for the answers to others. */
+/** Sends a read. The client must have the setting `pipeline`, so that it does not wait for the results of others. */
 export function sendRead(client: Client, statement: Statement, callback: Callback): void {
   client.query(new ReadQuery(client, statement, callback));
 }

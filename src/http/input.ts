@@ -167,7 +167,7 @@ function parseBody(request: FastifyRequest): Values {
   return body as Values;
 }
 
-/** Throws `unsupported_media_type` unless the header fields declare one of these media types, UTF-8 and no encoding. */
+/** Throws `unsupported_media_type` unless the headers declare one of these media types, UTF-8 and no encoding. */
 export function assertContentType(request: FastifyRequest, mediaTypes: readonly string[]): void {
   assertMediaType(fieldLines(request.raw, 'content-type'), mediaTypes);
   assertNotEncoded(request.headers);

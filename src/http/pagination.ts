@@ -13,7 +13,7 @@ export interface PageRequest {
 export interface Page<Item> {
   items: Item[];
   next?: number;
-  /** Header fields of the answer, besides those of every page. */
+  /** Additional headers of the response. */
   headers?: Fields;
 }
 
