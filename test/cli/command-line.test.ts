@@ -157,7 +157,7 @@ test('a reader that has seen enough ends a command quietly', () => {
   assert.equal(stderr, '');
 });
 
-test('a running server sees a new key, and the end of one', async (t) => {
+test('a running server accepts a new key, and refuses a revoked one', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const env = { PETSTORE_DATA_DIR: folder };

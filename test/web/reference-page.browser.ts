@@ -149,7 +149,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     await form.getByRole('button', { name: 'Send' }).waitFor();
   });
 
-  await t.test('a link cannot bring markup, nor another key without a word', async () => {
+  await t.test('a link cannot insert markup, nor replace the key silently', async () => {
     const note = bar(page).getByRole('status');
     const other = `pet_${'Evil'.repeat(9)}`;
     for (const text of ['<img src=x onerror=alert(1)>', demoKey.slice(0, -1), `${demoKey}0`, '']) {
