@@ -32,7 +32,7 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
   ];
 }
 
-/** The example request of an operation. It succeeds on the demonstration data. */
+/** The example request of an operation. It succeeds on the demo data. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
   const { method, body, success } = operation;
   return {

@@ -184,6 +184,6 @@ function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port
     );
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);
-  if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);
+  if (code === 'EACCES') throw new Error(`PORT ${port} needs more permissions. Use a port above 1023.`);
   throw error;
 }

@@ -7,7 +7,7 @@ import { targetPolicy } from '../webhooks/target-policy.ts';
 /** The settings of a service. Without a data folder nothing is kept. */
 type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
 
-/** The text at the start of the demonstration: everything for a first request. */
+/** The text at the start with the demo workspace: everything for a first request. */
 export function welcomeText(served: Served, demoKey: string): string {
   const { baseUrl, dataDir, lab } = served;
   return `

@@ -26,7 +26,7 @@ interface Order {
   ordered?: number;
 }
 
-/** A demonstration: the answer to an order is lost, and its retry makes a second order, unless it has the same Idempotency-Key. */
+/** A demo: the response to an order is lost, and its retry makes a second order, unless it has the same Idempotency-Key. */
 class OrderDemo extends Panel {
   readonly #orders: { new?: Order; same?: Order } = {};
   #isBusy = false;
