@@ -10,7 +10,7 @@ import { html, nothing, type View } from './template.ts';
 /** How often the account is read during a burst. */
 const readEveryMs = 500;
 
-/** A demo: requests without pause reach the limit, and then into a ban. */
+/** A demo: requests without pause reach the limit, and then cause a ban. */
 class BanDemo extends Panel {
   #burst: Burst | undefined;
   /** It stays the same while a burst runs, so that the button below it does not move. */
