@@ -55,7 +55,7 @@ const nextCursor = Type.Optional(
   Type.String({ description: 'Send it as `cursor` to get the next page. Absent on the last page.' }),
 );
 const cursor = Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' }));
-const position = Id('The last position that this page has scanned. Send it as `after` to get only newer events.');
+const position = Id('The last scanned position. Send it as `after` to get only newer events.');
 
 /** Common to all types of events. Listing every type would be longer than all tools together. */
 const { properties: eventProperties } = Event.anyOf[0] as unknown as TObject;
@@ -65,7 +65,7 @@ const AnyEvent = Type.Object({
   timestamp: eventProperties.timestamp as TSchema,
   requestId: eventProperties.requestId as TSchema,
   data: Type.Object({}, { description: 'The resource after the change.' }),
-  previous: Type.Optional(Type.Object({}, { description: 'For an update: the changed fields with their old values.' })),
+  previous: Type.Optional(Type.Object({}, { description: 'For updates: the old values of changed fields.' })),
 });
 
 const definitions: readonly Definition[] = [
