@@ -149,8 +149,8 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Does not wait for another write: whoever has locked the row, such as a migration, can write. But a commit that waits for a missing
-   * synchronous standby also holds the lock, on any instance.
+   * Does not wait for another write: if somebody holds the lock of the row, such as a migration, the storage can be written. But a commit
+   * that waits for a missing synchronous standby also holds the lock, on any instance.
    */
   async touch(): Promise<void> {
     this.counts.writes++;

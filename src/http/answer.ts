@@ -80,7 +80,7 @@ const streamHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',
 } satisfies Fields;
 
-/** A writer of the beginnings of streams, whose events are written to `reply.raw` later. */
+/** Writes the head of a stream. Its events are written to `reply.raw` later. */
 export function streamStarter(lifecycle: RouteHeaders | undefined) {
   const writeHead = headWriter(lifecycle, streamHeaders);
   return (request: FastifyRequest, reply: FastifyReply, headers: Fields): void =>
@@ -88,8 +88,8 @@ export function streamStarter(lifecycle: RouteHeaders | undefined) {
 }
 
 /**
- * A writer of the heads of responses to an operation. It goes past Fastify and partly past Node.js, which look at each field several
- * times: that takes as long as reading the resource from storage. `always` are the same for each response.
+ * A writer of the heads of responses to an operation. It bypasses Fastify and partly Node.js, which process each header several
+ * times: this takes as long as reading the resource from storage. `always` are the same for each response.
  */
 function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
   const constantLines = linesOf(always);

@@ -32,19 +32,19 @@ export const defaultTimeLimits: TimeLimits = {
 /** Requests that a client may send on one connection before it has read the response to the first of them. */
 const maxUnread = 32;
 /**
- * How much of what a client sends after the end of its connection is read: more than `deploy/nginx.conf` lets through. nginx
- * would take a reset for a broken instance.
+ * How many bytes are read that a client sends after the end of its connection: more than `deploy/nginx.conf` lets through. nginx
+ * would treat a reset as a broken instance.
  */
 export const lingerBytes = 4 * 1024 * 1024;
 
 type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 
 interface Connection {
-  /** Requests that it has carried. */
+  /** How many requests came on it. */
   carried: number;
-  /** How many responses are not yet with the operating system. */
+  /** How many responses the operating system has not accepted yet. */
   unread: number;
-  /** Those of them that began behind others. Most connections have none, so that they cost nothing. */
+  /** The unread responses that started while another was unread. Most connections have none, so the set is made on demand. */
   behind: Set<ServerResponse> | undefined;
   /** Whether it takes no further requests. */
   isLast: boolean;
@@ -98,7 +98,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
       connection.behind ??= new Set();
       connection.behind.add(response);
     }
-    // What follows a request whose end is unclear may be a part of it.
+    // If the end of a request is unclear, the bytes after it may belong to it.
     connection.isLast = connection.unread === maxUnread || isMisframed(request);
     if (connection.isLast) response.shouldKeepAlive = false;
     else {
@@ -127,8 +127,8 @@ export function isAnsweredEarly(socket: Socket): boolean {
 }
 
 /**
- * Makes a response that goes on for long the last on its connection, so that no further requests are handled whose responses would
- * wait behind it. Returns false if the client has sent some already.
+ * Makes a long response the last on its connection, so that no response of a further request waits for its end. Returns false if the
+ * client has already sent further requests.
  */
 export function makeLast(request: IncomingMessage, answer: ServerResponse): boolean {
   const { socket } = request;

@@ -182,7 +182,7 @@ export class DocumentSender {
     if (sending.size === 0 && waiting.size === 0) this.#queues.delete(address);
   }
 
-  /** Ends responses whose clients read too slowly, one for each that waits for a place, and looks again until nobody waits. */
+  /** Ends responses whose clients read too slowly: one for each waiting request. Checks again until no request waits. */
   #endSlow(queue: Queue): void {
     const { slowMs } = this.#bounds;
     const beforeMs = this.#stopwatch() - slowMs;

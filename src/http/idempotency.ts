@@ -36,7 +36,7 @@ interface KeyedRequest {
   api: string;
   bounds: KeptBounds;
   fingerprint: string;
-  /** Whether a reset of the workspace keeps what the request makes, so that it must not happen twice after one either. */
+  /** Whether a reset of the workspace keeps the result of the request. Then the request must not take effect twice, even after a reset. */
   outlivesResets: boolean;
   nowMs: number;
   /** Encrypts the stored response, if it has a secret. */
@@ -142,8 +142,8 @@ const hourOf = (ms: number) => Math.floor(ms / hourMs);
 const accountOf = ({ api, keyId }: Pick<KeyedRequest, 'api' | 'keyId'>) => `${api} ${keyId}`;
 
 /**
- * The hours whose keys count. The oldest hour counts as a whole. So a key counts for up to an hour longer than it is remembered, about
- * as long as it is stored. A clock that was ahead holds nobody back: hours of the future do not count, but the next, since clocks differ.
+ * The hours whose keys count. The whole oldest hour counts, so a key counts for up to an hour longer than it is remembered. Future hours
+ * do not count, in case a clock was ahead. The next hour counts, because clocks differ.
  */
 function countedOf(request: KeyedRequest): Fragment {
   const hour = hourOf(request.nowMs);
@@ -151,7 +151,7 @@ function countedOf(request: KeyedRequest): Fragment {
     and hour between ${hour - rememberHours} and ${hour + 1}`;
 }
 
-/** The refusal of a new key beyond the bounds, until so many are forgotten that there is room. */
+/** The refusal of a new key beyond the bounds. It says when enough old keys are deleted. */
 async function tooManyKept(sql: Sql, request: KeyedRequest): Promise<ApiError> {
   const { api, bounds, nowMs } = request;
   const rows = await sql`

@@ -23,7 +23,7 @@ export interface Operation extends Shape {
 
 export type AnyInput = Input<TProperties, TProperties, TProperties>;
 
-/** An operation with what it does. `Services` is what it needs for that besides the request: one parameter, or none. */
+/** An operation with its handler. `Services` is the type of what the handler needs besides the request: one parameter, or none. */
 export interface Handled<Services extends unknown[] = []> extends Operation {
   /** Is waited for before it is handled, and before its transaction. */
   prepare?(input: AnyInput, ...services: Services): Promise<void>;
@@ -152,11 +152,11 @@ export interface Success<Result> {
   headers?: readonly AddedHeader[];
   /** What a GET returns, if the result contains more. The ETag is computed from it. */
   representationOf?(result: Result): unknown;
-  /** Of a page: the query parameter for ids. With one value, the ETag is that of the resource alone. */
+  /** For a page: the query parameter for ids. With one value, the ETag is that of the resource. */
   singleBy?: string;
 }
 
-/** Whether a request asks for one resource by its id, so that the page stands for that resource alone. */
+/** Whether a request reads one resource by its id. Then the ETag of the page is that of the resource. */
 export const isSingleRead = (
   { singleBy }: Pick<Operation['success'], 'singleBy'>,
   query: Readonly<Record<string, unknown>>,

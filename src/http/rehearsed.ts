@@ -28,7 +28,7 @@ export interface Rehearsed {
   refusal?(error: ApiError): ApiError;
   /** Changes a success or the head of a stream. Runs before If-None-Match is compared. */
   represent?(answer: Answer): Answer;
-  /** How pieces of a stream are shown, each of them whole messages. Undefined: as they are. */
+  /** Changes the text of a stream before it is sent, in pieces of whole messages. Undefined: no change. */
   readonly streamed?: ((text: string) => string) | undefined;
   /** The response as the client gets it. */
   answer?(answer: Answer): Answer | Promise<Answer>;

@@ -8,13 +8,13 @@ const { ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
- * A response whose headers have the names that are documented, since some clients keep them in a plain dictionary. Fastify
- * hands over all fields that go through it in lower case. Lists of fields are written as they are.
+ * A response whose header names have the documented case, because some clients keep headers in a plain dictionary. Fastify converts
+ * the names to lower case. Lists of headers are written unchanged.
  */
 export class NamedResponse<
   Request extends IncomingMessage = IncomingMessage,
 > extends ServerResponse<Request> {
-  /** What was handed over as headers of the response: an object, or names and values in turn. */
+  /** The headers that were passed for the response: an object, or alternating names and values. */
   head: Head | undefined;
   /** Header lines that are sent as they are, before those of `head`. They hold nothing that a caller chose without a check. */
   readyLines = '';
