@@ -40,7 +40,7 @@ interface InputSpec {
 }
 
 /**
- * A reader of requests of one operation. It parses path and query strictly from text, reads the parsed body, drops
+ * A reader of requests of one operation. It parses path and query strictly from text, converts no value of the body, drops
  * undeclared properties of the body, and throws one `invalid_request` that names everything that is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
