@@ -145,7 +145,7 @@ test(
     }
     const unseen = atTerminal(t, remove, env, `exec >${file} 2>&1;`);
     assert.equal(await unseen.ended, 1);
-    assert.match(readFileSync(file, 'utf8'), /^petstore: Nothing was changed, .*--yes.*\n$/);
+    assert.match(readFileSync(file, 'utf8'), /^petstore: Nothing was changed: .*--yes.*\n$/);
     assert.equal((await printed(['workspaces', 'list'], env)).length, 1);
     assert.equal(await atTerminal(t, [...remove, '--yes'], env, `exec >${file} 2>&1;`).ended, 0);
     assert.equal(readFileSync(file, 'utf8'), 'Workspace shop is deleted.\n');

@@ -190,7 +190,7 @@ test('what to change in a program that failed or hung comes from a required chec
   const { advice = '' } = runOf('reset').checks.find(({ name }) => name === 'retry.same-body') ?? {};
   assert.equal(changeOf('lost-answer', 'failed', 'failures.retried', 'retry.same-body'), advice);
   assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^Make sure that the program ends: /);
-  assert.match(changeOf('no-answer', 'hung'), /^Give each request a time limit /);
+  assert.match(changeOf('no-answer', 'hung'), /^Set a timeout for each request /);
   assert.match(changeOf('stream-cut', 'hung'), /^Save the `id` of an event only /);
 });
 

@@ -201,7 +201,7 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   });
   await recordings.selectOption({ index: 1 });
   await page.getByText('■ Ended').waitFor();
-  assert.equal(await page.getByText('Nothing was sent with this key').count(), 0);
+  assert.equal(await page.getByText('No request was recorded.').count(), 0);
   mayRead.resolve();
   await rows(page).nth(2).waitFor();
   assert.equal(await button(page, 'Record again').count(), 0);

@@ -442,7 +442,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await has(page, 1, 'Renamed');
     const begin = page.getByRole('button', { name: 'Reset …' });
     await begin.click();
-    await page.getByText('Every other key of this workspace sees that, too.').waitFor();
+    await page.getByText('This affects every key of this workspace.').waitFor();
     await page.getByRole('button', { name: 'Keep it' }).click();
     await page.locator('.reset:focus').waitFor();
     await page.locator('.confirmation').waitFor({ state: 'detached' });
