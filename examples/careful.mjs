@@ -1,4 +1,4 @@
-// An errand that no fault harms: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
+// A program that survives every fault: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
 // Node.js 22 or newer: petstore grade -- node examples/careful.mjs
 //
 // Report card: passed. not-reached: stale-read, stream-cut, stream-pieces, stream-silent, sunset.
@@ -8,7 +8,7 @@ if (!JSON.rawJSON) throw new Error(`Node.js 22 or newer is needed. This is ${pro
 
 const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 
-/** No request goes out before this time: a limit, a ban or an outage is about all of them. */
+/** No request is sent before this time: a limit, a ban or an outage affects all requests. */
 let notBeforeMs = 0;
 const longestWaitMs = 90_000;
 
@@ -59,7 +59,7 @@ function retryAtMs(retryAfter) {
   return Number.isNaN(seconds) ? Date.parse(retryAfter) : Date.now() + seconds * 1000;
 }
 
-// An id may be larger than the integers that a number of JavaScript holds exactly. It is a BigInt then.
+// An id may be too large for an exact number in JavaScript. Then it is a BigInt.
 const read = (text) =>
   text &&
   JSON.parse(text, (_, value, { source }) =>
@@ -70,7 +70,7 @@ const read = (text) =>
 const write = (data) =>
   JSON.stringify(data, (_, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value));
 
-/** All items of a list: as long as there is a next page, whatever a page holds. The ETag of a single pet comes with it. */
+/** Reads all items of a list: it follows the next page, even after an empty page. Also returns the ETag of the last page. */
 async function list(url) {
   const items = [];
   let etag;
@@ -79,7 +79,7 @@ async function list(url) {
     items.push(...data);
     etag = field('etag');
     const link = /<([^>]+)>; rel="next"/.exec(field('link'))?.[1];
-    // One that leads to itself has nothing after it.
+    // A link to the same page would never end.
     next = link === next ? undefined : link;
   }
   return { items, etag };
@@ -97,8 +97,8 @@ const {
 } = await send('POST', `${api}/pets`, { body: smaug });
 console.log('Smaug is there.');
 
-// A change names the version that was read. After 412 another client has changed the pet: read again and decide again. Or it was
-// its own change, whose response was lost: then it is done.
+// A change sends the version that was read. 412 means that the pet has changed: read it again, and decide again. If the change is
+// already there, an earlier response was lost: then it is done.
 const golden = 'Smaug the Golden';
 for (let round = 1; ; round++) {
   const {

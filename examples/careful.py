@@ -1,4 +1,4 @@
-# An errand that no fault harms: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
+# A program that survives every fault: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
 # Needs requests (pip install requests): petstore grade -- python3 examples/careful.py
 #
 # Report card: passed. not-reached: stale-read, stream-cut, stream-pieces, stream-silent, sunset.
@@ -14,7 +14,7 @@ API = os.environ["PETSTORE_BASE_URL"]
 session = requests.Session()
 session.headers["Authorization"] = "Bearer " + os.environ["PETSTORE_API_KEY"]
 
-# No request goes out before this time: a limit, a ban or an outage is about all of them.
+# No request is sent before this time: a limit, a ban or an outage affects all requests.
 not_before = 0
 LONGEST_WAIT = 90
 
@@ -64,13 +64,13 @@ def retry_at(retry_after):
 
 
 def every(url):
-    """All items of a list: as long as there is a next page, whatever a page holds. The ETag of a single pet comes with it."""
+    """Reads all items of a list: it follows the next page, even after an empty page. Also returns the ETag of the last page."""
     items = []
     while url:
         response, page = send("GET", url)
         items += page
         link = response.links.get("next", {}).get("url")
-        # One that leads to itself has nothing after it.
+        # A link to the same page would never end.
         url = None if link == url else link
     return items, response.headers["ETag"]
 
@@ -85,8 +85,8 @@ smaug = {"name": "Smaug", "categoryId": categories["Reptiles"]["id"], "status": 
 _, smaug = send("POST", API + "/pets", body=smaug)
 print("Smaug is there.")
 
-# A change names the version that was read. After 412 another client has changed the pet: read again and decide again. Or it was
-# its own change, whose response was lost: then it is done.
+# A change sends the version that was read. 412 means that the pet has changed: read it again, and decide again. If the change is
+# already there, an earlier response was lost: then it is done.
 GOLDEN = "Smaug the Golden"
 for _ in range(10):
     [pet], etag = every("%s/pets?id=%d" % (API, smaug["id"]))

@@ -1,4 +1,4 @@
-// The errand of careful.mjs, as it is often written. It works until something goes wrong: petstore grade -- node examples/careless.mjs
+// The task of careful.mjs, as it is often written. It works until something goes wrong: petstore grade -- node examples/careless.mjs
 //
 // Report card: failed.
 // did-it-twice: gateway-timeout, stall, no-answer, lost-answer, truncated, small-pages, empty-page.
@@ -9,7 +9,7 @@
 // sunset.successor-used, connections.reused.
 const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 
-// Tries again in a moment, whatever went wrong, and each time as if it were something new.
+// Retries after every failure, and wrongly sends each attempt as a new request.
 async function send(method, path, body, triesLeft = 3) {
   try {
     const response = await fetch(api + path, {
@@ -31,7 +31,7 @@ async function send(method, path, body, triesLeft = 3) {
   }
 }
 
-// There are few categories, so the first page surely has them all.
+// Wrong: it assumes that the first page has all categories.
 const categories = await send('GET', '/categories');
 const named = (name) => categories.find((category) => category.name === name);
 const reptiles = named('Reptiles') ?? (await send('POST', '/categories', { name: 'Reptiles' }));
@@ -41,7 +41,7 @@ const smaug = { name: 'Smaug', categoryId: reptiles.id, status: 'pending' };
 const { id } = await send('POST', '/pets', smaug);
 console.log('Smaug is there.');
 
-// Nobody else will change him in between.
+// Wrong: it assumes that nobody else changes him in between.
 const pet = await send('GET', `/pets/${id}`);
 await send('PUT', `/pets/${id}`, { ...pet, name: 'Smaug the Golden' });
 const words = { available: ['for', 'sale'], pending: ['spoken', 'for'], sold: ['sold'] };
@@ -50,7 +50,7 @@ console.log(`He is now Smaug the Golden, and ${words[pet.status].join(' ')}.`);
 const order = await send('POST', '/store/orders', { petId: 13, quantity: 2 });
 console.log(`Ordered ${order.quantity} of Nemo.`);
 
-// Never mind if this goes wrong.
+// Wrong: it ignores failures of this request.
 const amphibians = named('Amphibians');
 if (amphibians) await send('DELETE', `/categories/${amphibians.id}`).catch(() => {});
 console.log('Amphibians is gone.');

@@ -1,4 +1,4 @@
-# The errand of careful.py, as it is often written. It works, until something goes wrong. Needs requests (pip install requests):
+# The task of careful.py, as it is often written. It works until something goes wrong. Needs requests (pip install requests):
 # petstore grade -- python3 examples/careless.py
 #
 # Report card: failed.
@@ -27,7 +27,7 @@ class Pet:
 
 
 def send(method, path, body=None):
-    # Any method is sent again, also POST, though nothing tells the service that it is the same.
+    # Wrong: it retries every method, also POST without an Idempotency-Key.
     retry = Retry(total=3, status_forcelist=[429, 500, 502, 503, 504], allowed_methods=None)
     with requests.Session() as session:
         session.mount(API, HTTPAdapter(max_retries=retry))
@@ -37,7 +37,7 @@ def send(method, path, body=None):
         return response.json() if response.content else None
 
 
-# There are few categories, so the first page surely has them all.
+# Wrong: it assumes that the first page has all categories.
 categories = {category["name"]: category["id"] for category in send("GET", "/categories")}
 if "Reptiles" not in categories:
     categories["Reptiles"] = send("POST", "/categories", {"name": "Reptiles"})["id"]
@@ -47,7 +47,7 @@ smaug = {"name": "Smaug", "categoryId": categories["Reptiles"], "status": "pendi
 smaug = Pet(**send("POST", "/pets", smaug))
 print("Smaug is there.")
 
-# Nobody else will change him in between.
+# Wrong: it assumes that nobody else changes him in between.
 pet = Pet(**send("GET", "/pets/%d" % smaug.id))
 change = {"name": "Smaug the Golden", "categoryId": pet.categoryId, "status": pet.status}
 pet = Pet(**send("PUT", "/pets/%d" % pet.id, change))
@@ -56,7 +56,7 @@ print("He is now %s, and %s." % (pet.name, pet.status))
 order = send("POST", "/store/orders", {"petId": 13, "quantity": 2})
 print("Ordered %d of Nemo." % order["quantity"])
 
-# Never mind if this goes wrong.
+# Wrong: it ignores failures of this request.
 if "Amphibians" in categories:
     try:
         send("DELETE", "/categories/%d" % categories["Amphibians"])

@@ -24,7 +24,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 /** The command line: with the command of this name alone or, if there is none, with all. */
 export async function commandLine(name = ''): Promise<Command> {
   const program = new Command('petstore')
-    .description('A demonstration pet store over HTTP with JSON, and the tools to run it.')
+    .description('A demo pet store API over HTTP with JSON, and its tools.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')

@@ -1,4 +1,4 @@
-// An agent without a model: it reads its task from PETSTORE_GOAL and does it by the tools of the MCP server.
+// An agent without a model: it reads its task from PETSTORE_GOAL and uses the tools of the MCP server.
 // petstore grade --goal examples/agents/goal.json --trials 5 -- node examples/agents/careful.mjs
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -6,7 +6,7 @@ const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key, PETSTORE_GOAL: goal } = p
 const mcp = new URL('mcp', api);
 const [attempts, longestWaitS] = [5, 90];
 
-/** Calls a tool. What failed for a moment, or got no answer, is sent again: the same call, with the same `idempotencyKey`. */
+/** Calls a tool. After a temporary failure or a lost response it retries the same call, with the same `idempotencyKey`. */
 async function call(name, args = {}) {
   let problem;
   for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -19,7 +19,7 @@ async function call(name, args = {}) {
       if (!('retryAfterSeconds' in result || isTemporary.includes(result.code))) break;
       waitS += result.retryAfterSeconds ?? 0;
     } catch (error) {
-      // The answer is lost, cut short, too late, or none of the protocol.
+      // The response was lost, incomplete, too late, or not valid MCP.
       problem = error;
     }
     if (waitS > longestWaitS) break;
@@ -39,14 +39,14 @@ async function send(params) {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
     signal: AbortSignal.timeout(20_000),
   });
-  // The answer is a message of JSON, or an event with one.
+  // The response is a JSON message, or an event with one.
   const text = await answer.text();
   const { result, error } = JSON.parse(text.replace(/^(?:event: .*\n)?data: /, ''));
   if (!result) throw new Error(`${answer.status} ${error?.message}`);
   return result;
 }
 
-/** The one pet of a name: it may stand on any page. */
+/** Finds the only pet with this name. It may be on any page. */
 async function findPet(name) {
   const found = [];
   let cursor;
@@ -65,7 +65,7 @@ try {
   const idempotencyKey = crypto.randomUUID();
   const order = await call('place_order', { petId: pet.id, quantity: Number(quantity), idempotencyKey });
   await call('fulfil_order', { orderId: order.id });
-  // The last words say what the store shows, not what the agent believes.
+  // The last line reports what the store returns, not what the agent assumes.
   const stock = await call('get_stock', { petId: pet.id });
   console.log(`done: order ${order.id}, ${stock.quantity} left`);
 } catch (error) {

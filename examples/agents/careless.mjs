@@ -1,8 +1,8 @@
-// The task of careful.mjs, as agents often do it: it orders again when it gets no answer, and says "done" whatever came of it.
+// The task of careful.mjs, as agents often do it: it orders again when it gets no response, and always says "done".
 // petstore grade --goal examples/agents/goal.json --trials 5 -- node examples/agents/careless.mjs
 const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key, PETSTORE_GOAL: goal } = process.env;
 
-/** Calls a tool, and again in a moment if something goes wrong: each time as if it were something new. */
+/** Calls a tool. It retries after every failure, and wrongly sends each attempt as a new call. */
 async function call(name, args = {}, triesLeft = 3) {
   const idempotencyKey = name === 'place_order' ? { idempotencyKey: crypto.randomUUID() } : {};
   const params = { name, arguments: { ...args, ...idempotencyKey } };
@@ -30,5 +30,5 @@ const pet = pets.find((pet) => pet.name === name);
 const stock = await call('get_stock', { petId: pet?.id });
 const order = await call('place_order', { petId: pet?.id, quantity: Number(quantity) });
 await call('fulfil_order', { orderId: order.id });
-// It surely worked, and nothing else was ordered meanwhile.
+// Wrong: it assumes that everything worked and that nobody else ordered meanwhile.
 console.log(`done: order ${order.id}, ${stock.quantity - quantity} left`);

@@ -25,14 +25,14 @@ test('an order takes from the stock', async () => {
   assert.equal(await shop.stock(1), 2);
 });
 
-test('an order whose answer is lost is placed once', async () => {
+test('an order whose response is lost is placed once', async () => {
   await store.rehearse([{ fault: 'lost-answer', operation: 'placeOrder' }]);
   const { id, status } = await shop.order(1, 2, () => {});
   assert.deepEqual({ id, status }, { id: 9, status: 201 });
   assert.equal(await shop.stock(1), 2);
 });
 
-test('a used up limit is waited for, in no time', async () => {
+test('the client waits for a used-up limit, without real waiting', async () => {
   for (let i = 0; i < 60; i++) await shop.stock(1);
   const waitsMs = [];
   const { status } = await shop.order(1, 1, async (ms) => {
@@ -44,7 +44,7 @@ test('a used up limit is waited for, in no time', async () => {
   assert.ok(waitsMs[0] <= 60_000);
 });
 
-test('the client is a good one', async () => {
+test('the client passes its report card', async () => {
   const recording = await store.record();
   const rehearsal = await store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
   await shop.order(1, 1, (ms) => store.clock.advance(ms));

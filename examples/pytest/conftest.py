@@ -1,4 +1,4 @@
-"""A store for tests: `petstore` is the fixture."""
+"""A store for tests. Use the fixture `petstore`."""
 
 import json
 import os
@@ -13,7 +13,7 @@ SERVE = ["serve", "--port", "0", "--ephemeral", "--json", "--plan", "free"]
 
 
 class Petstore:
-    """A store in a process of its own, which ends with this one, however this one ends."""
+    """A store in its own process. It ends when this process ends, even after a crash."""
 
     def __init__(self):
         command = shlex.split(os.environ.get("PETSTORE_COMMAND", "npx --no-install petstore"))
@@ -29,11 +29,11 @@ class Petstore:
         self.key = ready["key"]
 
     def reset(self):
-        """Back to the start: content, ids, limits, clock."""
+        """Restores the initial state: data, ids, limits and clock."""
         self._ask({"reset": True})
 
     def advance(self, duration):
-        """Moves time ahead by milliseconds, or by a text such as "1 minute"."""
+        """Moves time forward by milliseconds, or by a string such as "1 minute"."""
         self._ask({"advance": duration})
 
     def stop(self):
@@ -63,14 +63,14 @@ def running_petstore():
 
 @pytest.fixture
 def petstore(running_petstore):
-    """A store that is as new."""
+    """A store in its initial state."""
     running_petstore.reset()
     return running_petstore
 
 
 @pytest.fixture
 def send(petstore):
-    """Sends a request and returns status, header fields and the body."""
+    """Sends a request and returns its status, headers and body."""
 
     def send(method, path, body=None):
         request = urllib.request.Request(

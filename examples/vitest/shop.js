@@ -1,4 +1,4 @@
-/** A client of Petstore, which the tests beside it are about. */
+/** A client of Petstore. The tests beside it test this class. */
 export class Shop {
   #baseUrl;
   #key;
@@ -8,7 +8,7 @@ export class Shop {
     this.#key = key;
   }
 
-  /** Orders pets, once, however often the request has to be sent. `sleep` waits for milliseconds. */
+  /** Orders pets once, even if the request must be retried. `sleep` waits for milliseconds. */
   async order(petId, quantity, sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))) {
     const order = {
       method: 'POST',
@@ -28,12 +28,12 @@ export class Shop {
         const { status, headers } = response;
         const body = await response.json();
         const retryAfter = headers.get('Retry-After');
-        // A ban, and a key in use, name a time, too.
+        // A ban and a key in use also have Retry-After.
         if (!retryAfter && status !== 429 && status < 500) return { status, ...body };
         problem = new Error(body.message);
         waitMs = Math.max(waitMs, msOf(retryAfter));
       } catch (error) {
-        // The connection broke, or the answer is too late, cut short or from a gateway.
+        // The connection broke, or the response is too late, incomplete or from a gateway.
         problem = error;
       }
       if (attempt === 5 || waitMs > 90_000) throw problem;
@@ -41,7 +41,7 @@ export class Shop {
     }
   }
 
-  /** How many of a pet are there to be ordered. */
+  /** Returns how many units of a pet are in stock. */
   async stock(petId) {
     const response = await fetch(`${this.#baseUrl}/inventory/${petId}`, {
       headers: { Authorization: `Bearer ${this.#key}` },

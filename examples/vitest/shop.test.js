@@ -23,7 +23,7 @@ test('an order takes from the stock', async () => {
   expect(await shop.stock(1)).toBe(2);
 });
 
-test('a used up limit is waited for, in no time', async () => {
+test('the client waits for a used-up limit, without real waiting', async () => {
   for (let i = 0; i < 60; i++) await shop.stock(1);
   const waitsMs = [];
   const order = await shop.order(1, 1, async (ms) => {
@@ -34,7 +34,7 @@ test('a used up limit is waited for, in no time', async () => {
   expect(waitsMs).toHaveLength(1);
 });
 
-test('the client is a good one', async () => {
+test('the client passes its report card', async () => {
   const recording = await store.record();
   await store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
   await shop.order(1, 1, (ms) => store.clock.advance(ms));

@@ -22,7 +22,7 @@ declare module 'fastify' {
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The limit headers of its answer, set when it is charged, if it has content. */
+    /** The limit headers of its response, set when it is charged, if it has content. */
     limitHeaders?: Fields;
     /** Whose key it carries, set with the limit headers. */
     sender?: Caller | undefined;

@@ -60,7 +60,7 @@ export interface Services {
   clock: () => number;
   /** Whether deprecated operations stop working at their sunset. */
   enforceSunset: boolean;
-  /** POST requests with an Idempotency-Key that are being answered by this instance. */
+  /** POST requests with an Idempotency-Key that are in progress on this instance. */
   inFlight: Set<string>;
   /** Which Idempotency-Keys count together, and how many of a caller are kept. */
   kept: { api: string; boundsOf(caller: Caller): KeptBounds };
@@ -71,7 +71,7 @@ export interface Services {
 /** Handles one request, whose input is read. */
 type RequestHandle = (sql: Sql | Transaction) => Promise<Answer>;
 
-/** Serves an operation: read and check the request, handle it in its transaction, answer. HEAD comes with GET. */
+/** Serves an operation: read and check the request, handle it in its transaction, respond. HEAD comes with GET. */
 export function mount(app: FastifyInstance, operation: Handled, services: Services): void {
   const { method, path, success } = operation;
   const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
@@ -176,7 +176,7 @@ function create(handle: RequestHandle, services: Services, request: FastifyReque
   );
 }
 
-/** Seals answers with secrets, so that only this installation can read them. */
+/** Seals responses with secrets, so that only this installation can read them. */
 const cipherOf = ({ key }: Installation): AnswerCipher => ({
   seal: (body, place) => key.seal(body, place),
   open: (sealed, place) => key.open(sealed, place),
@@ -211,7 +211,7 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
   };
 }
 
-/** The answer for the kind of success, if it is not a stream. */
+/** The response for the kind of success, if it is not a stream. */
 function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest, result: unknown): Answer {
   const { success } = operation;
   const { status } = success;
@@ -247,7 +247,7 @@ function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest
   }
 }
 
-/** The answer with a resource or a page that was rendered beforehand. */
+/** The response with a resource or a page that was rendered beforehand. */
 function renderedAnswer(
   operation: Operation,
   input: AnyInput,
@@ -259,7 +259,7 @@ function renderedAnswer(
   return { status: operation.success.status, headers, bytes };
 }
 
-/** The entity tag of what a GET answers, which may be less than the body of this answer. */
+/** The entity tag of what a GET returns, which may be less than the body of this response. */
 const tagOf = ({ representationOf }: Operation['success'], result: unknown, body: string) =>
   etagOf(representationOf ? jsonText(representationOf(result)) : body);
 

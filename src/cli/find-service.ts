@@ -18,10 +18,10 @@ const maxProofBytes = 4_096;
 /** Adds the options `--key` and `--url` to a command. */
 export const withServiceOptions = <C extends Command>(command: C) =>
   command
-    .option('--key <key>', `API key; by default ${clientKeyVariable}, or the key of the demonstration`)
+    .option('--key <key>', `API key; by default ${clientKeyVariable}, or the demo key`)
     .option(
       '--url <url>',
-      'where the API is; by default PETSTORE_BASE_URL, or PORT on this machine, or the service that runs with the data folder',
+      'address of the API; by default PETSTORE_BASE_URL, or PORT on this machine, or the service that runs with the data folder',
       parseUrl,
     );
 
@@ -34,7 +34,7 @@ export async function readAccess(options: { key?: string; url?: URL }): Promise<
   const key =
     options.key || process.env[clientKeyVariable]?.trim() || readOwnFile(join(dataDir, 'demo.key'))?.trim();
   if (!key) {
-    throw new Error(`There is no API key. Give --key or ${clientKeyVariable}; "keys create" makes one.`);
+    throw new Error(`There is no API key. Give --key or ${clientKeyVariable}; "keys create" creates one.`);
   }
   const baseUrl =
     options.url?.href.replace(/\/$/, '') ?? urlInSettings(process.env) ?? (await findService(dataDir));

@@ -29,22 +29,22 @@ every operation. Each run has its own workspace. COMMAND finds it through
 PETSTORE_BASE_URL and PETSTORE_API_KEY.
 
 COMMAND survives a run if it exits with 0, makes the same changes in the store
-as without faults, each once, and prints the same lines. If a run seems to
-deviate, COMMAND runs up to three more times without faults, to see what varies
-anyway. If a failure comes back 25 times, or the service asks for a wait of
-days, COMMAND survives if it gives up with another status than 0.
+as without faults, each once, and prints the same lines. If a run differs,
+COMMAND runs up to three more times without faults, to find out what varies by
+itself. If a failure comes back 25 times, or the service asks for a wait of
+days, COMMAND may give up: it survives if it exits with a status other than 0.
 
-A fault may have parameters, as for "lab rehearse". If you give an operation, or
-the number of uses that pass first, it is performed exactly there, in one run:
+A fault may have parameters, as in "lab rehearse". With "operation", or with
+"after" (how many uses pass first), it is performed only there, in one run:
   --fault lost-answer:operation=createPet,after=3
 
 This command starts its own store. If PETSTORE_BASE_URL is set, it uses the
 service there. PETSTORE_DATA_DIR or DATABASE_URL must then name its storage.
 
-Several runs are made at the same time. If COMMAND needs something that exists
+Several runs happen at the same time. If COMMAND needs something that exists
 only once, such as a fixed port, use --at-once 1. A run that takes longer than
---timeout is ended and counts as hung. The time that a fault makes COMMAND wait
-is added to --timeout.
+--timeout is stopped and counts as hung. Waits that a fault causes are added to
+--timeout.
 
 If COMMAND runs in a container, --host gives the address of this machine there:
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
@@ -53,8 +53,8 @@ If COMMAND runs in a container, --host gives the address of this machine there:
 An agent sends other requests each time. So give it a goal, and let it run
 several times:
   petstore grade --goal goal.json --trials 5 -- python3 agent.py
-The file names what the store shall hold in the end, and what the last line of
-COMMAND says then. All else must be as before. COMMAND finds the text of the
+The file says what the store must contain at the end, and what the last line of
+COMMAND must say then. Nothing else may change. COMMAND finds the text of the
 goal in PETSTORE_GOAL, and the MCP server at "mcp" beside PETSTORE_BASE_URL. The
 guide "Agents" describes the file.
 
@@ -65,7 +65,7 @@ skipped.
 The exit status is ${statuses.failed} if one of these is true:
 - COMMAND exited with 0, but did something twice or differently than without
   faults.
-- COMMAND hung although the service answered.
+- COMMAND hung although the service responded.
 - COMMAND did not survive a required fault, or failed a required check.
 - COMMAND fails without faults.
 - A file could not be written.
@@ -114,7 +114,7 @@ export const gradeCommand = () =>
     )
     .option(
       '--timeout <seconds>',
-      'how long a run may take, also without faults; 60 by default',
+      'timeout of each run, also of those without faults; 60 by default',
       parseTimeout,
     )
     .option('--at-once <n>', 'number of runs at the same time; by default two for each processor', parseCount)
@@ -192,7 +192,7 @@ function assertHost(command: Command, { host }: Options): void {
   if (host === undefined) return;
   if (process.env[settings.baseUrl.variable]?.trim())
     command.error(
-      `error: --host is for the store that this command starts, but ${settings.baseUrl.variable} names another one`,
+      `error: --host is for the store that this command starts, but ${settings.baseUrl.variable} names another one: unset it, or leave out --host`,
     );
   if (/^(0\.0\.0\.0|\[?::\]?|\*)$/.test(host))
     command.error(
@@ -224,7 +224,7 @@ async function levelsOf(command: Command, { level = [], levels: file }: Options)
   const inFile = lines
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => parseLevel(line) ?? command.error(`error: ${file}: "${line}" is none of ${levelForm}`));
+    .map((line) => parseLevel(line) ?? command.error(`error: ${file}: "${line}" must be ${levelForm}`));
   const { checks } = await import('../lab/checks/list.ts');
   const names = [...(await readCatalogue()), ...checks].map(({ name }) => name);
   const given = [...inFile, ...level];
@@ -238,14 +238,14 @@ function assertConsistent(command: Command, { thorough, fault: faults = [] }: Op
   if (off) command.error(`error: --fault asks for ${off.fault}, and its level is off`);
   const exact = faults.find(({ operation, after }) => operation !== undefined || after !== undefined);
   if (thorough && exact)
-    command.error(`error: --thorough strikes every use, and --fault ${exact.fault} names one: give either`);
+    command.error(
+      `error: --thorough performs faults on every use, but --fault ${exact.fault} names one use: leave out one of them`,
+    );
 }
 
 async function goalOf(command: Command, { goal: file, trials }: Options): Promise<Goal | undefined> {
   if (file === undefined)
-    return trials === undefined
-      ? undefined
-      : command.error('error: --trials is for an agent: give its --goal');
+    return trials === undefined ? undefined : command.error('error: --trials needs --goal');
   const { maxGoalBytes, readGoal } = await import('../grade/goal/goal-file.ts');
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxGoalBytes)
     command.error(`error: ${file} is too long for a goal: it must have at most ${maxGoalBytes} bytes`);
@@ -288,7 +288,7 @@ async function list({ json, fault: asked }: Options): Promise<void> {
   }
   const rows = faults.map(({ name, level, does }) => [name, level, does]);
   console.log(
-    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nAll about one, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
+    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nMore about one fault, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
   );
 }
 

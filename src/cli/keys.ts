@@ -25,10 +25,10 @@ const plan = () =>
 const perMinute = () =>
   new Option(
     '--per-minute <n>',
-    'requests per minute; required for enterprise, and for no other plan',
+    'requests per minute; required for enterprise, refused for the others',
   ).argParser(parseCount);
 const perDay = () =>
-  new Option('--per-day <n>', 'requests per day; required for enterprise, and for no other plan').argParser(
+  new Option('--per-day <n>', 'requests per day; required for enterprise, refused for the others').argParser(
     parseCount,
   );
 

@@ -12,8 +12,8 @@ const examples = `
 Write a fault as its name, with parameters after a colon. "petstore lab faults" lists them:
   petstore lab rehearse rate-limited
   petstore lab rehearse rate-limited:operation=placeOrder,times=2,retryAfterSeconds=2 lost-answer:operation=createPet
-Each takes operation, an operationId; without it the fault acts on every operation that fits. Most take times, counted
-for each operation, and after, the number of requests that pass first.`;
+Each fault takes operation, an operationId. Without it the fault acts on every operation that it fits. Most faults take
+times (how often, counted for each operation) and after (how many requests pass first).`;
 
 export const rehearseCommand = () =>
   withServiceOptions(

@@ -11,7 +11,7 @@ export function restoredCommand(): Command {
     .action(async ({ json }) => {
       const { beginGeneration, newGeneration } = await import('../workspaces/generation.ts');
       const workspaces = await withStorage((db) => beginGeneration(db, Date.now()), { isAlone: true });
-      if (workspaces === 0) throw new Error('The storage is empty, so there is nothing that was restored.');
+      if (workspaces === 0) throw new Error('The storage is empty. Restore a backup first.');
       if (json) printFields({ workspaces }, true);
       else console.log(`A new generation has begun in ${workspaces} workspaces: ${newGeneration}.`);
     });

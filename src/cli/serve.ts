@@ -10,7 +10,7 @@ export function serveCommand(): Command {
     .description('Run the service until it gets SIGTERM, SIGINT or SIGHUP.')
     .option(
       '--json',
-      'print one line of JSON when it is ready: baseUrl, referenceUrl, host, port, pid, key (of the demonstration), dataDir, version; the log goes to standard error',
+      'print one line of JSON when it is ready: baseUrl, referenceUrl, host, port, pid, key (the demo key), dataDir, version; the log goes to standard error',
     )
     .addOption(new Option('--port <n>', 'port to listen on, instead of PORT; 0 picks a free one'))
     .option(
@@ -20,12 +20,12 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--plan <plan>',
-        'plan of the key that --ephemeral creates; by default its limits are too high to meet',
+        'plan of the key that --ephemeral creates; by default its limits are too high to reach',
       ).choices(planNames.filter((plan) => plan !== 'enterprise')),
     )
     .addHelpText('after', ({ command }) => environmentHelp(command.createHelp()))
     .action(async ({ json, port, ephemeral, plan }, command: Command) => {
-      if (plan && !ephemeral) command.error('error: --plan is for --ephemeral');
+      if (plan && !ephemeral) command.error('error: --plan needs --ephemeral');
       const env = { ...process.env, ...(port !== undefined && { PORT: port }) };
       const { serve } = await import('../start/serve.ts');
       await serve(env, {

@@ -79,7 +79,7 @@ async function readStream({ baseUrl, key }: ServiceAccess, options: ListenOption
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     if (isOpen) noteBreak(error);
-    else if (error.status === 410) note(`${refusalIn(error)} Going on from now.`);
+    else if (error.status === 410) note(`${refusalIn(error)} Continuing from now.`);
     else noteFailure(error, baseUrl);
     return { after: error.status === 410 ? undefined : after, retryAt: error.retryAt };
   }
@@ -91,7 +91,7 @@ function noteBreak(error: PetstoreError): void {
   const isSilent = error.cause instanceof PetstoreError;
   if (error !== ended && !isSilent)
     note(`The stream broke (${fetchFailureReason(error.code === 'no_answer' ? error.cause : error)}).`);
-  note('The stream ended. Going on behind the last event.');
+  note('The stream ended. Continuing after the last event.');
 }
 
 /** Throws if another request would get the same answer. */

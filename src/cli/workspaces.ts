@@ -20,7 +20,7 @@ import { confirm, isoTime, printFields, printRows } from './terminal.ts';
 const yes = () =>
   new Option(
     '--yes',
-    'do not ask first. Required at a terminal whose output goes elsewhere. A script is never asked',
+    'do not ask first. Required at a terminal if its output goes elsewhere. Scripts are never asked',
   );
 
 export function workspacesCommand(): Command {
@@ -30,9 +30,9 @@ export function workspacesCommand(): Command {
 
   workspaces
     .command('create')
-    .description('Create a workspace, empty or with the demonstration data.')
+    .description('Create a workspace, empty or with the demo data.')
     .argument('<name>', 'name of the workspace', parseName)
-    .option('--seed', 'fill it with the demonstration data')
+    .option('--seed', 'fill it with the demo data')
     .option('--json', 'print JSON')
     .action(async (name, options) => {
       const { seedWorkspace } = await import('../demo/seed.ts');
@@ -61,7 +61,7 @@ export function workspacesCommand(): Command {
 
   workspaces
     .command('reset')
-    .description('Remove everything in a workspace and fill it with the demonstration data. Its keys stay.')
+    .description('Remove everything in a workspace and fill it with the demo data. Its keys stay.')
     .argument('<name>', 'name of the workspace')
     .addOption(yes())
     .action(async (name, options) => {
@@ -71,13 +71,13 @@ export function workspacesCommand(): Command {
         const workspace = await workspaceNamed(db.read, name);
         if (!options.yes) {
           const lost = await contentOf(db.read, name, contentKinds);
-          await confirm(`Replace what workspace ${name} holds (${lost}) by the demonstration data?`);
+          await confirm(`Replace everything in workspace ${name} (${lost}) with the demo data?`);
         }
         const progress = deletedRows();
         await deleteInBatches(db, workspace, cause(workspace.id), progress.add).finally(progress.end);
         await db.write((sql) => resetWorkspace(sql, workspace), cause(workspace.id));
       });
-      console.log(`Workspace ${name} holds the demonstration data again.`);
+      console.log(`Workspace ${name} has the demo data again.`);
     });
 
   workspaces
@@ -91,7 +91,7 @@ export function workspacesCommand(): Command {
         if (!workspace)
           throw new Error(`There is no workspace ${name}. "workspaces list" shows all workspaces.`);
         if (!options.yes)
-          await confirm(`Delete workspace ${name} with all it holds (${await contentOf(db.read, name)})?`);
+          await confirm(`Delete workspace ${name} with its content (${await contentOf(db.read, name)})?`);
         const progress = deletedRows();
         await closeWorkspace(db, workspace, cause(workspace.id), progress.add)
           .then(() => deleteInBatches(db, workspace, cause(workspace.id), progress.add))

@@ -40,7 +40,7 @@ export function etagOf(given: object | string): string {
   const etag = typeof given === 'string' ? given : answerOf(given)?.etag;
   if (etag === undefined)
     throw new TypeError(
-      'It has no ETag: use what a call of this client gave, not a copy, and of lists a page or a single item.',
+      'This value has no ETag. Pass a value that a call returned, not a copy; for lists, a page or a single item.',
     );
   return etag;
 }

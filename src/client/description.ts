@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (ac09e9a1aad5). Do not edit.
+// Made from openapi.json by "npm run generate" (5e916edd7ca6). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (1920a8045107). Do not edit.
+// Made from the description of the lab by "npm run generate" (dd7d8c9584a6). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -50,12 +50,12 @@ export interface components {
       description: string;
       /**
        * Format: int32
-       * @description The least value of an integer.
+       * @description The smallest value of an integer.
        */
       minimum?: number;
       /**
        * Format: int32
-       * @description The greatest value of an integer.
+       * @description The largest value of an integer.
        */
       maximum?: number;
       /**
@@ -74,11 +74,11 @@ export interface components {
       group: string;
       /** @description A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds. */
       kind: string;
-      /** @description Whether it can be for one operation alone, which `operation` names. */
+      /** @description Whether `operation` can restrict it to one operation. */
       takesOperation: boolean;
-      /** @description What it takes besides. */
+      /** @description Its own parameters. */
       parameters: components['schemas']['FaultParameter'][];
-      /** @description The operations that it can touch. */
+      /** @description The operations that it can affect. */
       operations: string[];
       /** @description Whether a client must (`required`) or should (`recommended`) produce the same result with the fault as without. */
       level: string;
@@ -86,7 +86,7 @@ export interface components {
       does: string;
       /** @description What a good client does. */
       goodClient: string;
-      /** @description Where users were bitten by it. */
+      /** @description Why it matters: what went wrong in real clients. */
       bites: string;
     };
     /** @description Faults. */
@@ -111,12 +111,12 @@ export interface components {
       operation?: string;
       /**
        * Format: int32
-       * @description How many requests pass first, of each operation, or, of `banned`, of the key. Not for conditions.
+       * @description How many requests of each operation (for `banned`: of the key) pass first. Not for conditions.
        */
       after?: number;
       /**
        * Format: int32
-       * @description How often it is performed on requests of each operation, or, of `banned`, of the key. Default: 1. Not for conditions.
+       * @description How often it is performed on requests of each operation (for `banned`: of the key). Default: 1. Not for conditions.
        */
       times?: number;
       /**
@@ -271,12 +271,12 @@ export interface components {
         | 'deleteWebhook';
       /**
        * Format: int32
-       * @description How many requests pass first, of each operation, or, of `banned`, of the key. Not for conditions.
+       * @description How many requests of each operation (for `banned`: of the key) pass first. Not for conditions.
        */
       after?: number;
       /**
        * Format: int32
-       * @description How often it is performed on requests of each operation, or, of `banned`, of the key. Default: 1. Not for conditions.
+       * @description How often it is performed on requests of each operation (for `banned`: of the key). Default: 1. Not for conditions.
        */
       times?: number;
       /**

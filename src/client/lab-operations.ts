@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (1920a8045107). Do not edit.
+// Made from the description of the lab by "npm run generate" (dd7d8c9584a6). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

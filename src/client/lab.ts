@@ -11,6 +11,6 @@ import type { PetstoreOptions } from './options.ts';
 export function createLab(options: PetstoreOptions): Lab & Requests {
   const [, start] = /^([^?#]+)\/v1$/.exec(baseOf(options)) ?? [];
   if (!start)
-    throw new TypeError('The lab is beside the API, and baseUrl is that of the API: it ends in /v1.');
+    throw new TypeError('baseUrl must be the address of the API, which ends in /v1. The lab is beside it.');
   return connect<Lab>(options, `${start}/lab`, labTargets);
 }

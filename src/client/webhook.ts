@@ -35,7 +35,7 @@ export async function verifyWebhook(
 ): Promise<Event | EventsMissed | Ping> {
   const secretBytes = decoded(String(secret ?? '').replace(/^whsec_/, ''));
   if (secretBytes.length === 0)
-    throw new TypeError('The secret must be the whsec_… that createWebhook or rotateWebhookSecret gave.');
+    throw new TypeError('The secret must be the whsec_… that createWebhook or rotateWebhookSecret returned.');
   if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0 on.');
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
     fieldOf(fields, `webhook-${name}`),

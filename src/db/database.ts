@@ -21,12 +21,12 @@ export interface Transaction extends Sql {
    * rows that `work` locks are locked last, and for the shortest time.
    */
   beforeCommit<Item>(work: BeforeCommitWork<Item>, item: Item): void;
-  /** Marks the last statements of a write. Another write may send its statements before these are answered. */
+  /** Marks the last statements of a write. Another write may send its statements before these have their results. */
   finalStatements<Answers>(answers: Promise<Answers>): Promise<Answers>;
 }
 
 /**
- * Work right before a commit. No single item may make it fail. It sends all statements at once, without waiting for an answer, so
+ * Work right before a commit. No single item may make it fail. It sends all statements at once, without waiting for a result, so
  * that the commit travels with them.
  */
 export type BeforeCommitWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;

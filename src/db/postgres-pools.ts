@@ -7,7 +7,7 @@ import type { Row } from './sql.ts';
 
 const readers = 4;
 export const writers = 8;
-/** How long a new connection may take to answer whether its server is a standby. */
+/** How long a new connection may take to report whether its server is a standby. */
 const askMs = 2_000;
 /** Connections are replaced at most once in this time, because a read-only database refuses every write. */
 const leaveEveryMs = 1_000;

@@ -1,7 +1,7 @@
 /**
- * What relies on how `pg` 8.23 runs a query: a subclass of its `Query`, with the methods that the client calls for each message.
- * `Query` asks the server for the columns of a prepared statement at each use, and builds a result with them. That is half of what a
- * small read costs here, and a fifth of what it costs there.
+ * Depends on how `pg` 8.23 runs a query: a subclass of its `Query`, with the methods that the client calls for each message. `Query`
+ * requests the columns of a prepared statement at each use, and builds a result from them. This is half of the cost of a small read
+ * here, and a fifth of its cost on the server.
  */
 import { type Client, type Connection, Query } from 'pg';
 import type { Statement } from './postgres-statements.ts';
@@ -68,7 +68,7 @@ class ReadQuery extends BaseQuery {
   }
 }
 
-/** Sends a read. The client must have the setting `pipeline`, so that it does not wait for the answers to others. */
+/** Sends a read. The client must have the setting `pipeline`, so that it does not wait for the results of others. */
 export function sendRead(client: Client, statement: Statement, callback: Callback): void {
   client.query(new ReadQuery(client, statement, callback));
 }

@@ -19,15 +19,15 @@ interface Read {
   statement: Statement;
   resolve(rows: Row[]): void;
   reject(error: unknown): void;
-  /** How many times it waits for a connection or for an answer. */
+  /** How many times it waits for a connection or for a result. */
   attempts: number;
   isAnswered: boolean;
 }
 
 /**
  * Sends reads in groups: those that arrive together, and while all connections are in use those that arrive meanwhile. A group has a
- * connection to itself and is sent by one system call. The server answers in order, so a slow statement holds up those behind it. They
- * are sent again on another connection, and the first answer counts.
+ * connection to itself and is sent by one system call. The server responds in order, so a slow statement holds up those behind it. They
+ * are sent again on another connection, and the first result counts.
  */
 export class PipelinedReads {
   readonly #connections: Connections;
@@ -69,7 +69,7 @@ export class PipelinedReads {
     this.#connections.release(client, await this.#send(client, unanswered));
   }
 
-  /** Sends a group. Returns whether a statement has failed, once all are answered. */
+  /** Sends a group. Returns whether a statement has failed, once all have their results. */
   async #send(client: PoolClient, group: Read[]): Promise<boolean> {
     let answered = 0;
     let hasFailed = false;
@@ -119,7 +119,7 @@ function onceStuck(progress: () => number, act: () => void): () => void {
     }
     last = progress();
   };
-  // If this process was busy, answers may have arrived unread. Sockets are read before setImmediate.
+  // If this process was busy, results may have arrived unread. Sockets are read before setImmediate.
   const timer = setInterval(() => setImmediate(check), slowMs);
   return () => clearInterval(timer);
 }

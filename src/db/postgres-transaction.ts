@@ -66,7 +66,7 @@ export class PostgresTransaction implements GroupTransaction {
     return isRace(error) || (error instanceof StorageUnavailableError && !isOfStatement(error));
   }
 
-  /** Throws if any statement failed: PostgreSQL then answers `commit` with a rollback. */
+  /** Throws if any statement failed: PostgreSQL then responds to `commit` with a rollback. */
   async commit(): Promise<void> {
     this.#hasEnded = true;
     if (this.#hasBegun && this.failure === undefined)
@@ -79,7 +79,7 @@ export class PostgresTransaction implements GroupTransaction {
     this.#options.client.release(this.#isUnprepared);
   }
 
-  /** Rolls back and returns the connection to the pool. Closes a connection that does not answer, which also rolls back. */
+  /** Rolls back and returns the connection to the pool. Closes a connection that does not respond, which also rolls back. */
   async rollBack(): Promise<void> {
     this.#hasEnded = true;
     const { client } = this.#options;
@@ -137,7 +137,7 @@ export class PostgresTransaction implements GroupTransaction {
   }
 }
 
-/** Waits until all answers that arrived together are handled. Failed statements are handled after the others. */
+/** Waits until all results that arrived together are handled. Failed statements are handled after the others. */
 const allNoted = () => nextTurn();
 
 /** Rejects in the next turn, so that `Promise.all` over several statements rejects with the first failure. */

@@ -36,7 +36,7 @@ const insufficientPrivilege = '42501';
 const minSilenceMs = 2_000;
 /** How long `touch` may take, unless the deadline is short. */
 const maxTouchMs = 2_000;
-/** Writes share the answer to whether commits wait for this time. */
+/** Writes share one check of whether commits wait for this time. */
 const askEveryMs = 250;
 /** How many writes may share one transaction. */
 const maxGroupSize = 64;
@@ -56,7 +56,7 @@ export async function openPostgres(url: string, deadlineMs: number): Promise<Dat
     connectionString: url,
     application_name: 'petstore',
     types: { getTypeParser: parserOf as never },
-    // A statement may be sent before the previous one is answered.
+    // A statement may be sent before the previous one has its result.
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
@@ -149,8 +149,8 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Does not wait for another write: whoever has locked the row, such as a migration, can write. But a commit that waits for a missing
-   * synchronous standby also holds the lock, on any instance.
+   * Does not wait for another write: if somebody holds the lock of the row, such as a migration, the storage can be written. But a commit
+   * that waits for a missing synchronous standby also holds the lock, on any instance.
    */
   async touch(): Promise<void> {
     this.counts.writes++;
@@ -192,7 +192,7 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Commits a group, answers its writes, and returns those that did not begin. If one of several fails, the others continue without
+   * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others continue without
    * it: in the next group if the server refused the write, and otherwise in a second run with savepoints. A write that lost a race
    * runs again after a growing random pause, so that the same transactions do not collide again.
    */

@@ -164,7 +164,7 @@ class SqliteDatabase implements Database {
     this.#lock?.release();
   }
 
-  /** Commits a group and answers its writes. */
+  /** Commits a group and settles its writes. */
   async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {
     try {
       const answers = await this.#transaction(group);

@@ -1,7 +1,7 @@
 /** A table whose rows belong to a workspace. Its first columns are `workspace_id` and its key within the workspace, one or two columns. */
 interface Table {
   name: string;
-  /** A reset removes content, restarts its ids and voids answers. It keeps access to the workspace, and its history. */
+  /** A reset removes content, restarts its ids and invalidates stored responses. It keeps access to the workspace, and its history. */
   holds: 'answers' | 'content' | 'sequences' | 'access' | 'history';
   /** Its rows have ids from 1 in each workspace. `sequences` counts them under the name of the table. */
   givesIds?: true;

@@ -24,7 +24,7 @@ export interface GroupTransaction {
   failure: unknown;
   /** Sets the savepoint of one write. False if the transaction has failed before. */
   savepoint(): Promise<boolean>;
-  /** Undoes one write, once all its statements are answered. False if no other write can follow. */
+  /** Undoes one write, once all its statements have their results. False if no other write can follow. */
   rollBackToSavepoint(): Promise<boolean>;
   /** Whether an error fails the whole group, as a lost connection does. */
   failsAll(error: unknown): boolean;

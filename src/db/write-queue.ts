@@ -18,7 +18,7 @@ interface Options {
   maxWaiting: number;
   /** How long a write waits. */
   deadlineMs: number;
-  /** Commits a group: runs its writes in order, answers each that began, and returns the others. It does not throw. */
+  /** Commits a group: runs its writes in order, settles each that began, and returns the others. It does not throw. */
   commitGroup(group: PendingWrite[]): Promise<PendingWrite[]>;
 }
 

@@ -6,7 +6,7 @@ import { createWorkspace, demoWorkspace, lockWorkspace } from '../workspaces/sto
 import { seedWorkspace } from './seed.ts';
 
 /**
- * Creates the demonstration unless it exists: a seeded workspace and a Free key. The key is stored in `demo.key` in the data
+ * Creates the demo workspace unless it exists: a seeded workspace and a Free key. The key is stored in `demo.key` in the data
  * folder, readable by its owner alone. Several instances may start at once. Returns the key.
  */
 export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {

@@ -86,7 +86,7 @@ const orders: Order[] = [
   { quantity: 1 },
 ];
 
-/** Fills an empty workspace with the demonstration data, whose ids are the same everywhere. It records one event. */
+/** Fills an empty workspace with the demo data, whose ids are the same everywhere. It records one event. */
 export async function seedWorkspace(transaction: Transaction, workspaceId: number): Promise<void> {
   const sql = unrecorded(transaction);
   for (const { name, description, pets } of categories) {
@@ -104,7 +104,7 @@ export async function seedWorkspace(transaction: Transaction, workspaceId: numbe
   record(transaction, workspaceId, workspaceSeeded, {});
 }
 
-/** Empties a workspace and fills it with the demonstration data. Throws if it was deleted meanwhile. */
+/** Empties a workspace and fills it with the demo data. Throws if it was deleted meanwhile. */
 export async function resetWorkspace(
   sql: Transaction,
   workspace: Pick<Workspace, 'id' | 'name'>,

@@ -67,19 +67,19 @@ function introduction(baseUrl: string, guides: Guide[]): string {
   const [start, authentication, ...others] = guides.map(
     ({ name }) => `[${name}](${referenceUrl(baseUrl)}/guides/${slugOf(name)})`,
   );
-  return `A demonstration API that behaves like a real one, for people who build SDK generators, gateways, clients and agents: limits that
-hold, errors that name the field, writes that survive a crash. It is a pet shop with categories, orders and stock, and a history of all
-that happens, as a list, as a stream and as webhooks. Try whatever you like.
+  return `A demo API that behaves like a real one, for people who build SDK generators, gateways, clients and agents: exact rate limits,
+errors that name the wrong field, writes that survive a crash. It is a pet shop with categories, orders and stock. You can read the
+history of all changes as a list, as a stream and as webhooks. Try whatever you like.
 
 1. **Get a key.** The service prints one when it starts. ${authentication} says how to send it.
 2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
    top of the page, and press *Try it* on the page of any operation.
-3. **Write a client that lasts.** What it needs to know: ${others.join(', ')}.
+3. **Write a robust client.** Read these guides: ${others.join(', ')}.
 
 This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools,
 in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and in [3.2](${baseUrl}/openapi-3.2.json). [AsyncAPI](${baseUrl}/asyncapi.yaml) describes the
 stream of events and the webhooks.
-[llms.txt](${rootUrl}/llms.txt) leads assistants to all of it as plain text, and the [changelog](${rootUrl}/changelog) tells what is new.`;
+[llms.txt](${rootUrl}/llms.txt) lists all of it for assistants, as plain text. The [changelog](${rootUrl}/changelog) says what is new.`;
 }
 
 /** The description of the lab of an API at `baseUrl`. */
@@ -88,12 +88,12 @@ export const describeLab = (baseUrl: string, version?: OpenapiVersion): JsonObje
 
 const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',
-  introduction: `The lab puts a client to the test. A **rehearsal** makes the API at ${baseUrl} perform hard cases for your key alone: limits,
-bans, failures, connections that break. A **recording** stores the requests of your client and their responses, and its report card says
-whether the client kept its half of the interface.
+  introduction: `The lab tests your client. A **rehearsal** makes the API at ${baseUrl} perform faults for your key only: limits, bans,
+failures, broken connections. A **recording** stores the requests of your client and their responses. Its report card says what the
+client does well, and what it must fix.
 
-The keys are those of the API. Requests to the lab take nothing from the limits of a key, and are bounded by ${labQuota.perMinute} a minute
-of their own. [Rehearse failures](${referenceUrl(baseUrl)}/guides/rehearse-failures) shows each fault with an example.`,
+The keys are those of the API. Requests to the lab do not count against the limits of a key. They have a limit of their own:
+${labQuota.perMinute} a minute. [Rehearse failures](${referenceUrl(baseUrl)}/guides/rehearse-failures) shows each fault with an example.`,
   guides: [],
   faults: [],
   errorPages: errorPagesUrl(baseUrl),

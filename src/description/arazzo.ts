@@ -11,7 +11,7 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
       version,
       summary: 'What a good client does, as workflows that run.',
       description:
-        'Each workflow takes an API key of a workspace with the demonstration data. A failure is rehearsed for this key alone.',
+        'Each workflow needs an API key of a workspace with the demo data. Failures are rehearsed for this key only.',
     },
     sourceDescriptions: [
       { name: 'store', type: 'openapi', url: `${baseUrl}/openapi-3.1.json` },
@@ -70,7 +70,7 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
             status: 412,
             criteria: ["$response.body#/code == 'precondition_failed'"],
           }),
-          step('restore', 'store.updatePet', 'With the new tag it is not.', {
+          step('restore', 'store.updatePet', 'With the new tag the change succeeds.', {
             path: { petId: 1 },
             header: { 'If-Match': '$steps.change.outputs.etag' },
             body: { name: 'Bella' },
@@ -80,7 +80,7 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
       ),
       workflow(
         'allPages',
-        'Walk through all pages of the history',
+        'Read all pages of the history',
         'Each page says by `Last-Event-ID` where the next one begins, and by `Link` whether there is one.',
         [
           step(
@@ -212,7 +212,7 @@ const performed = step('performed', 'lab.getRehearsal', 'The failure was perform
 const rehearsed: JsonObject[] = [
   workflow(
     'limited',
-    'Wait when the limit is used up, and go on',
+    'Wait when the limit is used up, and continue',
     'After 429 the client waits as long as `Retry-After` says. Then it succeeds.',
     [
       rehearse({ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 1 }),

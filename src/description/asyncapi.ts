@@ -33,7 +33,7 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
     info: {
       title: 'Petstore events',
       version,
-      description: `What happens in a workspace of Petstore, as the service sends it: to readers of a stream, and to webhooks. [The API](${baseUrl}/openapi-3.1.json) has the operations, and the same events as a list.`,
+      description: `The events of a Petstore workspace, as the service sends them: on a stream, and to webhooks. [The API](${baseUrl}/openapi-3.1.json) has the operations, and the same events as a list.`,
       contact,
     },
     defaultContentType: 'application/json',

@@ -53,7 +53,7 @@ export class Responses {
     return {
       [success.status]: { description: success.description, headers, ...(content && { content }) },
       ...(isConditionalRead(operation) && {
-        '304': { description: 'The caller has the current representation already.', headers },
+        '304': { description: 'The client already has the current representation.', headers },
       }),
       ...this.#errors(operation),
     };
@@ -165,29 +165,29 @@ export function responseHeaders(
       'true',
     ),
     LastEventID: required(
-      'The position in the history up to which the page has looked. As `after` it asks for what is new.',
+      'The last position in the history that the page has scanned. Send it as `after` to get newer events.',
       '20',
     ),
     LinkToFirst: text(
-      'Where the oldest events are, with `rel="first"` (RFC 8288).',
+      'The URL of the oldest events, with `rel="first"` (RFC 8288).',
       `<${baseUrl}/store/events>; rel="first"`,
     ),
     Link: text(
       'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
       linkExample(operations, baseUrl),
     ),
-    Location: required('Where the new resource is.', locationExample(operations, baseUrl)),
+    Location: required('The URL of the new resource.', locationExample(operations, baseUrl)),
     RateLimit: required(
-      'What is left in each window, and the seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
+      'Requests remaining in each window, and seconds until it ends (draft-ietf-httpapi-ratelimit-headers).',
       `"minute";r=${perMinute - 1};t=42,"day";r=${perDay - 60};t=3600`,
     ),
     RateLimitPolicy: required(
       'The quota of each window and its length in seconds (draft-ietf-httpapi-ratelimit-headers).',
       `"minute";q=${perMinute};w=60,"day";q=${perDay};w=86400`,
     ),
-    RetryAfter: requiredCount('Whole seconds after which to try again.', 1),
+    RetryAfter: requiredCount('Whole seconds to wait before a retry.', 1),
     RetryAfterInUse: {
-      ...requiredCount('Whole seconds after which to try again, with `idempotency_key_in_use`.', 1),
+      ...requiredCount('Whole seconds to wait before a retry, with `idempotency_key_in_use`.', 1),
       required: false,
     },
     WWWAuthenticate: required('How to authenticate (RFC 6750).', bearerChallenge),
@@ -221,7 +221,7 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
     ),
     ...(operations.some(isDeprecatedPage) && {
       LifecyclePageLink: required(
-        'As LifecycleLink, and the next page, with `rel="next"` (RFC 8288), while more follows.',
+        'Like LifecycleLink. If more items follow, also the next page, with `rel="next"` (RFC 8288).',
         example.Link,
       ),
     }),
@@ -301,7 +301,7 @@ function errorHeaders(status: number, codes: ErrorCode[], operation?: Operation)
   };
 }
 
-/** Whether an operation answers 304 to a caller that has the current representation. */
+/** Whether an operation returns 304 to a client that has the current representation. */
 export const isConditionalRead = ({ method, success }: Operation) =>
   method === 'GET' && 'ETag' in ofSuccess[success.kind];
 

@@ -32,7 +32,7 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
   ];
 }
 
-/** The example request of an operation. It succeeds on the demonstration data. */
+/** The example request of an operation. It succeeds on the demo data. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
   const { method, body, success } = operation;
   return {
@@ -71,7 +71,7 @@ function curl({ method, url, body, mediaType, isCreation, isStream }: SampleRequ
     ...(body ? [`--header 'Content-Type: ${mediaType}'`] : []),
     ...(isCreation ? ['--header "Idempotency-Key: $(head -c 16 /dev/urandom | base64)"'] : []),
     ...(body ? [`--data ${shellQuoted(spread(body))}`] : []),
-    shellQuoted(url) + (isStream ? ' ||\n  test $? = 28 # The time is over.' : ''),
+    shellQuoted(url) + (isStream ? ' ||\n  test $? = 28 # The five seconds are over.' : ''),
   ].join(' \\\n  ');
 }
 
@@ -124,7 +124,7 @@ const javaScriptReader = [
   'console.log(response.status);',
   '',
   '// Waits for one event, five seconds at most.',
-  '// To go on after it, send its id as Last-Event-ID.',
+  '// To continue after it, send its id as Last-Event-ID.',
   'const texts = response.body.pipeThrough(new TextDecoderStream());',
   'const reader = texts.getReader();',
   'const timer = setTimeout(() => reader.cancel(), 5000);',
@@ -195,7 +195,7 @@ const pythonReader = [
   'print(response.status_code)',
   '',
   '# Waits for one event, five seconds at most.',
-  '# To go on after it, send its id as Last-Event-ID.',
+  '# To continue after it, send its id as Last-Event-ID.',
   'try:',
   '    for line in response.iter_lines(decode_unicode=True):',
   '        if line.startswith("data: "):',

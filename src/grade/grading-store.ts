@@ -14,7 +14,7 @@ export interface Grading extends ServiceAccess {
 
 /** The store that programs are graded with. */
 export interface GradingStore {
-  /** Creates a workspace with the demonstration data, always the same, and a key whose limits no program reaches. */
+  /** Creates a workspace with the demo data, always the same, and a key whose limits no program reaches. */
   addWorkspace(): Promise<Grading>;
   /** Deletes a workspace that it created. */
   removeWorkspace(workspace: string): Promise<void>;

@@ -140,7 +140,7 @@ function problemOf(run: Run, timeoutMs: number) {
   const { problem, exitStatus } = run;
   if (problem !== undefined) return problem;
   if (exitStatus === undefined)
-    return `Without a fault it does not end within ${timeoutMs / 1_000} s. If it needs longer, give it more by --timeout.`;
+    return `Without a fault it does not end within ${timeoutMs / 1_000} s. If it needs longer, raise --timeout.`;
   if (exitStatus !== 0) return `Without a fault it ends with ${exitStatus}, not with 0.`;
   return idleness(run);
 }
@@ -151,9 +151,9 @@ export function idleness({
   requests,
 }: Pick<Run, 'requestCount' | 'requests'>): string | undefined {
   if (requestCount === 0)
-    return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL, which it finds in its environment.';
+    return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL. Read both from the environment.';
   if (!requests.some(({ operation }) => operation))
-    return 'None of its requests is for an operation of the API: PETSTORE_BASE_URL ends in /v1, and paths follow.';
+    return 'None of its requests matches an operation of the API. PETSTORE_BASE_URL ends in /v1: append paths such as /pets.';
   return undefined;
 }
 

@@ -12,7 +12,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The limit headers, once the request was charged. */
     limitHeaders: Fields | undefined;
-    /** The code of the error that it was answered with. */
+    /** The code of the error that it got. */
     errorCode: ErrorCode | undefined;
   }
   interface FastifyInstance {
@@ -20,12 +20,12 @@ declare module 'fastify' {
     errorPages: string;
   }
   interface FastifyContextConfig {
-    /** Headers of every answer of a deprecated operation. */
+    /** Headers of every response of a deprecated operation. */
     lifecycle?: RouteHeaders | undefined;
   }
 }
 
-/** Returns the headers of every answer of a route, for the path parameters of the request. */
+/** Returns the headers of every response of a route, for the path parameters of the request. */
 export type RouteHeaders = (params: Record<string, string>) => Fields;
 
 /** What describes a JSON text that is sent. */
@@ -34,7 +34,7 @@ export const bodyFields = (body: string | Uint8Array, mediaType = jsonType): Fie
   'Content-Length': String(Buffer.byteLength(body)),
 });
 
-/** The headers of every answer to a request, as far as they are known. */
+/** The headers of every response to a request, as far as they are known. */
 export const headersOf = (request: FastifyRequest): Fields => ({
   'X-Request-Id': request.id,
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
@@ -44,7 +44,7 @@ export const headersOf = (request: FastifyRequest): Fields => ({
 });
 
 /**
- * Answers with an error. As bytes, since Fastify asks no serializer where a path cannot be decoded, and would add a charset to the type
+ * Responds with an error. As bytes, since Fastify asks no serializer where a path cannot be decoded, and would add a charset to the type
  * of a text.
  */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
@@ -57,7 +57,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
     .send(Buffer.from(text));
 }
 
-/** A writer of answers to one operation. `lifecycle` comes from the route's configuration. */
+/** A writer of responses to one operation. `lifecycle` comes from the route's configuration. */
 export function answerWriter(lifecycle: RouteHeaders | undefined) {
   const writeHead = headWriter(lifecycle, commonHeaders);
   return (
@@ -80,7 +80,7 @@ const streamHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',
 } satisfies Fields;
 
-/** A writer of the beginnings of streams, whose events are written to `reply.raw` later. */
+/** Writes the head of a stream. Its events are written to `reply.raw` later. */
 export function streamStarter(lifecycle: RouteHeaders | undefined) {
   const writeHead = headWriter(lifecycle, streamHeaders);
   return (request: FastifyRequest, reply: FastifyReply, headers: Fields): void =>
@@ -88,8 +88,8 @@ export function streamStarter(lifecycle: RouteHeaders | undefined) {
 }
 
 /**
- * A writer of the heads of answers to an operation. It goes past Fastify and partly past Node.js, which look at each field several
- * times: that takes as long as reading the resource from storage. `always` are the same for each answer.
+ * A writer of the heads of responses to an operation. It bypasses Fastify and partly Node.js, which process each header several
+ * times: this takes as long as reading the resource from storage. `always` are the same for each response.
  */
 function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
   const constantLines = linesOf(always);
@@ -114,7 +114,7 @@ function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
 const lifecycleOf = (request: FastifyRequest, lifecycle: RouteHeaders | undefined) =>
   lifecycle?.(request.params as Record<string, string>);
 
-/** Header fields as lines of an answer. */
+/** Headers as lines of a response. */
 function linesOf(fields: Fields | undefined): string {
   let lines = '';
   for (const name in fields) lines += `${name}: ${fields[name as FieldName]}\r\n`;

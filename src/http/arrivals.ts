@@ -28,7 +28,7 @@ export class Arrivals {
       this.#requests.push([request, response]);
       this.#comeBack();
     });
-    // If the rest of a request is broken, its head must be handled first: the answer carries the limits of its key.
+    // If the rest of a request is broken, its head must be handled first: the response carries the limits of its key.
     server.prependListener('clientError', (_error, broken) => {
       const { here = [], others = [] } = Object.groupBy(this.#requests, ([{ socket }]) =>
         socket === broken ? 'here' : 'others',

@@ -15,7 +15,7 @@ type ParseError = Error & { code?: string };
 /** Charges an address for a request that cannot be read. Returns the limit headers, and a refusal if the limit is used up. */
 type Admit = (address: string | undefined) => Promise<{ headers: Fields; refusal?: ApiError | undefined }>;
 
-/** What is known about a request that could not be read, after its answer. */
+/** What is known about a request that could not be read, after its response. */
 interface UnreadAnswered {
   requestId: string;
   status: number;
@@ -26,7 +26,7 @@ interface UnreadAnswered {
   unread: IncomingMessage | undefined;
 }
 
-/** What it takes to answer such a request. */
+/** What is needed to respond to such a request. */
 interface Answering {
   admit: Admit;
   /** Milliseconds since 1970. */
@@ -39,10 +39,10 @@ interface Answering {
 }
 
 /**
- * Answers a request that Node.js could not parse, with the same headers and body as any other error, and ends the
+ * Responds to a request that Node.js could not parse, with the same headers and body as any other error, and ends the
  * connection. It writes to the socket, since Node.js gives no response object. Earlier requests on the connection get
- * their answers first. If only the body is broken, the request was charged when its header fields arrived, and gets no
- * second answer if it was refused then. Otherwise its key is unknown, so its address is charged.
+ * their responses first. If only the body is broken, the request was charged when its headers arrived, and gets no
+ * second response if it was refused then. Otherwise its key is unknown, so its address is charged.
  */
 export async function answerBrokenRequest(
   error: ParseError,
@@ -65,11 +65,11 @@ export async function answerBrokenRequest(
     return;
   }
   const requestId = requestIdOf({ headers: {} });
-  // The header fields may have come together with the broken body. Then the caller may not be known yet.
+  // The headers may have come together with the broken body. Then the caller may not be known yet.
   if (pending && !pending.req.limitHeaders) {
     await pending.req.admitting?.catch(() => {});
     await nextTurn();
-    // The request was refused, and its answer is being sent.
+    // The request was refused, and its response is being sent.
     if (pending.headersSent) {
       endConnection(socket);
       return;
@@ -77,7 +77,7 @@ export async function answerBrokenRequest(
   }
   const charged = pending?.req.limitHeaders;
   const { headers: limits, refusal } = charged ? { headers: charged } : await admit(socket.remoteAddress);
-  // Another error of this connection may have been answered meanwhile.
+  // Another error of this connection may have got its response meanwhile.
   if (isEnding(socket)) return;
   const apiError = refusal ?? refusalOf(error, requestId);
   const { type, text } = errorContent(apiError, pending?.req.headers.accept ?? accept, errorPages);

@@ -30,7 +30,7 @@ export function refuseConnect(
 /**
  * Tells a client that waits with its body to go on (`Expect: 100-continue`; RFC 9110, section 10.1.1) once the body is about
  * to be read, so that no client sends the body of a refused request. If the client was never told, the connection ends
- * with the answer: it would be unclear whether the body or another request comes next. Other expectations are ignored.
+ * with the response: it would be unclear whether the body or another request comes next. Other expectations are ignored.
  */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request, response) => {
@@ -38,7 +38,7 @@ export function continueWhenRead(server: Server): void {
     const { shouldKeepAlive } = response;
     response.shouldKeepAlive = false;
     request.once('resume', () => {
-      // A body that is unread after the answer is read and dropped.
+      // A body that is unread after the response is read and dropped.
       if (response.headersSent) return;
       response.shouldKeepAlive = shouldKeepAlive;
       response.writeContinue();

@@ -5,13 +5,13 @@ import { closeResponses, detachParser, keepUnwrittenResponses, replaceEnd } from
 
 /** How long a client may take, in milliseconds. */
 export interface TimeLimits {
-  /** For the header fields of a request. */
+  /** For the headers of a request. */
   headersMs: number;
   /** For a whole request. */
   requestMs: number;
   /** How often Node.js checks these two limits. */
   checkEveryMs: number;
-  /** How long it may stop reading an answer. Node.js notices after one to two times this. */
+  /** How long it may stop reading a response. Node.js notices after one to two times this. */
   unreadMs: number;
   /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
   idleMs: number;
@@ -29,26 +29,26 @@ export const defaultTimeLimits: TimeLimits = {
   lingerMs: 1_000,
 };
 
-/** Requests that a client may send on one connection before it has read the answer to the first of them. */
+/** Requests that a client may send on one connection before it has read the response to the first of them. */
 const maxUnread = 32;
 /**
- * How much of what a client sends after the end of its connection is read: more than `deploy/nginx.conf` lets through. nginx
- * would take a reset for a broken instance.
+ * How many bytes are read that a client sends after the end of its connection: more than `deploy/nginx.conf` lets through. nginx
+ * would treat a reset as a broken instance.
  */
 export const lingerBytes = 4 * 1024 * 1024;
 
 type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 
 interface Connection {
-  /** Requests that it has carried. */
+  /** How many requests came on it. */
   carried: number;
-  /** How many answers are not yet with the operating system. */
+  /** How many responses the operating system has not accepted yet. */
   unread: number;
-  /** Those of them that began behind others. Most connections have none, so that they cost nothing. */
+  /** The unread responses that started while another was unread. Most connections have none, so the set is made on demand. */
   behind: Set<ServerResponse> | undefined;
   /** Whether it takes no further requests. */
   isLast: boolean;
-  /** The last request and its answer. */
+  /** The last request and its response. */
   latest: IncomingMessage;
   answer: ServerResponse;
 }
@@ -58,10 +58,10 @@ const ending = new WeakSet<Socket>();
 const limitsOf = new WeakMap<Socket, EndLimits>();
 
 /**
- * Bounds what is kept for clients that do not read their answers, and keeps a connection that breaks from doing harm.
- * Node.js handles all requests of a chunk at once, thousands if they are short, and waits for a reader for ever. Here a
- * connection with too many unread answers ends after the next one, and a connection whose client reads nothing for long
- * ends without an answer. Clients may send again what was not answered (RFC 9112, section 9.3.2).
+ * Bounds the memory for clients that do not read their responses, and handles errors of broken connections. Node.js handles all
+ * requests of a chunk at once, thousands if they are short, and waits for a reader forever. Here a connection with too many unread
+ * responses ends after the next one. A connection whose client reads nothing for long ends without a response. Clients may retry
+ * requests that got no response (RFC 9112, section 9.3.2).
  */
 export function boundConnections(server: Server, limits: EndLimits): void {
   const [handle] = server.listeners('request') as [RequestListener];
@@ -98,7 +98,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
       connection.behind ??= new Set();
       connection.behind.add(response);
     }
-    // What follows a request whose end is unclear may be a part of it.
+    // If the end of a request is unclear, the bytes after it may belong to it.
     connection.isLast = connection.unread === maxUnread || isMisframed(request);
     if (connection.isLast) response.shouldKeepAlive = false;
     else {
@@ -120,15 +120,15 @@ export function boundConnections(server: Server, limits: EndLimits): void {
   });
 }
 
-/** Whether the request that is arriving on a connection was answered already, so that it must not get another answer. */
+/** Whether the request that is arriving on a connection already got a response, so that it must not get another one. */
 export function isAnsweredEarly(socket: Socket): boolean {
   const connection = connections.get(socket);
   return connection !== undefined && !connection.latest.complete && connection.answer.writableEnded;
 }
 
 /**
- * Makes an answer that goes on for long the last on its connection, so that no further requests are handled whose answers would
- * wait behind it. Returns false if the client has sent some already.
+ * Makes a long response the last on its connection, so that no response of a further request waits for its end. Returns false if the
+ * client has already sent further requests.
  */
 export function makeLast(request: IncomingMessage, answer: ServerResponse): boolean {
   const { socket } = request;
@@ -155,7 +155,7 @@ export const isEnding = (socket: Socket) => ending.has(socket);
 
 /**
  * Writes `last` and ends the connection. What the client still sends is read and dropped for a while: closing with unread
- * bytes would reset the connection, and the client might lose the answer (RFC 9112, section 9.6).
+ * bytes would reset the connection, and the client might lose the response (RFC 9112, section 9.6).
  */
 export function endConnection(socket: Socket, last = ''): void {
   ending.add(socket);

@@ -94,13 +94,13 @@ export function sendText(text: string): void {
 
 /**
  * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3); of equal weights the one that is
- * first in `codings`. A client that takes none gets the text as it is.
+ * first in `codings`. A client that accepts none gets the text unchanged.
  */
 export function preferredCoding(field: string | undefined): Coding {
   // A client that says nothing may not be able to decompress.
   const weights = weightsIn(field);
   const any = weights.get('*');
-  // Without a weight of its own, `identity` is worth less than what is named.
+  // `identity` without a weight of its own has a lower weight than the named codings.
   const weightOf = (coding: Coding) =>
     weights.get(coding) ??
     (coding === 'gzip' ? weights.get('x-gzip') : undefined) ??

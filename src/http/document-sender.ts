@@ -17,7 +17,7 @@ export interface DocumentBounds {
 /** A browser opens six connections for a page, and users of one network share an address. */
 export const documentBounds: DocumentBounds = { sending: 32, waiting: 256, slowMs: 2_000 };
 
-/** An answer that sends a document. */
+/** A response that sends a document. */
 interface Sending {
   response: ServerResponse;
   /** Since when its client has not taken the last piece, if it has not. */
@@ -39,8 +39,8 @@ interface Queue {
 }
 
 /**
- * Sends documents, which need no key, so that others do not wait for them. A turn of the event loop begins one answer or
- * writes one piece of one, and addresses take turns. Each address has a bounded number of answers under way; more wait.
+ * Sends documents, which need no key, so that others do not wait for them. A turn of the event loop begins one response or
+ * writes one piece of one, and addresses take turns. Each address has a bounded number of responses under way; more wait.
  */
 export class DocumentSender {
   readonly #bounds: DocumentBounds;
@@ -78,7 +78,7 @@ export class DocumentSender {
     }
   }
 
-  /** Answers a request once those before it on its connection are answered. */
+  /** Responds to a request once all earlier requests on its connection have their responses. */
   async #answerNext(...[request, response, answer]: Parameters<DocumentSender['answer']>): Promise<void> {
     const queue = this.#queueOf(addressOf(request).id);
     const { sending, waiting } = queue;
@@ -167,7 +167,7 @@ export class DocumentSender {
     });
   }
 
-  /** Gives the place of an answer that has ended to the next. */
+  /** Gives the place of an ended response to the next one. */
   #leave(queue: Queue, own: Sending): void {
     const { address, sending, waiting } = queue;
     waiting.delete(own);
@@ -182,7 +182,7 @@ export class DocumentSender {
     if (sending.size === 0 && waiting.size === 0) this.#queues.delete(address);
   }
 
-  /** Ends answers whose clients read too slowly, one for each that waits for a place, and looks again until nobody waits. */
+  /** Ends responses whose clients read too slowly: one for each waiting request. Checks again until no request waits. */
   #endSlow(queue: Queue): void {
     const { slowMs } = this.#bounds;
     const beforeMs = this.#stopwatch() - slowMs;

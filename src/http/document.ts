@@ -60,7 +60,7 @@ function serve(
   formsFor: (request: FastifyRequest) => Promise<Forms>,
 ): void {
   app.get(path, async (request, reply) => {
-    // Read first: a refusal must not carry what the document has.
+    // Read before the document, so that a refusal has none of its headers.
     const ifNoneMatch = request.headers['if-none-match'];
     const tags = ifNoneMatch === undefined ? [] : parseEntityTags('If-None-Match', ifNoneMatch);
     await app.documents.answer(request, reply.raw, async (send) => {

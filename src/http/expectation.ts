@@ -92,12 +92,12 @@ const textFormats: Readonly<Record<string, TextFormat>> = {
   },
 };
 
-/** For formats of several rules, which of them a text breaks. */
+/** For formats with several rules: functions that return the rule that a text breaks. */
 const rulesOf: Readonly<Record<string, (text: string) => string | undefined>> = {
   'date-time': instantProblem,
 };
 
-/** The rule that a value breaks, to follow what it must be in a message. Undefined where that says enough. */
+/** The rule that a value breaks, for the end of an error message. Undefined if the rest of the message is enough. */
 export function brokenRule(schema: TSchema, value: unknown): string | undefined {
   const { anyOf, format = '' } = schema as Partial<Keywords>;
   if (anyOf) return brokenRule(anyOf[0] as TSchema, value);
@@ -230,7 +230,7 @@ function stringCheck({ format, pattern, minLength = 0, maxLength = Infinity }: K
     isOfFormat(value);
 }
 
-/** Whether a text has so many characters, each of one or two UTF-16 code units. Counts them only if the units leave it open. */
+/** Whether the number of characters of a text is in a range. Counts characters only if the number of UTF-16 code units does not decide. */
 function isWithin(text: string, minimum: number, maximum: number): boolean {
   const { length } = text;
   if (length < minimum || length > 2 * maximum) return false;

@@ -4,20 +4,20 @@ import type { FastifyRequest } from 'fastify';
 import { exposedNames, type Fields } from '../foundation/field-names.ts';
 
 /**
- * Any web page may read an answer of the API: callers are identified by a key that they send, never by a cookie.
+ * Any web page may read a response of the API: callers are identified by a key that they send, never by a cookie.
  */
 const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposedNames.join(', '),
 } satisfies Fields;
 
-/** Headers of answers outside the API. Web pages of other origins may not read these answers. */
+/** Headers of responses outside the API. Web pages of other origins may not read these responses. */
 export const outsideHeaders = {
   'Cache-Control': 'private, no-cache',
   'X-Content-Type-Options': 'nosniff',
 } satisfies Fields;
 
-/** Headers of answers of the API. An answer is for one key only, so a cache must ask again before it uses one. */
+/** Headers of responses of the API. A response is for one key only, so a cache must ask again before it uses one. */
 export const commonHeaders = { ...corsHeaders, ...outsideHeaders };
 
 const preflightMaxAgeSeconds = 86_400;

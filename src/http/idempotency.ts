@@ -18,7 +18,7 @@ const rememberMs = rememberHours * hourMs;
 /** As a piece of SQL, where Citus takes no value. */
 const remembered = new Fragment([String(rememberMs)], []);
 
-/** Deletes of rows of 14 kB, such as the longest answers are, take 80 µs each. */
+/** Deletes of rows of 14 kB, such as the longest responses are, take 80 µs each. */
 export const keysPerBatch = 200;
 
 /** How many Idempotency-Keys of an API key are kept, and about how many bytes of them. */
@@ -36,25 +36,25 @@ interface KeyedRequest {
   api: string;
   bounds: KeptBounds;
   fingerprint: string;
-  /** Whether a reset of the workspace keeps what the request makes, so that it must not happen twice after one either. */
+  /** Whether a reset of the workspace keeps the result of the request. Then the request must not take effect twice, even after a reset. */
   outlivesResets: boolean;
   nowMs: number;
-  /** Encrypts the stored answer, if it has a secret. */
+  /** Encrypts the stored response, if it has a secret. */
   cipher: AnswerCipher | undefined;
 }
 
-/** Encrypts a stored answer, and decrypts it at the same place. `open` returns undefined if the text cannot be decrypted. */
+/** Encrypts a stored response, and decrypts it at the same place. `open` returns undefined if the text cannot be decrypted. */
 export interface AnswerCipher {
   seal(text: string, place: string): string;
   open(sealed: string, place: string): string | undefined;
 }
 
-/** The name under which an Idempotency-Key is stored. Header fields hold no line break, so the two parts cannot be confused. */
+/** The name under which an Idempotency-Key is stored. Headers hold no line break, so the two parts cannot be confused. */
 export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
  * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within `rememberHours` gets the
- * first answer again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`. A new
+ * first response again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`. A new
  * key beyond the bounds is refused with `conflict`, since to forget another one early would let its request happen twice.
  * All of it happens in the transaction behind `sql`, so a refused request leaves the key unused.
  */
@@ -66,7 +66,7 @@ export async function once(
   const { workspaceId, bounds, text, fingerprint, nowMs } = request;
   const key = ownKey(request);
   const forgottenMs = nowMs - rememberMs;
-  // Older versions stored the text alone. If the fingerprint is equal, the request has been answered.
+  // Older versions stored the text alone. If the fingerprint is equal, the request already has a response.
   const [claimed] = await sql`
     insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms, resets)
     select ${workspaceId}, ${key}, ${fingerprint}, ${nowMs}, (select resets from workspaces where id = ${workspaceId})
@@ -107,7 +107,7 @@ export async function once(
   return answer;
 }
 
-/** The answer that is kept, or the refusal of a key that cannot be used. */
+/** The response that is kept, or the refusal of a key that cannot be used. */
 async function replay(sql: Sql, request: KeyedRequest): Promise<Answer> {
   const { workspaceId, text, fingerprint, nowMs } = request;
   const own = ownKey(request);
@@ -142,8 +142,8 @@ const hourOf = (ms: number) => Math.floor(ms / hourMs);
 const accountOf = ({ api, keyId }: Pick<KeyedRequest, 'api' | 'keyId'>) => `${api} ${keyId}`;
 
 /**
- * The hours whose keys count. The oldest hour counts as a whole. So a key counts for up to an hour longer than it is remembered, about
- * as long as it is stored. A clock that was ahead holds nobody back: hours of the future do not count, but the next, since clocks differ.
+ * The hours whose keys count. The whole oldest hour counts, so a key counts for up to an hour longer than it is remembered. Future hours
+ * do not count, in case a clock was ahead. The next hour counts, because clocks differ.
  */
 function countedOf(request: KeyedRequest): Fragment {
   const hour = hourOf(request.nowMs);
@@ -151,7 +151,7 @@ function countedOf(request: KeyedRequest): Fragment {
     and hour between ${hour - rememberHours} and ${hour + 1}`;
 }
 
-/** The refusal of a new key beyond the bounds, until so many are forgotten that there is room. */
+/** The refusal of a new key beyond the bounds. It says when enough old keys are deleted. */
 async function tooManyKept(sql: Sql, request: KeyedRequest): Promise<ApiError> {
   const { api, bounds, nowMs } = request;
   const rows = await sql`
@@ -175,7 +175,7 @@ const placeOf = (request: KeyedRequest) => `${request.workspaceId} ${ownKey(requ
 
 const retryInUseAfterSeconds = 1;
 
-/** The refusal of a request whose Idempotency-Key belongs to one that is being answered. */
+/** The refusal of a request whose Idempotency-Key belongs to one that is in progress. */
 export const idempotencyKeyInUse = () =>
   new ApiError(
     'idempotency_key_in_use',
@@ -183,7 +183,7 @@ export const idempotencyKeyInUse = () =>
     { 'Retry-After': String(retryInUseAfterSeconds) },
   );
 
-/** Runs `work` unless a request under the same key is being answered by this instance: then `idempotency_key_in_use`. */
+/** Runs `work` unless a request under the same key is in progress on this instance: then `idempotency_key_in_use`. */
 export async function rejectConcurrent<T>(
   inFlight: Set<string>,
   key: string,

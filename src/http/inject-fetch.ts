@@ -3,7 +3,7 @@ import inject, { type DispatchFunc } from 'light-my-request';
 
 export type App = Pick<FastifyInstance, 'ready' | 'routing'>;
 
-/** A request that is being answered. */
+/** A request that is in progress. */
 export interface Exchange {
   request: FastifyRequest;
   reply: FastifyReply;

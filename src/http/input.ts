@@ -40,7 +40,7 @@ interface InputSpec {
 }
 
 /**
- * A reader of requests of one operation. It parses path and query strictly from text, takes the body as it is, drops
+ * A reader of requests of one operation. It parses path and query strictly from text, converts no value of the body, drops
  * undeclared properties of the body, and throws one `invalid_request` that names everything that is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
@@ -167,7 +167,7 @@ function parseBody(request: FastifyRequest): Values {
   return body as Values;
 }
 
-/** Throws `unsupported_media_type` unless the header fields declare one of these media types, UTF-8 and no encoding. */
+/** Throws `unsupported_media_type` unless the headers declare one of these media types, UTF-8 and no encoding. */
 export function assertContentType(request: FastifyRequest, mediaTypes: readonly string[]): void {
   assertMediaType(fieldLines(request.raw, 'content-type'), mediaTypes);
   assertNotEncoded(request.headers);

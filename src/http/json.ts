@@ -170,7 +170,7 @@ function duplicateProperty(json: string): string {
 }
 
 /**
- * The JSON text of a representation, as it is sent and as its ETag names it. It ends with a newline, so that the prompt of a
- * terminal stands on a line of its own.
+ * The JSON text of a representation, as it is sent. Its ETag is computed from this text. It ends with a newline, so that the prompt of
+ * a terminal is on the next line.
  */
 export const jsonText = (value: unknown): string => `${JSON.stringify(value)}\n`;

@@ -10,7 +10,7 @@ export function pendingResponse(socket: Socket): ServerResponse<IncomingMessage>
   return (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
 }
 
-/** Closes the connection after this response, whatever its header fields say. */
+/** Closes the connection after this response, whatever its headers say. */
 export function endAfter(response: ServerResponse): void {
   Object.assign(response, { _last: true });
 }
@@ -25,7 +25,7 @@ export function detachParser(socket: Socket): void {
   socket.removeAllListeners('data');
 }
 
-/** Answers a client that has closed its sending half. Node.js would drop the response. */
+/** Responds to a client that has closed its sending half. Node.js would drop the response. */
 export function answerHalfClosed(server: Server): void {
   Object.assign(server, { httpAllowHalfOpen: true });
 }

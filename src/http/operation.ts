@@ -23,7 +23,7 @@ export interface Operation extends Shape {
 
 export type AnyInput = Input<TProperties, TProperties, TProperties>;
 
-/** An operation with what it does. `Services` is what it needs for that besides the request: one parameter, or none. */
+/** An operation with its handler. `Services` is the type of what the handler needs besides the request: one parameter, or none. */
 export interface Handled<Services extends unknown[] = []> extends Operation {
   /** Is waited for before it is handled, and before its transaction. */
   prepare?(input: AnyInput, ...services: Services): Promise<void>;
@@ -56,11 +56,11 @@ interface Shape {
   hideTryItPanel?: boolean;
   /** Whether it makes the service send events to the `url` of its body. */
   sendsEvents?: boolean;
-  /** Whether it changes a webhook, or what is to be sent to one. This instance applies the change before it answers. */
+  /** Whether it changes a webhook, or what is to be sent to one. This instance applies the change before it responds. */
   changesWebhooks?: boolean;
-  /** Whether its answer holds a secret, which the storage must not show. */
+  /** Whether its response holds a secret, which the storage must not show. */
   hasSecret?: boolean;
-  /** Changes the key's active rehearsal or recording. The answer waits for the key caches. */
+  /** Changes the key's active rehearsal or recording. The response waits for the key caches. */
   bindsKey?: boolean;
   /** Path parameters of its examples, where those of the schemas would be refused, or would take away what others use. */
   sampleParams?: Record<string, number | string>;
@@ -94,7 +94,7 @@ interface Definition<
   prepare?(input: Input<Params, Query, Body>, ...services: Services): Promise<void>;
   /**
    * Handles the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
-   * committed before the answer leaves and rolled back when this throws. A resource or a page may be rendered already.
+   * committed before the response leaves and rolled back when this throws. A resource or a page may be rendered already.
    */
   handle(
     sql: M extends 'GET' ? Sql : Transaction,
@@ -120,9 +120,9 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   body: Static<TObject<Body>>;
   /** The requested part of a list. */
   page: PageRequest;
-  /** The event that `Last-Event-ID` names, if the operation answers with a stream. */
+  /** The event that `Last-Event-ID` names, if the operation returns a stream. */
   lastEventId: number | undefined;
-  /** For handlers that take long: a signal that aborts once the client has left, or has its answer. */
+  /** For handlers that take long: a signal that aborts once the client has disconnected, or has its response. */
   disconnected(): AbortSignal;
   /** The digits of a position as they were sent: a number beyond 2^53 has lost the last ones. */
   digitsOf(position: number): string;
@@ -137,10 +137,10 @@ export interface Installation {
   targetProblem(url: string): string | undefined;
 }
 
-/** A header field of one operation's success. */
+/** A header of one operation's success. */
 type AddedHeader = 'Last-Event-ID';
 
-/** A successful answer; `Result` is what the handler returns for it. */
+/** A successful response; `Result` is what the handler returns for it. */
 export interface Success<Result> {
   kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty' | 'text' | 'stream';
   status: 200 | 201 | 202 | 204;
@@ -148,15 +148,15 @@ export interface Success<Result> {
   schema?: TSchema;
   /** The media type of a text. */
   mediaType?: string;
-  /** Header fields that the handler adds, by their names in the description. */
+  /** Headers that the handler adds, by their names in the description. */
   headers?: readonly AddedHeader[];
-  /** What a GET answers, if the result holds more. The ETag is that of it. */
+  /** What a GET returns, if the result contains more. The ETag is computed from it. */
   representationOf?(result: Result): unknown;
-  /** Of a page: the query parameter for ids. With one value, the ETag is that of the resource alone. */
+  /** For a page: the query parameter for ids. With one value, the ETag is that of the resource. */
   singleBy?: string;
 }
 
-/** Whether a request asks for one resource by its id, so that the page stands for that resource alone. */
+/** Whether a request reads one resource by its id. Then the ETag of the page is that of the resource. */
 export const isSingleRead = (
   { singleBy }: Pick<Operation['success'], 'singleBy'>,
   query: Readonly<Record<string, unknown>>,
@@ -281,7 +281,7 @@ function errorsOf(
   return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
 }
 
-/** An answer before it is written to the wire. */
+/** A response before it is written to the wire. */
 export interface Answer {
   status: number;
   headers: Fields;

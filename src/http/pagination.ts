@@ -13,7 +13,7 @@ export interface PageRequest {
 export interface Page<Item> {
   items: Item[];
   next?: number;
-  /** Header fields of the answer, besides those of every page. */
+  /** Additional headers of the response. */
   headers?: Fields;
 }
 
@@ -48,7 +48,7 @@ const [firstNotZero, firstAndLastNotZero, secondNotZero, thirdNotZero] = [
   '[EIMQUYcgk]',
   '[x-z0-5]',
 ];
-/** Of a number in a cursor; each of so many digits is a 64-bit integer. */
+/** The maximum number of digits of a number in a cursor. Every such number is a 64-bit integer. */
 const maxDigits = 18;
 const numberForm = new RegExp(`^(?:0|[1-9]\\d{0,${maxDigits - 1}})$`);
 

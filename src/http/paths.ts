@@ -9,7 +9,7 @@ import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix } from './tar
 
 const maxHintLength = 500;
 
-/** Knows which methods each path takes. It answers OPTIONS, and says what is wrong with requests that no route takes. */
+/** Knows which methods each path takes. It responds to OPTIONS, and says what is wrong with requests that no route takes. */
 export class Paths {
   readonly #starts: string[];
   /** The form of each path that is of no API, by the path as the router takes it. */
@@ -78,7 +78,7 @@ export class Paths {
   }
 
   /**
-   * Answers OPTIONS on a path that exists, also a browser's preflight, which gets permission only within the API. Throws for
+   * Responds to OPTIONS on a path that exists, also a browser's preflight, which gets permission only within the API. Throws for
    * everything else.
    */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -122,7 +122,7 @@ const hostField = { header: 'Host' };
 
 /**
  * Throws `invalid_request` unless the request has one valid Host (RFC 9112, section 3.2). Checked here, since Node.js would
- * answer a missing Host with a 400 without a body, use the first of several, and accept any value.
+ * reject a missing Host with a 400 without a body, use the first of several, and accept any value.
  */
 function assertHost(request: IncomingMessage): void {
   const [host, ...more] = fieldLines(request, 'host');
@@ -134,7 +134,7 @@ function assertHost(request: IncomingMessage): void {
   }
 }
 
-/** Throws `invalid_request` for a request that other software may read differently. Its connection ends after the answer. */
+/** Throws `invalid_request` for a request that other software may read differently. Its connection ends after the response. */
 function assertFraming(request: IncomingMessage): void {
   if (isMisframed(request))
     throw errorAt(

@@ -14,9 +14,9 @@ declare module 'fastify' {
 
 /** What a rehearsal does to one request on its way through `mount.ts`. Without the parts it goes the usual way. */
 export interface Rehearsed {
-  /** The faults that have touched the answer until now. */
+  /** The faults that have touched the response until now. */
   readonly faults: readonly string[];
-  /** `Petstore-Rehearsal`, once a fault has touched the answer. */
+  /** `Petstore-Rehearsal`, once a fault has touched the response. */
   readonly fields: Fields | undefined;
   /** The request as the operation reads it. */
   view?(request: FastifyRequest): FastifyRequest;
@@ -28,8 +28,8 @@ export interface Rehearsed {
   refusal?(error: ApiError): ApiError;
   /** Changes a success or the head of a stream. Runs before If-None-Match is compared. */
   represent?(answer: Answer): Answer;
-  /** How pieces of a stream are shown, each of them whole messages. Undefined: as they are. */
+  /** Changes the text of a stream before it is sent, in pieces of whole messages. Undefined: no change. */
   readonly streamed?: ((text: string) => string) | undefined;
-  /** The answer as the client gets it. */
+  /** The response as the client gets it. */
   answer?(answer: Answer): Answer | Promise<Answer>;
 }

@@ -8,13 +8,13 @@ const { ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
- * An answer whose header fields have the names that are documented, since some clients keep them in a plain dictionary. Fastify
- * hands over all fields that go through it in lower case. Lists of fields are written as they are.
+ * A response whose header names have the documented case, because some clients keep headers in a plain dictionary. Fastify converts
+ * the names to lower case. Lists of headers are written unchanged.
  */
 export class NamedResponse<
   Request extends IncomingMessage = IncomingMessage,
 > extends ServerResponse<Request> {
-  /** What was handed over as header fields of the answer: an object, or names and values in turn. */
+  /** The headers that were passed for the response: an object, or alternating names and values. */
   head: Head | undefined;
   /** Header lines that are sent as they are, before those of `head`. They hold nothing that a caller chose without a check. */
   readyLines = '';
@@ -28,7 +28,7 @@ export class NamedResponse<
 
 sendReadyLines(NamedResponse.prototype);
 
-/** Answers whose `Date` goes by a clock, in milliseconds since 1970, and not by that of Node.js. */
+/** Responses whose `Date` comes from a given clock, in milliseconds since 1970, not from that of Node.js. */
 export const datedResponse = (clock: () => number) =>
   class<Request extends IncomingMessage = IncomingMessage> extends NamedResponse<Request> {
     override writeHead(status: number, ...rest: (string | Head | undefined)[]): this {

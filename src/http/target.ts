@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** Whether a request is for an API, whose answers all carry the limits and may be read by any web page. */
+/** Whether a request is for an API, whose responses all carry the limits and may be read by any web page. */
 export const isForApi = (request: FastifyRequest) =>
   request.url.startsWith(`${prefix}/`) || startOf(request, decodedPathOf(request)) !== undefined;
 

@@ -4,7 +4,7 @@
  * Every caller has an account. A caller is a key, or an address for requests without a valid key. The account counts in two fixed
  * windows: the calendar minute and the calendar day, both in UTC. A request is admitted if both windows have room, and then
  * counts once in each. If either window is full, the request is refused and counts in neither. So a client that waits for the
- * end of the full window is admitted, however often it tried before. The answer describes the binding window: the one with
+ * end of the full window is admitted, however often it tried before. The response describes the binding window: the one with
  * fewer requests left. If both have the same number left, it is the day, because waiting for the next minute would not help.
  *
  * Each refused request is a strike. A client that collects more strikes in a minute than its plan admits in a minute (and more than
@@ -32,7 +32,7 @@
  *   also voids everything that the account counted ahead of the clock.
  * - A clock that is behind looks the same as a clock that was ahead and is now right.
  *
- * No answer promises a window that ends later than its own length from now.
+ * No response promises a window that ends later than its own length from now.
  */
 
 import { dayMs, minuteMs } from '../foundation/time.ts';
@@ -80,7 +80,7 @@ export interface Terms {
   banClearedAtMs?: number;
 }
 
-/** A window in an answer. Its end is at most its length from now. */
+/** A window in a response. Its end is at most its length from now. */
 export interface WindowState {
   quota: number;
   remaining: number;
@@ -233,7 +233,7 @@ export function toDecision(
   const dayLeft = Math.max(0, quota.perDay - account.dayCount);
   const minuteEndsAtMs = (account.minute + 1) * minuteMs;
   const dayEndsAtMs = (account.day + 1) * dayMs;
-  // After the clock went back, the windows of the account end later than the answer may say.
+  // After the clock went back, the windows of the account end later than the response may say.
   const minuteShownMs = Math.min(minuteEndsAtMs, nowMs + minuteMs);
   const dayShownMs = Math.min(dayEndsAtMs, nowMs + dayMs);
   return {

@@ -9,7 +9,7 @@ export const bindingWindow = ({ minute, day }: Pick<Decision, 'minute' | 'day'>)
   day.remaining <= minute.remaining ? 'day' : 'minute';
 
 /**
- * The header fields about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
+ * The headers about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
  * of draft-ietf-httpapi-ratelimit-headers. During a ban no requests remain until its end. No `t` is above the `w` of its window.
  */
 export function limitHeaders(decision: Decision): Fields {
@@ -29,7 +29,7 @@ export function limitHeaders(decision: Decision): Fields {
   };
 }
 
-/** The limit headers of an answer, with `Retry-After` if the request was not admitted. */
+/** The limit headers of a response, with `Retry-After` if the request was not admitted. */
 export const allLimitHeaders = (decision: Decision): Fields => ({
   ...limitHeaders(decision),
   ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),

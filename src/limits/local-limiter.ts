@@ -21,7 +21,7 @@ const maxAccounts = 100_000;
 const saveEveryMs = 400;
 /** How long an urgent save waits for more accounts, so that many callers share one save. */
 const gatherMs = 10;
-/** How long answers wait for their account to be saved. */
+/** How long responses wait for their account to be saved. */
 const maxWaitMs = 500;
 /** With so many changed accounts a save begins before its timer, because a larger save would delay requests. */
 const maxUnsaved = 4_000;
@@ -33,14 +33,14 @@ const maxUnsavable = 100_000;
 
 interface Entry extends Subject {
   account: Account;
-  /** The save of a ban or a used-up window, while answers wait for it. */
+  /** The save of a ban or a used-up window, while responses wait for it. */
   saving?: Promise<void> | undefined;
 }
 
 /**
  * Counts in this process and saves changed accounts every 400 ms, so that a restart loses nothing. A new ban or a used-up window is
- * saved before the request is answered, so a crash loses neither. Of other counts a crash loses the last half second. While the
- * storage is unavailable, no answer waits for it. An account that is not in memory is read from storage once.
+ * saved before the response is sent, so a crash loses neither. Of other counts a crash loses the last half second. While the
+ * storage is unavailable, no response waits for it. An account that is not in memory is read from storage once.
  */
 export class LocalLimiter implements Limiter {
   readonly #db: Database;

@@ -38,7 +38,7 @@ export async function decideShared(
     return valkey.eval(script, 1, name, ...args);
   });
   const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], ...number[]];
-  // A proxy may answer something else. The instance then limits on its own.
+  // A proxy may return something else. The instance then limits on its own.
   if (numbers.length !== accountLength || ![nowMs, ...numbers].every(Number.isSafeInteger))
     throw new Error('the answer is not a decision');
   const account = toAccount(numbers);

@@ -58,7 +58,7 @@ export class SharedLimiter implements Limiter {
     this.#log = log;
   }
 
-  /** Starts with shared limits, or alone if Valkey does not answer. Rejects with WrongValkeyUrl if it can never be used. */
+  /** Starts with shared limits, or alone if Valkey does not respond. Rejects with WrongValkeyUrl if it can never be used. */
   async start(): Promise<void> {
     await this.#share().catch((error: Error) => {
       if (error instanceof WrongValkeyUrl) throw error;

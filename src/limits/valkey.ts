@@ -170,7 +170,7 @@ function optionsOf({ host, port, isTls }: Place, login: Login) {
     family: 0,
     lazyConnect: true,
     enableOfflineQueue: false,
-    // A server that is not ready answers the first command with the reason.
+    // A server that is not ready responds to the first command with the reason.
     enableReadyCheck: false,
     retryStrategy: () => null,
     disconnectTimeout: destroyAfterMs,

@@ -34,7 +34,7 @@ interface Parts {
 }
 
 const instructions =
-  'A demonstration pet store: categories, pets, their stock, orders, and a history of all changes. A call that fails says why by its code and message. With retryAfterSeconds, wait so long, and send the same call again. If no result comes, send the same call again, with the same idempotencyKey. Ids beyond 2^53 are strings of digits; send them as they came.';
+  'A demo pet store: categories, pets, their stock, orders, and a history of all changes. A failed call returns a code and a message that say why. If it has retryAfterSeconds, wait that long, then send the same call again. If no result comes, send the same call again with the same idempotencyKey. Ids beyond 2^53 are strings of digits: send them back unchanged.';
 
 /**
  * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.

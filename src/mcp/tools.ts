@@ -44,7 +44,7 @@ const idempotencyKey = Type.String({
   maxLength: maxKeyLength,
   pattern: bareText,
   description:
-    'Text of your choice that names this call, such as a UUID. To repeat a call whose result you did not get, send the same text: it is done once, and you get the first result. Choose a new text for a new task.',
+    'A string that identifies this call, such as a UUID. To retry a call that got no result, send the same string: the call takes effect once, and you get the first result. Use a new string for each new task.',
   examples: ['order-for-ada-1'],
 });
 
@@ -52,7 +52,7 @@ const nextCursor = Type.Optional(
   Type.String({ description: 'Send it as `cursor` to get the next page. Absent on the last page.' }),
 );
 const cursor = Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' }));
-const position = Id('How far this page has looked. Send it as `after` later, to get only newer events.');
+const position = Id('The last scanned position. Send it as `after` to get only newer events.');
 
 /** Common to all types of events. Listing every type would be longer than all tools together. */
 const { properties: eventProperties } = Event.anyOf[0] as unknown as TObject;
@@ -61,8 +61,8 @@ const AnyEvent = Type.Object({
   type: KnownEventType,
   timestamp: eventProperties.timestamp as TSchema,
   requestId: eventProperties.requestId as TSchema,
-  data: Type.Object({}, { description: 'What was changed, after the change.' }),
-  previous: Type.Optional(Type.Object({}, { description: 'The fields that an update changed, before it.' })),
+  data: Type.Object({}, { description: 'The resource after the change.' }),
+  previous: Type.Optional(Type.Object({}, { description: 'For updates: the old values of changed fields.' })),
 });
 
 const definitions: readonly Definition[] = [
@@ -129,14 +129,14 @@ const definitions: readonly Definition[] = [
     name: 'cancel_order',
     title: 'Cancel an order',
     description:
-      'Removes an open order and returns its units to stock. A complete order fails with `order_complete`. One that is removed already fails with `not_found`.',
+      'Removes an open order and returns its units to stock. A complete order fails with `order_complete`. An order that is already removed fails with `not_found`.',
     operation: 'cancelOrder',
   },
   {
     name: 'read_events',
     title: 'Read events',
     description:
-      'Returns what happened in the store, oldest first: each change of a category, a pet, a stock or an order. To get only what is new, send the `position` of your last call as `after`.',
+      'Returns the events of the store, oldest first: each change of a category, a pet, a stock or an order. To get only newer events, send the `position` of your last call as `after`.',
     operation: 'listEvents',
     items: 'events',
     item: AnyEvent,
@@ -190,7 +190,7 @@ export const Failure = Type.Object({
   retryAfterSeconds: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Wait so long, and then send the same call again.',
+      description: 'Wait this many seconds, then send the same call again.',
     }),
   ),
 });

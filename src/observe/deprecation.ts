@@ -84,7 +84,7 @@ export class DeprecatedCalls {
     this.#clock = clock;
   }
 
-  /** Counts an answer, if it is to an admitted call of a deprecated operation. */
+  /** Counts a response, if it is to an admitted call of a deprecated operation. */
   note({ operation: called, caller }: RequestOutcome): void {
     if (!called?.deprecated || !caller) return;
     const { id: operation } = called;

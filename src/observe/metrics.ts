@@ -13,7 +13,7 @@ import type { RequestOutcome } from './request-outcome.ts';
 
 type Account = Plan | 'none';
 
-/** The answers of an operation. */
+/** The responses of an operation. */
 interface Traffic {
   byStatus: Map<number, number>;
   seconds: Histogram;
@@ -32,7 +32,7 @@ export interface MetricSources {
   /** The faults that keys may rehearse. */
   faults: readonly string[];
   db: Pick<Database, 'counts' | 'measured'>;
-  /** Whether `/readyz` would answer 200 now. */
+  /** Whether `/readyz` would return 200 now. */
   isReady: () => Promise<boolean>;
   deprecated: Pick<DeprecatedCalls, 'uses'>;
   missingLines: () => MissingLines;
@@ -43,7 +43,7 @@ export interface MetricSources {
   deliveries?: Readonly<Pick<Dispatcher, 'counts' | 'lag'>> | undefined;
 }
 
-/** Alerts look for the first answer with such a status, so its series is there before. */
+/** Alerts look for the first response with such a status, so its series is there before. */
 const failures = [500, 503];
 
 /** What the service counts, for Prometheus. No label holds a key, an id or an address. */
@@ -53,7 +53,7 @@ export class Metrics {
   readonly #traffic = new Map<string, Traffic>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
-  /** Answers that faults of rehearsals touched, by fault. */
+  /** Responses that faults of rehearsals touched, by fault. */
   readonly #rehearsed: Map<string, number>;
   readonly #isReady: MetricSources['isReady'];
   #ready = false;
@@ -266,7 +266,7 @@ export class Metrics {
     );
   }
 
-  /** Counts an answer; under `none` if the request is for no operation or could not be read. */
+  /** Counts a response; under `none` if the request is for no operation or could not be read. */
   countAnswer({ operation, status, durationMs, faults }: RequestOutcome): void {
     if (faults && faults.length > 0) {
       for (const fault of faults) this.#rehearsed.set(fault, (this.#rehearsed.get(fault) ?? 0) + 1);
@@ -275,7 +275,7 @@ export class Metrics {
     const name = operation?.id ?? 'none';
     const { byStatus, seconds } = this.#traffic.get(name) ?? this.#expect(name, []);
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-    // How long a stream lasted says nothing about how fast it was answered.
+    // How long a stream lasted says nothing about how fast its response came.
     if (durationMs === undefined || (operation?.success.kind === 'stream' && status === 200)) return;
     seconds.observe(durationMs / 1_000);
   }

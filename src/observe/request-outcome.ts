@@ -5,7 +5,7 @@ import type { Operation } from '../http/operation.ts';
 import { traceIdOf } from '../http/trace.ts';
 import type { Caller } from '../keys/store.ts';
 
-/** What is known about a request after its answer. What could not be read is undefined. */
+/** What is known about a request after its response. What could not be read is undefined. */
 export interface RequestOutcome {
   requestId: string;
   method?: string | undefined;
@@ -16,32 +16,32 @@ export interface RequestOutcome {
   /** Whose key it carried, also if it was refused. */
   sender?: Caller | undefined;
   address: string | undefined;
-  /** 0 if the connection was cut off instead of an answer. */
+  /** 0 if the connection was cut off instead of a response. */
   status: number;
-  /** Milliseconds from when the request was handled to the end of its answer. */
+  /** Milliseconds from when the request was handled to the end of its response. */
   durationMs?: number | undefined;
   /** Why it could not be read: the error code of Node.js. */
   reason?: string | undefined;
-  /** The faults of a rehearsal that touched the answer. */
+  /** The faults of a rehearsal that touched the response. */
   faults?: readonly string[] | undefined;
   /** The code of an error. */
   code?: string | undefined;
-  /** What was sent and answered, where a request could be read. */
+  /** The request and its response. Absent if the request could not be read. */
   exchange?: { request: FastifyRequest; reply: FastifyReply };
-  /** A request whose header fields could be read, and whose body could not. */
+  /** A request whose headers could be read, and whose body could not. */
   unread?: IncomingMessage | undefined;
-  /** The error that stopped the answer from being sent. */
+  /** The error that stopped the response from being sent. */
   error?: Error | null | undefined;
 }
 
-/** The trace id of a request. The header fields of one whose body is broken may have been read. */
+/** The trace id of a request. The headers of one whose body is broken may have been read. */
 export const traceIdOfOutcome = ({ exchange, unread, requestId }: RequestOutcome): string =>
   exchange ? traceIdOf(exchange.request) : traceIdIn(traceparentFrom(unread?.headers.traceparent, requestId));
 
-/** Is called for every answer. Must not throw. */
+/** Is called for every response. Must not throw. */
 type Observer = (facts: RequestOutcome) => void;
 
-/** What is known of a request that could be read. `isCutOff`: its connection was cut off before or within its answer. */
+/** What is known of a request that could be read. `isCutOff`: its connection was cut off before or within its response. */
 export const factsOf = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -62,7 +62,7 @@ export const factsOf = (
   exchange: { request, reply },
 });
 
-/** Reports each answer once to every observer. Every answer of the service passes here. */
+/** Reports each response once to every observer. Every response of the service passes here. */
 export class OutcomeReporter extends LogController {
   readonly #observers: readonly Observer[];
 
@@ -84,12 +84,12 @@ export class OutcomeReporter extends LogController {
     this.report({ ...factsOf(request, reply, request.ip), error });
   }
 
-  /** For an answer whose client has disconnected. A closed connection has no address, so the caller passes it. */
+  /** For a response whose client has disconnected. A closed connection has no address, so the caller passes it. */
   left(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
     this.report(factsOf(request, reply, address));
   }
 
-  /** For a connection that was cut off before or within its answer. */
+  /** For a connection that was cut off before or within its response. */
   cutOff(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
     this.report(factsOf(request, reply, address, true));
   }

@@ -27,7 +27,7 @@ export function traceRequests(app: FastifyInstance, tracer: Tracer, except: read
   });
 }
 
-/** Ends the span of a request with its answer. */
+/** Ends the span of a request with its response. */
 export function endSpan({ exchange, status, code, error }: RequestOutcome): void {
   const span = exchange && spans.get(exchange.request);
   if (!span) return;

@@ -237,7 +237,7 @@ function serveApis(
 /** A timer may end so much too early, and a clock may be read so much later. */
 const timerMs = 20;
 
-/** Finds the operation. Its answer is written with all its headers at once; any other gets them here. */
+/** Finds the operation. Its response is written with all its headers at once; any other gets them here. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
   request.operation = lacksParameter(request) ? undefined : request.routeOptions.config.operation;
   if (!request.operation) reply.headers(headersOf(request));

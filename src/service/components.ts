@@ -49,7 +49,7 @@ export interface Parts {
   timeLimits?: TimeLimits;
   /** How long `/readyz` waits for the storage, in milliseconds: load balancers do not wait longer. */
   readyMs?: number | undefined;
-  /** Answers the challenge of a command that looks for this service. */
+  /** Responds to the challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
   /** Whether other instances may serve the same keys. */
   hasOthers?: boolean;

@@ -11,18 +11,18 @@ import type { AllParts, Components } from './components.ts';
 
 export type ErrorAnswers = ReturnType<typeof errorAnswers>;
 
-/** Answers with an error, whatever was thrown on the way of a request and however much of it could be read. */
+/** Responds with an error, whatever was thrown on the way of a request and however much of it could be read. */
 export function errorAnswers({ config, log, clock }: AllParts, components: Components, paths: Paths) {
   const { admission, labAdmission, outcomes, requestLog } = components;
   return { answerError, answerUnrouted, answerUndecodable, answerBroken };
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (isBodyError(error)) {
-      // The rest of a body that is too large is read and dropped, so that the client can read the answer.
+      // The rest of a body that is too large is read and dropped, so that the client can read the response.
       reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = asRehearsed(request, toApiError(error, request.id));
-    // A rehearsal throws what it answers.
+    // A rehearsal throws its response.
     const isRehearsed = error instanceof ApiError && request.rehearsed !== undefined;
     if (apiError.status >= 500 && !isRehearsed) requestLog.failed(request, error);
     else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');

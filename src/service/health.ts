@@ -15,11 +15,11 @@ export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 interface Watched {
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** How long the answer of the storage may take: load balancers do not wait longer. */
+  /** How long the response of the storage may take: load balancers do not wait longer. */
   readyMs: number;
 }
 
-/** Returns a function that rejects unless the storage can be read and written. Callers at the same time share its answer. */
+/** Returns a function that rejects unless the storage can be read and written. Callers at the same time share its response. */
 export function readinessOf(db: Database, { stopwatch, readyMs }: Watched): () => Promise<unknown> {
   const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
   const late = () => new StorageUnavailableError('It does not answer in time.');
@@ -32,11 +32,11 @@ interface Served {
   metrics: Metrics;
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** Answers a challenge of a command that looks for this service. */
+  /** Responds to a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
-/** Serves the health endpoints. They have no rate limit, so callers share answers that are costly to make. */
+/** Serves the health endpoints. They have no rate limit, so callers share responses that are costly to make. */
 export function serveHealth(app: FastifyInstance, { assertReady, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {

@@ -28,7 +28,7 @@ const usualStopMs = 10_000;
 const maxPorts = 20;
 
 export interface ServiceParts {
-  /** With a port, not 0: answers contain it. */
+  /** With a port, not 0: responses contain it. */
   config: Config;
   db: Database;
   key: InstallationKey;
@@ -41,7 +41,7 @@ export interface ServiceParts {
   random?: () => number;
   /** How many log lines were dropped because nobody read them. */
   unreadLines?: () => number;
-  /** Answers a challenge of a command that looks for this service. */
+  /** Responds to a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
@@ -106,7 +106,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     },
     async stop(withinMs) {
       for (const end of ends) end();
-      // After an answer that was under way its connection stays open for requests that nobody will accept.
+      // After a response that was under way its connection stays open for requests that nobody will accept.
       const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
       const giveUp = setTimeout(() => app.server.closeAllConnections(), withinMs ?? usualStopMs).unref();
       await Promise.all([app.close(), dispatcher.stop(withinMs)]);
@@ -120,7 +120,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
 }
 
 /**
- * Starts something on a free port. Answers contain the port, so it must be known before. Another process may take it before it is
+ * Starts something on a free port. Responses contain the port, so it must be known before. Another process may take it before it is
  * listened on; then another one is tried.
  */
 export async function onFreePort<T>(host: string, start: (port: number) => Promise<T>): Promise<T> {
@@ -184,6 +184,6 @@ function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port
     );
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);
-  if (code === 'EACCES') throw new Error(`PORT ${port} cannot be used without more rights.`);
+  if (code === 'EACCES') throw new Error(`PORT ${port} needs more permissions. Use a port above 1023.`);
   throw error;
 }

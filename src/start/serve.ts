@@ -27,7 +27,7 @@ interface ServeOptions {
   ephemeral?: WorkspaceOptions | undefined;
 }
 
-/** Opens the storage, sets up the demonstration if it is on, and serves until a signal stops it. */
+/** Opens the storage, sets up the demo workspace if it is on, and serves until a signal stops it. */
 export async function serve(
   env: Environment,
   { isForPrograms = false, ephemeral }: ServeOptions = {},
@@ -94,7 +94,7 @@ function announce(announcement: Announcement, { app }: Service, log: Log): void 
   }
 }
 
-/** Opens the configured storage. Creates the demo workspace and key if the demonstration is on. */
+/** Opens the configured storage. Creates the demo workspace and key if the demo is on. */
 async function openKept(config: Config) {
   const key = installationKey(config);
   const db = await openStorage(config, { isService: true });

@@ -102,7 +102,7 @@ export async function startPetstoreOn(
   } catch (error) {
     await store.db.close();
     if (!(error instanceof PortInUseError)) throw error;
-    throw new Error(`Port ${port} of ${host} is in use. Without port a free one is taken.`, { cause: error });
+    throw new Error(`Port ${port} of ${host} is in use. Leave out port to use a free one.`, { cause: error });
   }
 }
 

@@ -7,7 +7,7 @@ import { targetPolicy } from '../webhooks/target-policy.ts';
 /** The settings of a service. Without a data folder nothing is kept. */
 type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
 
-/** The text at the start of the demonstration: everything for a first request. */
+/** The text at the start with the demo workspace: everything for a first request. */
 export function welcomeText(served: Served, demoKey: string): string {
   const { baseUrl, dataDir, lab } = served;
   return `
@@ -16,9 +16,9 @@ Petstore is ready.
   API          ${baseUrl}
   Description  ${baseUrl}/openapi.json
   Demo key     ${demoKey}
-               (${dataDir === undefined ? 'gone with the service' : `Free plan, kept in ${join(dataDir, 'demo.key')}`})
-${targetPolicy(served).allowLoopback ? '  Webhooks     may call this machine, such as http://localhost:3000 (only in the demonstration)\n' : ''}
-The reference, where requests can be tried with the key:
+               (${dataDir === undefined ? 'not stored' : `Free plan, kept in ${join(dataDir, 'demo.key')}`})
+${targetPolicy(served).allowLoopback ? '  Webhooks     may call this machine, such as http://localhost:3000 (only with the demo workspace)\n' : ''}
+The reference, which can send requests with this key:
 
   ${referenceUrlWithKey(baseUrl, demoKey)}
 ${lab ? `\n${labLines(baseUrl, demoKey)}` : ''}
@@ -32,7 +32,7 @@ A first request:
 const labLines = (
   baseUrl: string,
   demoKey: string,
-) => `The lab, which shows limits, requests, faults and the store of the key as things happen:
+) => `The lab page, which shows the limits, requests, faults and store of this key live:
 
   ${labPageUrlWithKey(baseUrl, demoKey)}
 `;

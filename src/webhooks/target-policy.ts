@@ -13,7 +13,7 @@ export interface TargetPolicy {
 }
 
 /**
- * The policy of a service. It allows loopback only in the demonstration, and only if nobody else can reach the service: it listens
+ * The policy of a service. It allows loopback only with the demo workspace, and only if nobody else can reach the service: it listens
  * on loopback, its base URL is there, and it trusts no proxy.
  */
 export function targetPolicy({

@@ -18,7 +18,7 @@ import { record } from '../history/record.ts';
 import { revokeKeysOf } from '../keys/store.ts';
 import { workspaceReset } from './events.ts';
 
-/** The workspace of the demonstration, and the default of commands. */
+/** The demo workspace, and the default of commands. */
 export const demoWorkspace = 'demo';
 
 /** The rule for names of workspaces, to follow "must be" in a message. */

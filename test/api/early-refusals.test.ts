@@ -29,7 +29,7 @@ function open(store: Petstore, text: string) {
 const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
-test('a refusal that the head decides is sent without 100 Continue, and ends the connection', async (t) => {
+test('a refusal based on the headers is sent without 100 Continue, and ends the connection', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const own = { 'X-API-Key': store.key };

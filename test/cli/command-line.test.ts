@@ -157,7 +157,7 @@ test('a reader that has seen enough ends a command quietly', () => {
   assert.equal(stderr, '');
 });
 
-test('a running server sees a new key, and the end of one', async (t) => {
+test('a running server accepts a new key, and refuses a revoked one', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const env = { PETSTORE_DATA_DIR: folder };
@@ -231,7 +231,7 @@ const wrongCalls: [string[], RegExp][] = [
   [['fly'], /unknown command 'fly'/],
   [['serve', 'now'], /too many arguments/],
   [['serve', '--quiet'], /unknown option '--quiet'/],
-  [['serve', '--plan', 'free'], /--plan is for --ephemeral/],
+  [['serve', '--plan', 'free'], /--plan needs --ephemeral/],
   [['serve', '--ephemeral', '--plan', 'cheap'], /'cheap' is invalid/],
   [['keys', 'create'], /--plan/],
   [['keys', 'create', '--plan', 'free', '--name', 'red \u001b[31m'], /control character/],

@@ -18,7 +18,7 @@ const cases: [act: string, typed: string, question: RegExp, after: [number, numb
     /Delete workspace \S+ .*pets: 21, .*keys: 1\)\? \[y\/N\][\s\S]* rows deleted\r\n/,
     undefined,
   ],
-  ['reset', 'yes\r', /Replace what workspace \S+ .*pets: 21, [^k]*\) by .*\? \[y\/N\]/, [20, 1]],
+  ['reset', 'yes\r', /Replace everything in workspace \S+ .*pets: 21, [^k]*\) with .*\? \[y\/N\]/, [20, 1]],
   ['delete', '\r', /Delete/, [21, 1]],
   ['reset', '\u0004', /Replace.*\[y\/N\] \r\npetstore: Nothing/, [21, 1]],
 ];
@@ -145,7 +145,7 @@ test(
     }
     const unseen = atTerminal(t, remove, env, `exec >${file} 2>&1;`);
     assert.equal(await unseen.ended, 1);
-    assert.match(readFileSync(file, 'utf8'), /^petstore: Nothing was changed, .*--yes.*\n$/);
+    assert.match(readFileSync(file, 'utf8'), /^petstore: Nothing was changed: .*--yes.*\n$/);
     assert.equal((await printed(['workspaces', 'list'], env)).length, 1);
     assert.equal(await atTerminal(t, [...remove, '--yes'], env, `exec >${file} 2>&1;`).ended, 0);
     assert.equal(readFileSync(file, 'utf8'), 'Workspace shop is deleted.\n');

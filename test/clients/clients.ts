@@ -35,7 +35,7 @@ export const clients: Client[] = [
     heading: 'oapi-codegen for Go',
     ...go,
     generator: 'github.com/oapi-codegen/oapi-codegen/v2',
-    hook: '`petstore.WithHTTPClient(doer)` takes anything that has the method `Do`, such as an `http.Client` whose `Transport` sends again.',
+    hook: '`petstore.WithHTTPClient(doer)` takes anything that has the method `Do`, such as an `http.Client` whose `Transport` retries.',
   },
   {
     name: 'openapi-generator-rust',
@@ -44,14 +44,14 @@ export const clients: Client[] = [
     build: ['cargo build --quiet --locked'],
     program: 'target/debug/tour',
     ...openapiGenerator,
-    hook: 'A middleware of `reqwest-middleware` in the `client` of the `Configuration` can send again.',
+    hook: 'A middleware of `reqwest-middleware` in the `client` of the `Configuration` can retry.',
   },
   {
     name: 'openapi-generator-go',
     heading: 'openapi-generator for Go',
     ...go,
     ...openapiGenerator,
-    hook: 'The `HTTPClient` of the `Configuration` is an `http.Client`, whose `Transport` can send again.',
+    hook: 'The `HTTPClient` of the `Configuration` is an `http.Client`, whose `Transport` can retry.',
   },
   {
     name: 'openapi-generator-java',
@@ -60,21 +60,21 @@ export const clients: Client[] = [
     build: ['mvn --quiet --batch-mode --no-transfer-progress compile'],
     program: 'java -cp "tour/target/classes:$(cat tour/target/classpath)" Tour',
     ...openapiGenerator,
-    hook: 'The client of the JDK has no place for retries, so wrap the calls; `setReadTimeout` of the `ApiClient` sets a time limit.',
+    hook: 'The client of the JDK has no place for retries, so wrap the calls; `setReadTimeout` of the `ApiClient` sets a timeout.',
   },
   {
     name: 'openapi-generator-python',
     heading: 'openapi-generator for Python',
     ...python,
     ...openapiGenerator,
-    hook: 'By itself it waits after 429 and 503 with GET, PUT and DELETE alone. `Configuration(retries=…)` takes a `urllib3.Retry`, which can do so after other failures and with other methods.',
+    hook: 'By itself it retries only GET, PUT and DELETE, after 429 and 503. `Configuration(retries=…)` takes a `urllib3.Retry`, which can also retry after other failures and with other methods.',
   },
   {
     name: 'openapi-generator-typescript',
     heading: 'openapi-generator for TypeScript',
     ...typescript,
     ...openapiGenerator,
-    hook: '`new Configuration({ fetchApi })` takes a `fetch` that sends again.',
+    hook: '`new Configuration({ fetchApi })` takes a `fetch` that retries.',
   },
   {
     name: 'openapi-python-client',
@@ -82,7 +82,7 @@ export const clients: Client[] = [
     heading: 'openapi-python-client',
     ...python,
     generator: 'openapi-python-client',
-    hook: '`AuthenticatedClient(…, httpx_args={"transport": …})` takes a transport of httpx that sends again.',
+    hook: '`AuthenticatedClient(…, httpx_args={"transport": …})` takes a transport of httpx that retries.',
   },
   {
     name: 'orval',
@@ -91,7 +91,7 @@ export const clients: Client[] = [
     ...typescript,
     // It writes the address into the client.
     generator: 'orval',
-    hook: 'A `mutator` in its configuration takes the place of `fetch`.',
+    hook: 'A `mutator` in its configuration replaces `fetch`.',
     build: [`sed -i 's|http://[^/]*/v1|\${process.env.PETSTORE_BASE_URL}|' petstore.ts`, ...typescript.build],
   },
   {
@@ -100,7 +100,7 @@ export const clients: Client[] = [
     heading: 'Hey API',
     ...typescript,
     generator: '@hey-api/openapi-ts',
-    hook: '`createClient({ fetch })` takes a `fetch` that sends again.',
+    hook: '`createClient({ fetch })` takes a `fetch` that retries.',
   },
   {
     name: 'openapi-typescript',
@@ -108,6 +108,6 @@ export const clients: Client[] = [
     heading: 'openapi-typescript and openapi-fetch',
     ...typescript,
     generator: 'openapi-fetch',
-    hook: '`createClient({ fetch })` takes a `fetch` that sends again.',
+    hook: '`createClient({ fetch })` takes a `fetch` that retries.',
   },
 ];

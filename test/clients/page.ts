@@ -4,13 +4,13 @@ import type { Client } from './clients.ts';
 import { pinnedVersion } from './pins.ts';
 import { remedies } from './remedies.ts';
 
-/** A client, and how its program stood the faults. */
+/** A client, and the grade of its program. */
 export interface GradedClient {
   client: Client;
   grade: Grade;
 }
 
-/** How a verdict stands in the table. */
+/** The text of each verdict in the table. */
 export const shownVerdicts: Record<Verdict, string> = {
   survived: '✓ survived',
   'did-it-twice': '≠ did it twice',
@@ -22,7 +22,7 @@ export const shownVerdicts: Record<Verdict, string> = {
   'not-reached': '– not reached',
 };
 
-/** What the page says it was made with. */
+/** The sentence of the page that names the version of the checks and the number of faults. */
 export const gradedWith = (version: number, faultCount: number) =>
   `grades by version ${version} of the checks under ${faultCount} faults`;
 
@@ -32,15 +32,15 @@ export const gradedPage = (graded: readonly GradedClient[], date: string, versio
     '# Graded clients',
     'This page is made by `npm run generate -- graded-clients`, which takes about ten minutes. Do not edit it.',
     `It holds ${gradedWith(checksVersion, graded[0]?.grade.faults.length ?? 0)}. Newer faults are missing until it is made again.`,
-    `Each client that the guide [Generate a client](../src/description/guides/generate-a-client.md) tells how to make is graded here by \`petstore grade\`, as it was
-on ${date}, with ${versions.join(', ')}. What runs is the tour in [test/clients/tours](../test/clients/tours): it adds a pet with an \`Idempotency-Key\`, reads all
-pets page by page, renames one, places an order and changes it with \`If-Match\`, and reads events. Against faults it does nothing of
-its own: when the client tells of an error, it ends. So the table shows what the client does by itself, and what is left to you.`,
+    `\`petstore grade\` graded each client of the guide [Generate a client](../src/description/guides/generate-a-client.md) on ${date},
+with ${versions.join(', ')}. The graded program is the tour in [test/clients/tours](../test/clients/tours). It adds a pet with an \`Idempotency-Key\`, reads all
+pets page by page, renames one, places an order and changes it with \`If-Match\`, and reads events. The program itself does not handle
+faults: it ends when the client reports an error. So the table shows what the client does by itself, and what you must add.`,
     `- **✓ survived:** the program did the same as without the fault, once, and printed the same.
-- **✗ failed:** the program ended with an error, which is the least that a client must do.
-- **≠:** the program did something twice. Or it ended as without the fault, but left work undone, did or printed something else.
-- **⧗ hung:** it did not end.
-- **– not reached:** it did nothing that the fault could touch.`,
+- **✗ failed:** the program ended with an error. A client must do at least this.
+- **≠:** the program did something twice. Or it reported success, but left work undone, did something else, or printed something else.
+- **⧗ hung:** the program did not end.
+- **– not reached:** the program sent no request that the fault could affect.`,
     [
       row('Fault', ...graded.map(({ client }) => client.heading)),
       row('---', ...graded.map(() => '---')),
@@ -51,7 +51,7 @@ its own: when the client tells of an error, it ends. So the table shows what the
         ),
       ),
     ].join('\n'),
-    'What each fault is, the guide [Rehearse failures](../src/description/guides/rehearse-failures.md) tells.',
+    'The guide [Rehearse failures](../src/description/guides/rehearse-failures.md) explains each fault.',
     ...graded.map(section),
   ].join('\n\n')}\n`;
 
@@ -73,7 +73,7 @@ function section({ client: { heading, generator, hook }, grade }: GradedClient):
     `## ${heading}`,
     `Made by \`${generator}\` ${pinnedVersion(generator)}. It survived ${named(survived)}. What you must add:`,
     [
-      ...needs.map(({ add, met }) => `- ${add} Without that it did not survive ${named(met)}.`),
+      ...needs.map(({ add, met }) => `- ${add} Without this it did not survive ${named(met)}.`),
       ...deviations,
       ...(needs.length > 0 ? [`- Where: ${hook}`] : []),
     ].join('\n'),

@@ -9,15 +9,15 @@ export interface Remedy {
 export const remedies: Remedy[] = [
   {
     faults: ['rate-limited', 'rate-limited-date', 'near-limit', 'unavailable'],
-    add: 'Wait as long as `Retry-After` says, in seconds or as a date, and send again.',
+    add: 'Wait as long as `Retry-After` says, in seconds or as a date, then retry.',
   },
   {
     faults: ['retry-after-odd'],
-    add: 'Read `Retry-After` with care: wait by a backoff of your own if it is absent, 0 or over, and give up if it is too long.',
+    add: 'Check the value of `Retry-After`: if it is missing, 0 or in the past, use your own backoff; if it is too long, give up.',
   },
   {
     faults: ['banned'],
-    add: 'After 403 `key_banned` send nothing until `Retry-After` is over; then go on.',
+    add: 'After 403 `key_banned` send nothing until `Retry-After` is over; then continue.',
   },
   {
     faults: [
@@ -29,38 +29,41 @@ export const remedies: Remedy[] = [
       'truncated',
       'stale-connection',
     ],
-    add: 'Retry after a failure, with growing waits: a `POST` with the same `Idempotency-Key`.',
+    add: 'Retry failed requests with exponential backoff. Retry a `POST` with the same `Idempotency-Key`.',
   },
   {
     faults: ['slow', 'delay', 'stall', 'no-answer'],
-    add: 'Give requests a time limit, longer than answers may take.',
+    add: 'Set a timeout for requests, longer than a response may take.',
   },
   {
     faults: ['key-in-use'],
-    add: 'After 409 `idempotency_key_in_use` wait as long as `Retry-After` says, and send the same request with the same key.',
+    add: 'After 409 `idempotency_key_in_use` wait as long as `Retry-After` says, then retry with the same key.',
   },
   {
     faults: ['unauthorized'],
-    add: 'After 401 read the key anew and send the request once more; give up after a second 401.',
+    add: 'After 401 reload the API key and retry once; give up after a second 401.',
   },
-  { faults: ['conflict', 'stale-read'], add: 'After 412 read again and decide again.' },
+  {
+    faults: ['conflict', 'stale-read'],
+    add: 'After 412 read the resource again, and then decide what to write.',
+  },
   { faults: ['small-pages', 'empty-page'], add: 'Follow `Link` until there is no next page.' },
-  { faults: ['same-page'], add: 'Stop where `Link` leads to a page that you have.' },
+  { faults: ['same-page'], add: 'Stop if `Link` leads to a page that you have already read.' },
   {
     faults: ['stream-cut', 'stream-pieces', 'stream-silent'],
-    add: 'Read streams by a parser of server-sent events; after an end, or 40 seconds of silence, go on after the last whole event.',
+    add: 'Use a parser for Server-Sent Events. When the stream ends or is silent for 40 seconds, reconnect and continue after the last complete event.',
   },
   {
     faults: ['large-ids'],
-    add: 'Read ids as text or as 64-bit integers before they become numbers that round.',
+    add: 'Parse ids as strings or 64-bit integers, because other numbers round them.',
   },
   {
     faults: ['new-fields', 'new-status'],
-    add: 'Accept additions of later versions: generate the client again in time, or loosen its types.',
+    add: 'Accept additions of later versions: loosen the types of the client, or generate it again in time.',
   },
   {
     faults: ['moved', 'moved-away'],
-    add: 'Follow 307 and 308 with the same method and body, and with the key on the same origin only.',
+    add: 'Follow 307 and 308 with the same method and body. Send the key only to the same origin.',
   },
   { faults: ['sunset'], add: 'Move to the successor of a deprecated operation.' },
 ];

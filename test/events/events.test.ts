@@ -91,7 +91,7 @@ test('a reader with a filter keeps its place, also where nothing matches', async
   assert.match(unknown.body.message, /type/);
 });
 
-test('a filter on rare types looks through a bounded part of the history, and says where to go on', async (t) => {
+test('a filter on rare types scans a bounded part of the history, and says where to continue', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await store.change(async (sql) => {
     await sql`update sequences set last_id = 2500 where workspace_id = 1 and kind = 'events'`;

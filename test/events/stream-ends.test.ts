@@ -139,7 +139,7 @@ test('a stream that falls behind what the history holds ends', async (t) => {
   assert.ok(ids.length < count);
 });
 
-test('little is kept for a reader that does not read, and its stream ends', async (t) => {
+test('a reader that does not read uses little memory, and its stream ends', async (t) => {
   const { store } = await start(t, { timeLimits: { unreadMs: 1_200 } });
   await addMuch(store);
   const accepted = once(store.app.server, 'connection') as Promise<[Socket]>;
@@ -192,7 +192,7 @@ test('readers that break off at any moment leave nothing behind', async (t) => {
   await until(() => reader.ids.length === 1);
 });
 
-test('nothing more is read for a reader that breaks off, however much there is', async (t) => {
+test('nothing more is read for a reader that disconnects, however much is left', async (t) => {
   const { store } = await start(t);
   await addMuch(store);
   const socket = ask(t, store, { query: '?after=0' });

@@ -189,8 +189,8 @@ test('what to change in a program that failed or hung comes from a required chec
   };
   const { advice = '' } = runOf('reset').checks.find(({ name }) => name === 'retry.same-body') ?? {};
   assert.equal(changeOf('lost-answer', 'failed', 'failures.retried', 'retry.same-body'), advice);
-  assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^End in any case: bound /);
-  assert.match(changeOf('no-answer', 'hung'), /^Give each request a time limit /);
+  assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^Make sure that the program ends: /);
+  assert.match(changeOf('no-answer', 'hung'), /^Set a timeout for each request /);
   assert.match(changeOf('stream-cut', 'hung'), /^Save the `id` of an event only /);
 });
 
@@ -206,7 +206,7 @@ test('a DELETE that was repeated and refused stands behind the failure, with the
     finding?.evidence.map(({ id }) => id),
     ['1', '2'],
   );
-  assert.match(finding?.change ?? '', /^Take 404 of a repeated DELETE for done/);
+  assert.match(finding?.change ?? '', /^Treat 404 after a repeated DELETE as success/);
   assert.doesNotMatch(finding?.service ?? '', /proxies are configured/);
 });
 
@@ -264,7 +264,7 @@ test('the card of a program that survives everything says so', () => {
   const text = textOf(carefulGrade);
   assert.match(
     flat(text),
-    /Verdict: passed It survived every required fault that it reached, did nothing else/,
+    /Verdict: passed It survived every required fault that it reached, made no other changes/,
   );
   assert.match(text, /^Not reached {2}1 fault: sunset$/m);
   assert.doesNotMatch(text, /To change|Once more|✗|!/);
@@ -272,7 +272,7 @@ test('the card of a program that survives everything says so', () => {
 
 test('a program of which nothing can be compared is told so in all forms', () => {
   const grade = { ...carefulGrade, baseline: { ...carefulGrade.baseline, nothingToCompare: true } };
-  const sentence = 'Nothing to compare: survived means exit status 0.';
+  const sentence = 'Nothing to compare, so survived only means exit status 0.';
   const card = cardOf(grade);
   for (const text of [flat(shown(card)), toJunit(card), toPage(card)]) assert.ok(text.includes(sentence));
   assert.equal(toData(card).baseline.nothingToCompare, true);

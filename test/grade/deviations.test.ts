@@ -197,7 +197,7 @@ test('orders for a page that was not read are left undone, for one cause', () =>
     ],
   ]);
   assert.equal(run.verdict, 'left-undone');
-  assert.equal(run.deviations[0]?.service, 'Answered 500 (request 2).');
+  assert.equal(run.deviations[0]?.service, 'Responded with 500 (request 2).');
 });
 
 test('a program that ends with another status than 0 failed, unless it did something twice', () => {

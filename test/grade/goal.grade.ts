@@ -90,7 +90,7 @@ test('an agent that orders twice and says "done" whatever happened is found, and
     [{ name: 'lost-answer, first use', before: '0 of 2', now: '2 of 2' }],
   );
   const other = { ...data, goal: undefined } as unknown as typeof data;
-  assert.match(comparedWith(other, card).changes?.note ?? '', /not about the same goal/);
+  assert.match(comparedWith(other, card).changes?.note ?? '', /have different goals/);
 });
 
 /** A program in JavaScript that has `send(method, path, body)`, `done` of the goal, and `tries`, how often it sent. */

@@ -185,7 +185,7 @@ test('a request that never ends gets 408 with the Error object, and its socket i
   assertLimitHeaders('slow', answer);
 });
 
-test('what is there beside the API can be read, and nothing else', async (t) => {
+test('what exists outside the API can only be read', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const path of ['/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml']) {
     const refused = await store.send('POST', path, { key: null, body: '{}' });
@@ -197,7 +197,7 @@ test('what is there beside the API can be read, and nothing else', async (t) => 
   }
 });
 
-test('no web page may read what stands outside the API; the description is for all of them', async (t) => {
+test('web pages of other origins can read only the API and its description', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const origin = 'https://shop.example';
   const permissions = ({ headers }: { headers: Record<string, string> }) =>
@@ -386,7 +386,7 @@ test('the two ways to send a key are the same', async (t) => {
   }
 });
 
-test('a failure of the service is a 500 that tells the request id and nothing else, and is logged', async (t) => {
+test('a failure of the service is a 500 that shows only the request id, and is logged', async (t) => {
   const store = await startPetstore(t);
   await store.db.write((sql) => sql`alter table pets rename column name to label`);
   const answer = await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });

@@ -122,7 +122,7 @@ test('two workspaces may use the same key', async (t) => {
   assert.ok(!('idempotency-replayed' in other.headers));
 });
 
-test('an Idempotency-Key belongs to the API key: another may use the same text for a request of its own', async (t) => {
+test('an Idempotency-Key belongs to the API key: another API key may use the same one', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('pro');
   const headers = { 'idempotency-key': 'k' };

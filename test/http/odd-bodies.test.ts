@@ -151,7 +151,7 @@ test('what a message quotes of a request is short, of whole characters, and hold
   );
 });
 
-test('a query of more than 200 parameters is refused before it is taken apart', async (t) => {
+test('a query of more than 200 parameters is refused before it is parsed', async (t) => {
   const store = await startPetstore(t);
   const ask = (count: number) => store.call('GET', `/pets?${Array(count).fill('status=sold').join('&')}`);
   assert.match((await ask(200)).body.message, /status must be sent once/);

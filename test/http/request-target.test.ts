@@ -102,7 +102,7 @@ test('a path of the API is the same however it is encoded, and two slashes at it
   }
 });
 
-test('a path outside the API is taken as it is written, so that no other spelling gets past a rule about it', async (t) => {
+test('a path outside the API is used as written, so that no other spelling bypasses a rule', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const spellings = [
     [

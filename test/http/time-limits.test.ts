@@ -51,13 +51,13 @@ test('the load balancers and the pages on operations and security have the time 
 
   assert.equal(headers, unread, 'the page on operations names both at once');
   for (const sentence of [
-    `${headers} s for header fields and for a client that does not read`,
+    `${headers} s for headers and for a client that does not read`,
     `which returns 408 after ${request} s.`,
     `for less than the ${idle} s after which these end them`,
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
   ])
     assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
-  const sentence = `${headers} s for header fields, ${request} s for a request;`;
+  const sentence = `${headers} s for headers, ${request} s for a request;`;
   assert.ok(page('security').includes(sentence), sentence);
 });
 

@@ -37,7 +37,7 @@ async function startInOneMinute(t: TestContext) {
   };
 }
 
-test('what answers told is so after kill -9 at once: a used-up window of a key, a day and an address, and a ban', async (t) => {
+test('what responses reported survives kill -9: a used-up window of a key, a day and an address, and a ban', async (t) => {
   const service = await startInOneMinute(t);
   const keys = [
     await service.addKey({ perMinute: 20, perDay: 100 }),
@@ -83,7 +83,7 @@ test('whatever answer comes first of many at once, kill -9 does not take back wh
   }
 });
 
-test('while the storage takes no write, answers that tell of a used-up window or a ban come, and wait for it only so long', async (t) => {
+test('while the storage accepts no write, responses about a used-up window or a ban wait only for a bounded time', async (t) => {
   const store = await startPetstore(t);
   const few = { perMinute: 2, perDay: 100 };
   const { key } = await store.addKey('enterprise', few);

@@ -143,7 +143,7 @@ test('a crash forgets at most the last second of counting', async (t) => {
   assert.match(headers.ratelimit as string, /"day";r=1979/);
 });
 
-test('callers without a valid key share the Free numbers of their address, and guessing stops there', async (t) => {
+test('callers without a valid key share the Free limits of their address, which also stops guessing', async (t) => {
   const store = await startPetstore(t);
   const guesses = await times(60, () => store.call('GET', '/pets/1', { key: generateKey() }));
   assert.ok(guesses.every(({ status }) => status === 401));

@@ -56,7 +56,7 @@ async function unreadLines({ origin }: Service): Promise<number> {
   return Number(/^petstore_log_lines_dropped_total\{reason="unread"\} (\d+)$/m.exec(text)?.[1]);
 }
 
-test('a log that nobody reads stops no answer and takes bounded memory; what is dropped is counted and told', async (t) => {
+test('a log that nobody reads blocks no response and uses bounded memory; dropped lines are counted and reported', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const key = await ampleKey(folder);

@@ -70,7 +70,7 @@ const repeat = async (times: number, send: (i: number) => Promise<unknown>) => {
   for (let i = 0; i < times; i++) await send(i);
 };
 
-test('what one address sends without a valid key is sampled in the log, which tells how much is left out', async (t) => {
+test('requests of one address without a valid key are sampled in the log, which counts those left out', async (t) => {
   const { store, passSecond } = await startAtRest(t);
   for (const second of [1, 2]) {
     await repeat(30, (i) => store.call('GET', `/pets?${i}`, { key: null }));

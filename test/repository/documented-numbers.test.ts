@@ -28,7 +28,7 @@ test('the README has the numbers of the plans and of bans, and the tour those of
 });
 
 test('the page on security has the bounds of bodies, header fields and pages', () => {
-  const bounds = `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of header fields, pages of ${maxLimit};`;
+  const bounds = `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of headers, pages of ${maxLimit};`;
   assert.ok(textOf('docs/security.md').includes(bounds), bounds);
 });
 

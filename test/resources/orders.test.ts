@@ -122,7 +122,7 @@ test('the pet of an order cannot change, but may be sent back', async (t) => {
   assert.deepEqual(same.body, order);
 });
 
-test('an id in a patch is ignored, and null takes a field back to its default', async (t) => {
+test('an id in a patch is ignored, and null resets a field to its default', async (t) => {
   const store = await startPetstore(t);
   const patched = await store.call('PATCH', '/store/orders/3', {
     body: { id: 'x', quantity: null, complete: null },

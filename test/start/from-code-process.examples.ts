@@ -106,7 +106,7 @@ test('a port or a folder in use is told in one sentence, and both are free again
   const store = await startFromCode(t, { dataDir });
   const port = Number(new URL(store.baseUrl).port);
   await assert.rejects(startPetstore({ port }), {
-    message: `Port ${port} of 127.0.0.1 is in use. Without port a free one is taken.`,
+    message: `Port ${port} of 127.0.0.1 is in use. Leave out port to use a free one.`,
   });
   await assert.rejects(startPetstore({ dataDir }), {
     name: 'Error',

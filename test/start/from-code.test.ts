@@ -41,7 +41,7 @@ for (const [options, message] of [
   [{ clock: 'slow' }, /^clock must be/],
   [{ clock: new Date('x') }, /^clock must be/],
   [{ plan: 'cheap' }, /^plan must be one of free, pro, business, enterprise, not "cheap"\.$/],
-  [{ plan: 'free', quota: { perMinute: 1, perDay: 1 } }, /^The plan free has numbers of its own/],
+  [{ plan: 'free', quota: { perMinute: 1, perDay: 1 } }, /^The plan free has its own limits/],
   [{ port: '0' }, /^port must be a whole number from 0 to 65535, not "0"\.$/],
   [{ seed: 'no' }, /^seed must be true or false, not "no"\.$/],
   [{ lab: 'off' }, /^lab must be true or false, not "off"\.$/],

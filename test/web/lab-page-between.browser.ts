@@ -37,7 +37,7 @@ test('answers of a proxy change nothing that the page knows of the key, and it g
     await page.route(account, (route) => route.fulfill(answer));
     await page.getByText(/^Paused since/).waitFor();
     assert.equal(await limits.count(), 1, 'what was shown stays');
-    const again = /It goes on at|trying again/;
+    const again = /The page continues at|trying again/;
     await page.getByText(again).first().waitFor();
     await page.unroute(account);
     // A tab that is visible again asks at once, whatever Retry-After says.

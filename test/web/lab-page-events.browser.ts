@@ -38,7 +38,7 @@ for (const { name, skip, launch } of browsers)
   test(`events come as they happen and tell what changed, in ${name}`, { skip, timeout }, async (t) => {
     const lab = await visitLab(t, {}, launch);
     const { page, complaints } = await lab.open(undefined, { at: 'events' });
-    await partOf(page).getByText('It takes 1 request of the limit.').waitFor();
+    await partOf(page).getByText('This counts as 1 request.').waitFor();
     await openStream(page);
     const pet = await send(lab, 'POST', '/pets', { name: 'Smaug', categoryId: 1 });
     await send(lab, 'POST', '/store/orders', { petId: pet.id });
@@ -123,7 +123,7 @@ test('a stream that is closed before its first event misses none', { skip, timeo
   // The page says why the stream is closed, until it is open again.
   await page.route('**/events/stream*', (route) => route.fulfill({ status: 502 }), { times: 1 });
   await partOf(page).getByRole('button', { name: 'Open the stream' }).click();
-  await partOf(page).getByText('The stream has to wait, and goes on by itself: ').waitFor();
+  await partOf(page).getByText('The stream waits, and continues by itself: ').waitFor();
   await rows(page).filter({ hasText: 'Smaug' }).waitFor();
   await partOf(page).locator('.note').waitFor({ state: 'detached' });
 
@@ -151,7 +151,7 @@ test('the page says when the stream of a banned key goes on, and its buttons are
   const note = partOf(page).getByText('This key is banned: the stream');
   await note.waitFor();
   await partOf(page).getByText('paused', { exact: true }).waitFor();
-  assert.match(await note.innerText(), /goes on by itself after \d\d:\d\d:\d\d\./);
+  assert.match(await note.innerText(), /continues by itself after \d\d:\d\d:\d\d\./);
   assert.equal(await rows(page).count(), 1);
   await partOf(page).getByRole('button', { name: 'Close the stream' }).click();
   await partOf(page)
@@ -161,7 +161,9 @@ test('the page says when the stream of a banned key goes on, and its buttons are
   await page.getByRole('tab', { name: 'Webhooks' }).click();
   const show = partOf(page, 'webhooks').getByRole('button', { name: 'Show the webhooks' });
   assert.ok(await show.isDisabled());
-  await partOf(page, 'webhooks').getByText('This key is banned: nothing can be done here until').waitFor();
+  await partOf(page, 'webhooks')
+    .getByText('This key is banned: this tab cannot send requests until')
+    .waitFor();
   await lab.store.clock.advance('2 minutes');
   await show.click();
   await partOf(page, 'webhooks').getByText('There is no webhook yet.').waitFor();
@@ -281,7 +283,7 @@ test('the page says whether there are more webhooks and deliveries, and when a r
   await lab.store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
   await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
   const failure = part.getByRole('alert');
-  await failure.getByText(/It can be sent again at \d\d:\d\d:\d\d\.$/).waitFor();
+  await failure.getByText(/You can retry at \d\d:\d\d:\d\d\.$/).waitFor();
   await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
   await failure.getByText(/It was not sent: .* before \d\d:\d\d:\d\d\.$/).waitFor();
   assert.deepEqual(complaints, []);

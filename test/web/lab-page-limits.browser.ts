@@ -63,11 +63,11 @@ for (const { name, skip, launch } of browsers)
     await shows(page, 'Now 60 would be admitted and 40 refused with 429, each a strike: 40 of 60.');
     await shows(
       page,
-      '0 of 60. Each request that gets 429 is a strike. More than 60 in a minute begin a ban of 1 minute.',
+      '0 of 60. Each request that gets 429 is a strike. More than 60 in a minute start a ban of 1 minute.',
     );
 
     await sendButton(page).click();
-    await shows(page, 'Done: 100 of 100 answered, 60 of them admitted.');
+    await shows(page, 'Done: 100 of 100 got a response, 60 of them admitted.');
     await draws(page, '2xx admitted: 60, 429 limited: 40, 403 banned: 0');
     assert.equal(await page.locator('.strip .limited').count(), 40);
     await shows(page, /was the first that was refused: 429 with\s+Retry-After: 43/);
@@ -79,7 +79,7 @@ for (const { name, skip, launch } of browsers)
     await sendButton(page).click();
     await shows(page, 'This key is banned');
     await draws(page, '2xx admitted: 0, 429 limited: 20, 403 banned: 80');
-    await shows(page, /was the first that met the ban: 403 with\s+Retry-After: 60/);
+    await shows(page, /was the first during the ban: 403 with\s+Retry-After: 60/);
     assert.match(await page.locator('lab-ban-demo').getByRole('timer').innerText(), /^(1:00|0:5\d)$/);
     await shows(page, /Why:\s+60 requests of that minute got 429, the maximum before a ban/);
     await shows(page, /What to do:\s+Wait until the ban ends/);
@@ -89,7 +89,7 @@ for (const { name, skip, launch } of browsers)
     await draws(page, '0 of 60 left in this minute, during the ban');
     await draws(page, '940 of 1,000 left in this day, during the ban');
     assert.equal(await part(page).getByText('applies', { exact: true }).count(), 0);
-    await shows(page, /request lab-page-burst-demo-\w+-\d+, sent by a demonstration of this page\./);
+    await shows(page, /request lab-page-burst-demo-\w+-\d+, sent by a demo on this page\./);
     await openDetails(page);
     await shows(page, 'They start again from 0 after the ban.');
     assert.match(await page.locator('.limits').innerText(), /Banned for [01]:\d\d/);
@@ -98,7 +98,7 @@ for (const { name, skip, launch } of browsers)
     await part(page).getByRole('timer').first().waitFor({ state: 'detached' });
     await draws(page, '60 of 60 left in this minute');
     await draws(page, '940 of 1,000 left in this day');
-    await shows(page, /begin a ban of 2 minutes\./);
+    await shows(page, /start a ban of 2 minutes\./);
     assert.deepEqual(complaints, []);
   });
 
@@ -185,7 +185,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       assert.equal((await fetch(`${visit.store.baseUrl}/orders`, { headers: first })).status, 403);
       const { page, complaints } = await visit.open(key);
       await openDetails(page);
-      await shows(page, /Begun by\s+GET \/v1\/orders at 12:00:\d\d UTC,\s+request began-it\./);
+      await shows(page, /Started by\s+GET \/v1\/orders at 12:00:\d\d UTC,\s+request began-it\./);
       const path = `/v1/<img src=x onerror=alert(1)>\u202e${'y'.repeat(10_000)}`;
       let by: Account['ban']['by'] = {
         requestId: 'own',
@@ -207,7 +207,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       by = { ...by, requestId: 'of another client' };
       await button(page, 'Start recording').waitFor();
       by = undefined;
-      await shows(page, /Begun by\s+an unknown request\./);
+      await shows(page, /Started by\s+an unknown request\./);
       await button(page, 'Start recording').dblclick();
       await shows(page, /A recording is active/);
       assert.equal(await page.locator(':focus').innerText(), 'Limits');
@@ -228,7 +228,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       assert.equal(await page.getByText('These are the real limits').count(), 0);
       const rehearsal = await visit.store.rehearse([{ fault: 'near-limit', remaining: 2 }], { key });
       await shows(page, /A rehearsal is active: responses may differ\. These are the real limits\./);
-      await shows(page, /a request would be admitted, unless a fault acts\./);
+      await shows(page, /a request would be admitted, unless a fault is active\./);
       await shows(page, /41 refused with 429.* \(Unless a fault is active\.\)/);
       await part(page).getByRole('link', { name: 'A rehearsal is active' }).click();
       await page.locator('lab-faults').waitFor();
@@ -256,7 +256,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     assert.equal((await button(page, 'Stop').boundingBox())?.y, before?.y);
     await button(page, 'Stop').focus();
     await page.keyboard.press('Enter');
-    await shows(page, 'Stopped: 15 of 100 answered, 15 of them admitted.');
+    await shows(page, 'Stopped: 15 of 100 got a response, 15 of them admitted.');
     await draws(page, '45 of 60 left in this minute');
     assert.ok(sent <= 25, `${sent} were sent, ten at a time`);
     mayAnswer = sent + 1;
@@ -325,7 +325,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       await openDetails(page);
       await shows(page, text);
       await sendButton(page).click();
-      await shows(page, /^\s*Done: 100 of 100 answered/);
+      await shows(page, /^\s*Done: 100 of 100 got a response/);
       assert.deepEqual(await findings(page, ['lab-limits', 'lab-ban-demo']), [], text);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
       assert.deepEqual(complaints, []);

@@ -76,7 +76,7 @@ test('the page predicts a burst from the requests left and the strikes', () => {
   );
   assert.match(
     predictBurst(account(60, 21)),
-    /39 refused with 429, and the next would begin a ban of 2 minutes\./,
+    /39 refused with 429, and the next would start a ban of 2 minutes\./,
   );
   assert.match(predictBurst(account(0, 0)), /^Now none would be admitted, 60 refused/);
   assert.match(predictBurst(account(60, 0, '2026-06-01T12:01:00Z')), /all 100 would get 403/);

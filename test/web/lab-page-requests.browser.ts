@@ -75,7 +75,7 @@ for (const { name, skip, launch } of browsers) {
     if (name === 'Chromium') await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     else await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
     await button(page, 'Copy with the key').click();
-    await page.getByText(/Copied\.|keeps this page from copying/).waitFor();
+    await page.getByText(/Copied\.|does not let this page copy/).waitFor();
     const line =
       name === 'Chromium'
         ? String(await page.evaluate('navigator.clipboard.readText()'))
@@ -114,10 +114,7 @@ test('filters choose requests, those of the page are left out, and hostile text 
   await send('GET', '/categories', undefined, { 'x-request-id': 'lab-page-1' });
   const { page, complaints } = await openWithRows(lab, { width: 390, height: 844, colorScheme: 'dark' });
   assert.equal(await rows(page).count(), 5);
-  assert.match(
-    await page.locator('lab-requests').innerText(),
-    /: 6 requests; 1 of them by this page for itself/,
-  );
+  assert.match(await page.locator('lab-requests').innerText(), /: 6 requests; 1 of them by this page itself/);
   await page.locator('lab-report').scrollIntoViewIfNeeded();
   await page.locator('lab-report').getByText('Up to request #5.').waitFor();
   assert.equal(await page.locator('lab-requests :is(img, dd b)').count(), 0);
@@ -140,7 +137,7 @@ test('filters choose requests, those of the page are left out, and hostile text 
   await page.locator('lab-requests').getByText('1 request', { exact: true }).waitFor();
   assert.match(await rows(page).innerText(), /#3\s[\s\S]*limit=2/);
   await page.getByLabel('Part of the path').fill('nothing');
-  await page.getByText('No request that is kept is like this.').waitFor();
+  await page.getByText('No stored request matches.').waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -201,7 +198,7 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   });
   await recordings.selectOption({ index: 1 });
   await page.getByText('■ Ended').waitFor();
-  assert.equal(await page.getByText('Nothing was sent with this key').count(), 0);
+  assert.equal(await page.getByText('No request was recorded.').count(), 0);
   mayRead.resolve();
   await rows(page).nth(2).waitFor();
   assert.equal(await button(page, 'Record again').count(), 0);

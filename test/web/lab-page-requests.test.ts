@@ -63,7 +63,7 @@ test('a curl line has a body only if the recording has all of it, and names no o
   });
   assert.deepEqual(curlOf(cut, base), {
     line: `curl --include 'http://localhost:8080/shop/v1/pets/1' \\\n  --request 'PUT'`,
-    without: 'the body, which is not there as a whole',
+    without: 'the body, which is incomplete',
   });
   const binary = recorded(1, { method: 'PUT', body: '(28 bytes that are not text)', bodyBytes: 28 });
   const unread = { ...recorded(1, { method: 'PUT' }), bodyBytes: undefined } as unknown as RecordedRequest;

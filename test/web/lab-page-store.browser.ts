@@ -55,7 +55,7 @@ for (const browser of browsers)
     const { store, open } = await visitLab(t, {}, browser.launch);
     const { page, complaints } = await open(undefined, { at: 'store' });
     const sent = sentBy(page);
-    await page.getByText('takes 5 requests of the limit').waitFor();
+    await page.getByText('counts as 5 requests').waitFor();
     assert.deepEqual(sent, [], 'nothing is asked before');
     await openStore(page);
     assert.deepEqual(sent.toSorted(), [
@@ -135,7 +135,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
           key: store.key,
         });
         await twice(page).click();
-        await panel(page).getByText('this time something else came').waitFor();
+        await panel(page).getByText('this time the result is different').waitFor();
         await has(page, 1, '1 in stock');
         await panel(page).getByRole('button', { name: 'Close' }).click();
         await panel(page).waitFor({ state: 'detached' });
@@ -294,14 +294,16 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     while ((await ask()).status === 200);
     await page
       .locator('lab-store')
-      .getByText('This key has used all requests of its minute: nothing can be done here until')
+      .getByText('This key has used all requests of its minute: this tab cannot send requests until')
       .waitFor();
     const order = page.getByRole('button', { name: 'Order one Bella' });
     assert.ok(await order.isDisabled());
     while ((await ask()).status === 429);
     await page
       .locator('lab-store')
-      .getByText(/This key is banned: nothing can be done here until \d\d:\d\d:\d\d\. What is shown stays\./)
+      .getByText(
+        /This key is banned: this tab cannot send requests until \d\d:\d\d:\d\d\. The data stays visible\./,
+      )
       .waitFor();
     await page.locator('lab-store h2').getByText('paused').waitFor();
     await page.locator('lab-events').getByText('paused', { exact: true }).waitFor({ state: 'attached' });
@@ -341,7 +343,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
       });
       await openStore(page);
       await page
-        .getByText('The stream of events has ended: A proxy forgot it. What is shown may be old.')
+        .getByText('The stream of events has ended: A proxy forgot it. The data may be outdated.')
         .waitFor();
       await page.locator('h2').getByText('not up to date').waitFor();
       await call(store, 'PATCH', '/pets/1', { body: { name: 'Missed' } });
@@ -365,11 +367,11 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await openStore(page);
     const again = page.getByRole('button', { name: 'Follow it again' });
     const rehearsal = await lab.store.rehearse([{ fault: 'large-ids' }], { key: store.key });
-    await page.getByText('The fault large-ids has begun, so all ids are others now.').first().waitFor();
+    await page.getByText('The fault large-ids has begun, so all ids have changed.').first().waitFor();
     await again.click();
     await again.waitFor({ state: 'detached' });
     await rehearsal.end();
-    await page.getByText('The fault large-ids has ended, so all ids are others now.').first().waitFor();
+    await page.getByText('The fault large-ids has ended, so all ids have changed.').first().waitFor();
     await again.click();
     await card(page, 1).getByRole('button', { name: 'Order one Bella' }).click();
     await card(page, 1).getByText('201 order 9').waitFor();
@@ -382,7 +384,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     const sent = sentBy(page);
     await openStore(page);
     await atEvents(page, 'Close the stream');
-    await page.getByText('The stream of events has ended. What is shown may be old.').waitFor();
+    await page.getByText('The stream of events has ended. The data may be outdated.').waitFor();
     await call(store, 'PATCH', '/pets/1', { body: { name: 'Missed' } });
     await atEvents(page, /^Open the stream/);
     await has(page, 1, 'Missed');
@@ -397,14 +399,14 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await openStore(page);
     const live = page.locator('lab-store h2').getByText('live');
     const rehearsal = await lab.store.rehearse([{ fault: 'large-ids' }], { key: store.key });
-    await page.getByText('The fault large-ids has begun, so all ids are others now.').first().waitFor();
+    await page.getByText('The fault large-ids has begun, so all ids have changed.').first().waitFor();
     await atEvents(page, /^Open the stream/);
     await card(page, 1).waitFor({ state: 'detached' });
     await live.waitFor();
     await page.getByRole('button', { name: 'Order one Bella' }).click();
     await page.locator('lab-store article').getByText('3 in stock', { exact: true }).first().waitFor();
     await rehearsal.end();
-    await page.getByText('The fault large-ids has ended, so all ids are others now.').first().waitFor();
+    await page.getByText('The fault large-ids has ended, so all ids have changed.').first().waitFor();
     await atEvents(page, /^Open the stream/);
     await has(page, 1, '3 in stock');
     await live.waitFor();
@@ -442,7 +444,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await has(page, 1, 'Renamed');
     const begin = page.getByRole('button', { name: 'Reset …' });
     await begin.click();
-    await page.getByText('Every other key of this workspace sees that, too.').waitFor();
+    await page.getByText('This affects every key of this workspace.').waitFor();
     await page.getByRole('button', { name: 'Keep it' }).click();
     await page.locator('.reset:focus').waitFor();
     await page.locator('.confirmation').waitFor({ state: 'detached' });

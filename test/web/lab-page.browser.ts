@@ -102,7 +102,7 @@ for (const { name, skip, launch } of browsers) {
 
     await store.stop();
     await page.getByText(/^Paused since \d\d:\d\d:\d\d, trying again\.$/).waitFor();
-    await page.getByText('What is shown below is as of then.').waitFor();
+    await page.getByText('The data below is from then.').waitFor();
     for (const name of [
       'Open the store',
       'Open the stream',
@@ -255,8 +255,8 @@ test('the page says that a key asks the lab too often, and when it goes on', {
   const headers = { authorization: `Bearer ${store.key}` };
   const ask = async () => (await fetch(`${origin}/lab/account`, { headers })).status;
   while ((await Promise.all(Array.from({ length: 50 }, ask))).every((status) => status === 200));
-  await page.getByText('This key asks the lab too often, as from many tabs.').waitFor();
-  await page.getByText(/is as of \d\d:\d\d:\d\d\. It goes on at \d\d:\d\d:\d\d\./).waitFor();
+  await page.getByText('This key sends too many requests to the lab. Is it open in many tabs?').waitFor();
+  await page.getByText(/is as of \d\d:\d\d:\d\d\. The page continues at \d\d:\d\d:\d\d\./).waitFor();
   // The API is not slowed.
   const send = page.getByRole('button', { name: 'Send 100 requests', includeHidden: true });
   assert.ok(await send.isEnabled());

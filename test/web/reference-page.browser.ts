@@ -149,7 +149,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     await form.getByRole('button', { name: 'Send' }).waitFor();
   });
 
-  await t.test('a link cannot bring markup, nor another key without a word', async () => {
+  await t.test('a link cannot insert markup, nor replace the key silently', async () => {
     const note = bar(page).getByRole('status');
     const other = `pet_${'Evil'.repeat(9)}`;
     for (const text of ['<img src=x onerror=alert(1)>', demoKey.slice(0, -1), `${demoKey}0`, '']) {
@@ -209,11 +209,11 @@ test('the reference shows every operation and guide, sends real requests, and as
       await tab.route(`**/${file}`, (route) => route.fulfill({ status: 503 }), { times: 1 });
     const link = tab.locator('#contents a[href$="/operations/listPets"]');
     await link.click();
-    await tab.getByText('This page could not be loaded: The service answered 503.').waitFor();
+    await tab.getByText('This page could not be loaded: The service responded with 503.').waitFor();
     await link.click();
     const article = tab.locator('article[data-operation="listPets"]');
     await tryLink(article).click();
-    await article.getByText('The form could not be loaded: The service answered 503.').waitFor();
+    await article.getByText('The form could not be loaded: The service responded with 503.').waitFor();
     await openForm(article);
   });
 

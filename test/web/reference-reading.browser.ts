@@ -85,7 +85,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     const kinds = await page.getByRole('option').locator('.kind').allInnerTexts();
     assert.match(kinds.join(' '), /^(Operation ){5}/);
     await field.fill('xyzzy');
-    await page.getByText('Nothing fits.').waitFor();
+    await page.getByText('No results.').waitFor();
     assert.equal(await page.getByRole('option').count(), 0);
   });
 

@@ -66,7 +66,7 @@ test('a document that refuses a condition says nothing of itself', async () => {
   }
 });
 
-test('no answer outside the API holds the key of the demonstration, whoever asks', async (t) => {
+test('no response outside the API contains the demo key', async (t) => {
   const dataDir = join(await temporaryStorage(t), 'data');
   const service = await startService(t, dataDir);
   const secret = readFileSync(join(dataDir, 'demo.key'), 'utf8').trim().slice('pet_'.length);

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 
 const hourMs = 3_600_000;
 
-test('a slow or rude receiver holds up nobody else', async (t) => {
+test('a slow or rude receiver delays no other webhook', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [slow, rude, well] = [await startReceiver(t), await startReceiver(t), await startReceiver(t)];
   slow.behave = () => {};

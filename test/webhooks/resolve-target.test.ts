@@ -76,7 +76,7 @@ test('an IPv4 address is judged by what it is, however its numbers are spelled',
   );
 });
 
-test('a name is refused for any address that is not public, alone or beside others, and the address is not told', async (t) => {
+test('a name is refused if any of its addresses is not public, and the address is not shown', async (t) => {
   const { port, connections } = await listenOnBoth(t);
   const plain = notPublic.filter(
     (address) => !address.includes('%') && /^[\da-f:.]*[:.][\da-f:.]*$/.test(address),
@@ -99,7 +99,7 @@ test('a name is refused for any address that is not public, alone or beside othe
   assert.equal(connections(), 0);
 });
 
-test('a name is asked for once, and the connection goes to what was checked, whatever the name leads to by then', {
+test('a name is resolved once, and the connection goes to the checked address', {
   ...needsOpenssl,
 }, async (t) => {
   const { cert, key } = makeCertificate(t, 'hooks.public.test');

@@ -115,7 +115,7 @@ for (const [what, behave, told] of behaviours) {
   });
 }
 
-test('rude receivers harm nobody beside them', async (t) => {
+test('rude receivers do not affect other webhooks', async (t) => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on('warning', onWarning);

@@ -153,7 +153,7 @@ const accepted = [
   `https://hooks.public.test/${'a'.repeat(maxUrlLength - 'https://hooks.public.test/'.length)}`,
 ];
 
-test('a URL that leads to this machine or its network, in whatever spelling, is refused before anything is asked', async (t) => {
+test('a URL that leads to this machine or its network, in any spelling, is refused before any lookup', async (t) => {
   const { port, connections } = await listenOnBoth(t);
   const resolver = nameServer({});
   for (const spelling of [...toLoopback, ...elsewhere]) {
@@ -284,7 +284,7 @@ test('loopback is called only in the demonstration, and only while nobody else c
     assert.equal(allows(true, host), false, host);
 });
 
-test('a redirect is a failure, and nobody calls where it leads', async (t) => {
+test('a redirect is a failure and is not followed', async (t) => {
   const { port: elsewhere, connections } = await listenOnBoth(t);
   for (const status of [300, 301, 302, 303, 304, 305, 307, 308]) {
     const redirecting = createServer((_request, response) => {

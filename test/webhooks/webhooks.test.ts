@@ -110,7 +110,7 @@ async function dump(store: Petstore): Promise<string> {
   return JSON.stringify(await Promise.all(rows));
 }
 
-test('a secret is shown once, and stands nowhere in the database', async (t) => {
+test('a secret is shown once, and is nowhere in the database', async (t) => {
   const store = await startPetstore(t, { seed: false, logLevel: 'trace' });
   const headers = { 'idempotency-key': 'one' };
   const first = await create(store, { url }, { headers });

@@ -289,7 +289,7 @@ test('a workspace that is deleted while it is thinned out is missed', async (t) 
   );
 });
 
-test('a workspace that is deleted while a request on it is under way takes nothing more', async (t) => {
+test('a workspace that is deleted during a request accepts no further change', async (t) => {
   const store = await startPetstore(t);
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
   petstore(['workspaces', 'delete', 'first'], { PETSTORE_DATA_DIR: store.folder });

@@ -86,7 +86,7 @@ function esbuildProgram(): string {
     return fileURLToPath(import.meta.resolve(`${ofPlatform}/${name}`));
   } catch (cause) {
     throw new Error(
-      `The programs of the pages are made by esbuild, and its package ${ofPlatform} is missing. Install it by "npm ci", with optional dependencies.`,
+      `esbuild builds the scripts of the pages, but its package ${ofPlatform} is missing. Run "npm ci" with optional dependencies.`,
       { cause },
     );
   }

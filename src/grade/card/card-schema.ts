@@ -123,7 +123,7 @@ const ChangeList = (description: string) =>
 export const Changes = Type.Object({
   since: DateTime('When the earlier card was made.', '2026-11-21T09:30:00.000Z'),
   before: CardVerdict('The verdict on the earlier card.'),
-  note: Type.Optional(Shown('Why both cards can be compared in part only.', 'The checks have changed.')),
+  note: Type.Optional(Shown('Why the cards can be compared only in part.', 'The checks have changed.')),
   better: ChangeList('What became better.'),
   worse: ChangeList('What became worse.'),
   new: ChangeList('What the earlier card did not have.'),

@@ -153,9 +153,9 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     runs: runsInWords(grade, rows),
     passed: passedOf(grade),
     notes: [
-      ...(baseline.nothingToCompare ? ['Nothing to compare: survived means exit status 0.'] : []),
+      ...(baseline.nothingToCompare ? ['Nothing to compare, so survived only means exit status 0.'] : []),
       ...(notCompared.length > 0
-        ? [`Not compared, since it differs without faults, too: ${notCompared.join('; ')}.`]
+        ? [`Not compared, because it also varies without faults: ${notCompared.join('; ')}.`]
         : []),
     ],
     refused: baseline.refused.map((one) => refusal(one, baseline)),
@@ -276,7 +276,7 @@ function findingsOf(
     ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(struck) },
     ...{ service: doesOf(about), goodClient: about?.goodClient },
     change: isRemovedBefore(refused)
-      ? 'Take 404 of a repeated DELETE for done: the first one has removed the resource.'
+      ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
       : ((run.verdict === 'hung' && !isRequired ? undefined : advice) ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
@@ -294,12 +294,11 @@ const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
 /** What to change in a program that failed or hung, if no check knows. */
 function remedyFor(fault: Fault | undefined, { verdict, strikes, gaveUpAfterMs }: FaultRun): string {
   if (verdict === 'failed')
-    return 'Handle this case instead of ending, so that the program ends as it does without faults.';
-  if (fault?.isSilent && !gaveUpAfterMs)
-    return 'Give each request a time limit that lasts until the end of its body.';
+    return 'Handle this case instead of exiting, so that the result is the same as without faults.';
+  if (fault?.isSilent && !gaveUpAfterMs) return 'Set a timeout for each request that covers the whole body.';
   if (fault?.group === 'Streams') return streamsResumed.advice;
   if (strikes.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
-  return 'End in any case: bound the attempts, the waits, and the pages that the program reads.';
+  return 'Make sure that the program ends: limit the attempts, the waits and the pages that it reads.';
 }
 
 /** What the service does, without the part for operators. */
@@ -396,11 +395,11 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
 
 function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], problems: Problem[]): string {
   if (baseline.problem !== undefined) return baseline.problem;
-  if (verdict === 'incomplete') return 'The program reached no fault, so nothing is proved.';
+  if (verdict === 'incomplete') return 'The program reached no fault, so nothing was tested.';
   if (verdict === 'passed' && goal)
-    return 'It reached the goal without faults and under every required fault that it met, or gave up where that is right, changed nothing else, and failed no required check.';
+    return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed')
-    return 'It survived every required fault that it reached, did nothing else than without faults, and failed no required check.';
+    return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
   const required = faults.filter((fault) => fault.required);
   const isLost = (fault: FaultGrade) => worstRank(fault) === 'must-fix';
   const lost = required.filter(isLost).length;

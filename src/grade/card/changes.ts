@@ -40,7 +40,7 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
       : [
           `That card has version ${earlier.checksVersion} of the checks, this one version ${now.checksVersion}.`,
         ]),
-    ...(isOneGoal ? [] : ['Runs are left out, since both cards are not about the same goal.']),
+    ...(isOneGoal ? [] : ['Runs are left out, because the cards have different goals.']),
     ...(isOneGoal && leftOut > 0
       ? [`Left out: ${counted(leftOut, 'fault')} that only one of both cards has.`]
       : []),

@@ -289,7 +289,7 @@ ${more > 0 && html`<p>And ${more} more.</p>`}`;
 
 const lines = (lastLines: readonly string[], when: string) =>
   lastLines.length > 0 &&
-  html`<pre tabindex="0" role="region" aria-label="What the program wrote last ${when}">${lastLines.join('\n')}</pre>`;
+  html`<pre tabindex="0" role="region" aria-label="Last output of the program ${when}">${lastLines.join('\n')}</pre>`;
 
 /** A sentence with code in backticks. */
 const prose = (text: string) =>

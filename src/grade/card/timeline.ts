@@ -31,8 +31,8 @@ function legend(attempts: readonly Attempt[], guilty: ReadonlySet<string>): Mark
   return html`<ul class="legend">
 ${kinds.map((kind) => html`<li>${small(mark(kind, false))}${outcomes[kind].meaning}</li>`)}
 ${attempts.some(({ request }) => request.fault) && html`<li>${small(html`<g class="mark"><circle class="halo" r="9.5"/></g>`)}touched by the fault</li>`}
-${attempts.some(({ request }) => guilty.has(request.id)) && html`<li>${small(html`<g class="mark guilty"><circle class="ring" r="9.5"/></g>`)}behind what it did wrong</li>`}
-${isTold && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="told" y="3" width="30" height="16"/></svg>the wait that Retry-After told</li>`}
+${attempts.some(({ request }) => guilty.has(request.id)) && html`<li>${small(html`<g class="mark guilty"><circle class="ring" r="9.5"/></g>`)}evidence of a problem</li>`}
+${isTold && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="told" y="3" width="30" height="16"/></svg>the wait that Retry-After asks for</li>`}
 </ul>`;
 }
 
@@ -102,7 +102,7 @@ ${words(drawn, x, guilty)}
 
 /** `lastMs`: the end of the last attempt in the lane. */
 function drawBand({ fromMs, untilMs, retryAfterMs }: Band, lastMs: number, x: Place): Markup {
-  const told = `Retry-After told to wait ${roundedDuration(retryAfterMs)}`;
+  const told = `Retry-After asks to wait ${roundedDuration(retryAfterMs)}`;
   const width = (x(untilMs) - x(fromMs)).toFixed(2);
   return html`<g><title>${told}</title><rect class="told" x="${x(fromMs)}%" width="${width}%" y="${trackY - 10}" height="20"/></g>${
     x(untilMs) - x(lastMs) > roomOfSentence &&
@@ -130,7 +130,7 @@ function drawAttempt({ request, kind, word, startMs, endMs }: Attempt, x: Place,
     code,
     `after ${roundedDuration(endMs - startMs)}`,
     fault && `touched by ${fault}`,
-    isGuilty && 'behind what it did wrong',
+    isGuilty && 'evidence of a problem',
   ].filter(Boolean);
   return html`<g><title>#${id} at ${roundedDuration(startMs)}: ${method} ${target}\n${facts.join(', ')}</title>
 <line class="took ${kind}" x1="${x(startMs)}%" x2="${x(endMs)}%" y1="${trackY}" y2="${trackY}"/>

@@ -77,7 +77,7 @@ function readAgain(base: readonly RecordedRequest[], run: readonly RecordedReque
 const isGet = ({ method }: RecordedRequest) => method === 'GET';
 
 const changeForReadAgain = (again: readonly RecordedRequest[]) =>
-  `Repeat only the request that failed, or drop what you have before you begin again: ${counted(again.length, 'request')} had succeeded before, and came again (#${again[0]?.id}).`;
+  `Retry only the failed request, or discard earlier results before you start over: ${counted(again.length, 'request')} had already succeeded, and came again (#${again[0]?.id}).`;
 
 /** How many sentences of deviations with one cause are joined. */
 const maxJoined = 3;
@@ -130,7 +130,7 @@ function serviceSentence(request: RecordedRequest, isCommitted: boolean): string
     ? 'sent no complete response until the client disconnected'
     : status === undefined
       ? 'cut the connection'
-      : `answered ${status}${isCutShort ? ', cut short' : ''}`;
+      : `responded with ${status}${isCutShort ? ', cut short' : ''}`;
   return isCommitted ? `Committed request ${id}, then ${end}.` : `${capitalized(end)} (request ${id}).`;
 }
 
@@ -141,18 +141,18 @@ function changeFor(
   { name, shortensPages }: Fault,
 ): string | undefined {
   if (name === samePage.name)
-    return 'Stop at a link that leads to a page that you have: its items would come again.';
+    return 'Stop if a link leads to a page that you have already read. Otherwise its items come twice.';
   if (shortensPages) return 'Follow the link with `rel="next"` until a page has none.';
   const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);
   if (kind === 'undone' && refused)
-    return `Do not take the refusal of #${refused.id} (${refused.status} ${refused.code ?? ''}) for success. Send the steps in the order that they have without faults, or end with an exit status other than 0.`;
+    return `Do not treat the refusal of #${refused.id} (${refused.status} ${refused.code ?? ''}) as success. Keep the order of the steps, or exit with a status other than 0.`;
   if (kind === 'undone' && !behind.every(isSuccess))
-    return 'Retry until the request succeeds, or end with an exit status other than 0.';
+    return 'Retry until the request succeeds, or exit with a status other than 0.';
   if (kind !== 'twice') return undefined;
   const posts = behind.filter(({ method }) => method === 'POST');
   if (posts.length === 0)
-    return 'Read the resource again after a lost response or 412. If your own change is there, do not make it again.';
+    return 'Read the resource again after a lost response or 412. If your change is already there, do not repeat it.';
   return posts.some(({ headers }) => headers['idempotency-key'] === undefined)
-    ? 'Send an `Idempotency-Key` with each POST, and the same one with each retry of it.'
-    : 'Make the `Idempotency-Key` before the first attempt, and send the same one with each retry.';
+    ? 'Send an `Idempotency-Key` with each POST, and the same key with each retry.'
+    : 'Make the `Idempotency-Key` before the first attempt, and send the same key with each retry.';
 }

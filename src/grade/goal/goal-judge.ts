@@ -68,7 +68,7 @@ export class GoalJudge implements Judge {
 }
 
 const adviceOnWords =
-  'Read the store before the last words, and say what it shows. What could not be done needs another exit status than 0, or other words.';
+  'Read the store before you print the last line, and report what it shows. If the goal is not reached, exit with a status other than 0, or print other words.';
 
 const shown = (words: string) => {
   const plain = escapeTerminal(withoutSecrets(words));

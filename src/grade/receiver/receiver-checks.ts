@@ -110,7 +110,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     asks: 'A repeated message gets 2xx, and is not applied again.',
     advice:
       'Keep each `webhook-id` together with what you do for it, in one transaction. Return 2xx for a known one.',
-    right: 'The same message once more changed nothing.',
+    right: 'A repeated message changed nothing.',
     judge: (trial) => mustIgnore(trial, 'the same message once more', trial.messages.created),
   },
   {

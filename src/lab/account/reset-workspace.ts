@@ -53,7 +53,7 @@ export class ResetLimiter {
   }
 }
 
-/** Resets the workspace of a key to the demonstration data. Throws `conflict` if it has more than `maxResetRows` rows. */
+/** Resets the workspace of a key to the demo data. Throws `conflict` if it has more than `maxResetRows` rows. */
 export async function resetOwn(
   sql: Transaction,
   { workspaceId, keyId }: Owner,
@@ -65,7 +65,7 @@ export async function resetOwn(
   if (rows > maxResetRows) {
     throw new ApiError(
       'conflict',
-      `This workspace holds more than ${grouped(maxResetRows)} ${contentInWords}, too many to reset it by a request. Who runs the service can reset it by the command "petstore workspaces reset ${key.workspace}".`,
+      `This workspace has more than ${grouped(maxResetRows)} ${contentInWords}: too many to reset with a request. The operator of the service can reset it with the command "petstore workspaces reset ${key.workspace}".`,
     );
   }
   await resetWorkspace(sql, { id: workspaceId, name: key.workspace });

@@ -14,11 +14,10 @@ import {
   waitFaults,
 } from './request-facts.ts';
 
-const told = `The wait begins with the refused request. Tolerance: ${timerToleranceMs} ms and a thousandth of the wait, because timers differ. For a date it is ${clockToleranceMs} ms, because clocks differ, but at most half of the wait.`;
+const told = `The wait begins with the refused request. Tolerance: ${timerToleranceMs} ms and a thousandth of the wait; for a date ${clockToleranceMs} ms, but at most half of the wait.`;
 const others =
-  'A retry of the refused request counts, because its worker got the refusal. Other requests count only if one worker sent all of them and a refused request did not come again in time. Otherwise another worker may have sent them.';
-const ends =
-  'An early request that the service admits is not judged: the service has ended the wait itself, for example because a rehearsal ended.';
+  'A retry of the refused request always counts. Other requests count only if one worker sends all requests, and no refused request was retried in time.';
+const ends = 'Not judged: an early request that the service admits, because it ended the wait itself.';
 
 /** The faults whose 429 applies to one operation, and not to the whole key. */
 const operationLimits = faults
@@ -45,7 +44,7 @@ export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
   level: 'required',
   asks: 'After 429, 503 and 409 `idempotency_key_in_use` the client waits as long as `Retry-After` says.',
-  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other to all operations of the key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Passes: a client that waits long enough, or longer. ${told} ${ends}`,
+  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other 429 to the whole key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Passes: a client that waits long enough. ${told} ${ends}`,
   unseen:
     'No response asked for a wait, no request followed, or an early request may come from another worker.',
   faults: [...waitFaults, ...faultsWith((_, code) => code === keyInUse)],

@@ -12,8 +12,8 @@ const FaultParameter = Type.Object(
   {
     name: Shown('Its name.', 'retryAfterSeconds'),
     description: Shown('What it means.', 'What `Retry-After` says, in seconds.'),
-    minimum: Type.Optional(number('The least value of an integer.', 1)),
-    maximum: Type.Optional(number('The greatest value of an integer.', 86_400)),
+    minimum: Type.Optional(number('The smallest value of an integer.', 1)),
+    maximum: Type.Optional(number('The largest value of an integer.', 86_400)),
     default: Type.Optional(number('The value of an integer if it is absent.', 1)),
     values: Type.Optional(
       Type.Array(Type.String({ description: 'A value.', examples: ['none'] }), {
@@ -49,12 +49,12 @@ const Fault = Type.Object(
       'step',
     ),
     takesOperation: Type.Boolean({
-      description: 'Whether it can be for one operation alone, which `operation` names.',
+      description: 'Whether `operation` can restrict it to one operation.',
       examples: [true],
     }),
-    parameters: Type.Array(FaultParameter, { description: 'What it takes besides.' }),
+    parameters: Type.Array(FaultParameter, { description: 'Its own parameters.' }),
     operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
-      description: 'The operations that it can touch.',
+      description: 'The operations that it can affect.',
     }),
     level: Shown(
       'Whether a client must (`required`) or should (`recommended`) produce the same result with the fault as without.',
@@ -62,7 +62,7 @@ const Fault = Type.Object(
     ),
     does: Shown('What the service does.', rateLimited.does),
     goodClient: Shown('What a good client does.', rateLimited.goodClient),
-    bites: Shown('Where users were bitten by it.', rateLimited.consequence),
+    bites: Shown('Why it matters: what went wrong in real clients.', rateLimited.consequence),
   },
   { title: 'Fault', description: 'A hard case that the service performs on demand.' },
 );

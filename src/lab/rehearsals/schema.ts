@@ -8,7 +8,7 @@ import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
 const forKey = faults
   .filter(({ scope, isCondition }) => scope === 'key' && !isCondition)
   .map(({ name }) => `\`${name}\``);
-const scopes = `of each operation, or, of ${forKey.join(', ')}, of the key`;
+const scopes = `of each operation (for ${forKey.join(', ')}: of the key)`;
 
 export const rehearsalId = Type.String({
   maxLength: 64,
@@ -60,7 +60,7 @@ const plan = {
     ),
   ),
   after: Type.Optional(
-    int32({ minimum: 0, maximum: 10_000 }, `How many requests pass first, ${scopes}. Not for conditions.`, 0),
+    int32({ minimum: 0, maximum: 10_000 }, `How many requests ${scopes} pass first. Not for conditions.`, 0),
   ),
   times: Type.Optional(
     int32(

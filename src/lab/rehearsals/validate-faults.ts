@@ -47,7 +47,7 @@ function problemsOf(
       ? [problem('operation', `must be absent: ${name} holds for all operations alike`)]
       : []),
     ...(asked && !takesNoOperation && !fits(asked)
-      ? [problem('operation', `must be one that ${name} can touch; GET /faults lists them`)]
+      ? [problem('operation', `must be one that ${name} can affect; GET /faults lists them`)]
       : []),
     ...Object.entries({ after, times })
       .filter(([, value]) => isCondition && value !== undefined)

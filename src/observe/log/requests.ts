@@ -9,7 +9,7 @@ const fromAll = 100;
 const intervalMs = 1_000;
 
 /**
- * Writes one line for each answered request. Requests of callers with a key are bounded by
+ * Writes one line for each request that got a response. Requests of callers with a key are bounded by
  * their limits and are all logged. Others are not bounded, so only a sample of them is logged.
  */
 export class RequestLog {
@@ -32,7 +32,7 @@ export class RequestLog {
     return this.#answers.leftOut + this.#failures.leftOut;
   }
 
-  /** The line for an answer, or none. */
+  /** The line for a response, or none. */
   answered(outcome: RequestOutcome) {
     const { requestId, method, url, operation, caller, address, status, durationMs, reason, faults, error } =
       outcome;
@@ -54,7 +54,7 @@ export class RequestLog {
     else this.#log.infoFast(fields, 'answered', traceId);
   }
 
-  /** A failure of the service, beside the line for its answer. */
+  /** A failure of the service, beside the line for its response. */
   failed(request: FastifyRequest, err: unknown): void {
     if (request.caller || this.#failures.takes(request.ip))
       this.#log.error({ reqId: request.id, trace_id: traceIdOf(request), err }, 'failed');

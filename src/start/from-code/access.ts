@@ -13,7 +13,7 @@ import {
 import { anything, assertFits, assertOptions, flag, type Rule } from './check-options.ts';
 
 export interface WorkspaceOptions {
-  /** Whether it begins with the demonstration data: 7 categories, 20 pets, 8 orders. Default: true. */
+  /** Whether it starts with the demo data: 7 categories, 20 pets, 8 orders. Default: true. */
   seed?: boolean;
   /** Plan of the key. Default: 1,000,000 requests a minute, more than any test sends. */
   plan?: Plan;
@@ -46,7 +46,7 @@ export function assertQuota({ plan, quota }: WorkspaceOptions): void {
   if (quota === undefined) return;
   assertOptions(quota, { perMinute: anything, perDay: anything }, 'quota');
   if (plan !== undefined && plan !== 'enterprise')
-    throw new TypeError(`The plan ${plan} has numbers of its own: leave out plan, or quota.`);
+    throw new TypeError(`The plan ${plan} has its own limits: leave out plan or quota.`);
   for (const name of ['perMinute', 'perDay'] as const) assertFits(`quota.${name}`, quota[name], count);
 }
 

@@ -10,7 +10,7 @@ import { html, nothing, type View } from './template.ts';
 /** How often the account is read during a burst. */
 const readEveryMs = 500;
 
-/** A demonstration: requests without end run into the limit, and then into a ban. */
+/** A demo: requests without pause reach the limit, and then cause a ban. */
 class BanDemo extends Panel {
   #burst: Burst | undefined;
   /** It stays the same while a burst runs, so that the button below it does not move. */
@@ -35,7 +35,7 @@ class BanDemo extends Panel {
       <div class="two">
         <div>
           <p>
-            The client sends ${burstSize} real requests, ten at a time, and ignores the answers. Send them again to go on to the ban.
+            The client sends ${burstSize} real requests, ten at a time, and ignores the responses. Send them again to reach the ban.
             Watch the limits above.
           </p>
           <p class="row">

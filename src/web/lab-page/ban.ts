@@ -15,7 +15,7 @@ export const isBanned = ({ ban }: Account, nowMs: number): boolean =>
 export function strikesInWords({ strikes, strikesAllowed, ban }: Account, banned: boolean): string {
   if (banned) return 'They start again from 0 after the ban.';
   const allowed = strikesAllowed.toLocaleString('en');
-  return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute begin a ban of ${toLength(ban.nextSeconds)}.`;
+  return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute start a ban of ${toLength(ban.nextSeconds)}.`;
 }
 
 /**
@@ -60,7 +60,7 @@ function beganBy(
   const next = active
     ? 'A recording is active: it keeps the next requests.'
     : 'Start a recording: next time you can open that request here.';
-  return html`<p><strong>Begun by</strong> ${by ? request(by, nowMs) : html`an unknown request.`} ${recorded ? nothing : next}</p>
+  return html`<p><strong>Started by</strong> ${by ? request(by, nowMs) : html`an unknown request.`} ${recorded ? nothing : next}</p>
     ${
       recorded
         ? html`<p><button type="button" @click=${() => recording.show(recorded.id)}>Show this request</button></p>`
@@ -80,6 +80,6 @@ const request = (
     request <code>${requestId.slice(0, maxShown)}</code>${senderOf(requestId)}.`;
 
 function senderOf(requestId: string): string {
-  if (requestId.startsWith(burstRequest)) return ', sent by a demonstration of this page';
-  return isOwn({ requestId }) ? ', by this page for itself' : '';
+  if (requestId.startsWith(burstRequest)) return ', sent by a demo on this page';
+  return isOwn({ requestId }) ? ', sent by this page itself' : '';
 }

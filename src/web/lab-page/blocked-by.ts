@@ -26,6 +26,6 @@ export function blockOf({ ban, minute, day }: Limits): Block | undefined {
 export const blockedNote = (block: Block | undefined, nowMs: number): View =>
   block
     ? html`<p class="note">
-        ${block.reason}: nothing can be done here until ${toLocalTime(block.untilMs, nowMs)}. What is shown stays.
+        ${block.reason}: this tab cannot send requests until ${toLocalTime(block.untilMs, nowMs)}. The data stays visible.
       </p>`
     : nothing;

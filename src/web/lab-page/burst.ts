@@ -95,7 +95,7 @@ export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: Acco
   const allowed = strikesAllowed - strikes;
   const admitted = left || 'none';
   return refused > allowed
-    ? `Now ${admitted} would be admitted, ${allowed} refused with 429, and the next would begin a ban of ${toLength(ban.nextSeconds)}.`
+    ? `Now ${admitted} would be admitted, ${allowed} refused with 429, and the next would start a ban of ${toLength(ban.nextSeconds)}.`
     : `Now ${admitted} would be admitted and ${refused} refused with 429, each a strike: ${strikes + refused} of ${strikesAllowed}.`;
 }
 
@@ -149,16 +149,16 @@ const waitOf = ({ retryAfter }: Refusal) =>
 
 const firstLimited = (refusal: Refusal) => html`<p>
   Request ${refusal.number} was the first that was refused: 429 ${waitOf(refusal)}.
-  ${when(refusal.retryAfter, (seconds) => html`A good client sends nothing for ${seconds} s now; this one went on.`)}
+  ${when(refusal.retryAfter, (seconds) => html`A good client now sends nothing for ${seconds} s. This one continued.`)}
 </p>`;
 
 const firstBanned = (refusal: Refusal) => html`<p>
-  Request ${refusal.number} was the first that met the ban: 403 ${waitOf(refusal)}.
-  ${when(refusal.retryAfter, (seconds) => html`Nothing is admitted for ${seconds} s, whatever is sent.`)}
+  Request ${refusal.number} was the first during the ban: 403 ${waitOf(refusal)}.
+  ${when(refusal.retryAfter, (seconds) => html`For ${seconds} s the service refuses every request.`)}
 </p>`;
 
 const total = (burst: Burst) => html`<p>
-  ${burst.over < burst.outcomes.length ? 'Stopped' : 'Done'}: ${burst.answered} of ${burst.outcomes.length} answered,
+  ${burst.over < burst.outcomes.length ? 'Stopped' : 'Done'}: ${burst.answered} of ${burst.outcomes.length} got a response,
   ${burst.count('fine')} of them admitted.
 </p>`;
 

@@ -22,51 +22,51 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
     <ol>
       <li>The service prints an address when it starts. It opens this page with a key.</li>
       <li>${howToMakeOne()}</li>
-      <li>Enter it above. It is kept in this tab alone, until you close it.</li>
+      <li>Enter it above. This tab keeps it until you close the tab.</li>
     </ol>
-    <p>Does the key work? This request takes one of its limit:</p>
+    <p>Test the key. This counts as one request:</p>
     <pre>${commandOf('pet_…')}</pre>
   </div>`,
   connecting: () => html`<p class="connection">Connecting …</p>`,
   live: () => nothing,
   slowed: () => html`<div class="connection bar">
     <p>
-      <strong>This key asks the lab too often, as from many tabs.</strong>
-      What is shown below is as of ${clockTime(session.asOfMs)}. It goes on at ${clockTime(endToSecond(session.retryAtMs))}.
+      <strong>This key sends too many requests to the lab. Is it open in many tabs?</strong>
+      The data below is as of ${clockTime(session.asOfMs)}. The page continues at ${clockTime(endToSecond(session.retryAtMs))}.
     </p>
   </div>`,
   away: () => html`<div class="connection bar">
     <p>
       <strong>Paused since ${clockTime(session.asOfMs)}, trying again.</strong>
-      ${session.account ? 'What is shown below is as of then.' : ''}
+      ${session.account ? 'The data below is from then.' : ''}
     </p>
     <p class="quiet">${session.failure}</p>
   </div>`,
   revoked: () => html`<div class="connection">
     <h2>Unknown key</h2>
     <p>
-      The service does not know <code>${currentKey().slice(0, 8)}…</code>: it was revoked, its workspace is gone, or it is of another
-      installation. Programs that send it get <code>401</code>. A revoked key does not come back.
+      The service does not know <code>${currentKey().slice(0, 8)}…</code>: it was revoked, its workspace was deleted, or it belongs to
+      another installation. Programs that send it get <code>401</code>. A revoked key does not come back.
     </p>
     <ol>
       <li>${howToMakeOne()}</li>
-      <li>“Forget key” above makes room for it.</li>
+      <li>Press “Forget key” above, and enter it.</li>
     </ol>
     <button type="button" @click=${() => session.use(currentKey())}>Ask again</button>
   </div>`,
   'lab-off': () => html`<div class="connection">
     <h2>The lab is switched off</h2>
     <p>
-      This service has no lab, so there is nothing to show. Whoever runs it turns it on with the setting <code>PETSTORE_LAB=on</code> and a
-      restart. Leave this page open: it tries every ten seconds, and then continues by itself. If you reload it now, it is not found.
+      This service has no lab, so there is nothing to show. The operator turns it on with the setting <code>PETSTORE_LAB=on</code> and a
+      restart. Leave this page open: it checks every ten seconds and continues by itself. If you reload it now, you get 404.
     </p>
     <p>The API works without it, and so does <a href="reference">its reference</a>.</p>
   </div>`,
 };
 
 const howToMakeOne = (): TemplateResult =>
-  html`The operator of the service creates keys by <code>petstore keys create</code>. In a checkout, for the workspace of the
-    demonstration:
+  html`The operator of the service creates keys with <code>petstore keys create</code>. In a checkout, for the demo
+    workspace:
     <pre>npm run -s petstore -- keys create --plan free --workspace demo</pre>`;
 
 addPanel('lab-connection', Connection);

@@ -12,7 +12,7 @@ export async function copied(text: string): Promise<boolean> {
 export async function copiedOrSelected(text: string, shown: Element | null): Promise<string> {
   if (await copied(text)) return 'Copied.';
   if (shown) getSelection()?.selectAllChildren(shown);
-  return 'The browser keeps this page from copying. It is selected: copy it with the keyboard.';
+  return 'The browser does not let this page copy. The text is selected: copy it with the keyboard.';
 }
 
 /** Saves a text as a download. */

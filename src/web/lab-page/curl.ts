@@ -42,7 +42,7 @@ export function curlOf(request: RecordedRequest, baseUrl: string): { line: strin
   if (hasBody && headers['content-type'] === undefined) parts.push(`--header 'Content-Type:'`);
   if (hasBody) parts.push(`--data-raw ${quoted(body)}`);
   const lost = Object.keys(headers).filter((name) => headers[name] === '(not kept)' && !(name in credential));
-  const left = [isBodyLost && 'the body, which is not there as a whole', lost.length > 0 && lost.join(', ')];
+  const left = [isBodyLost && 'the body, which is incomplete', lost.length > 0 && lost.join(', ')];
   return { line: parts.join(' \\\n  '), without: left.filter(Boolean).join(', and ') };
 }
 

@@ -1,4 +1,4 @@
-// A small client of the demonstrations. Its requests are traffic like that of any client: they count, and are recorded and judged.
+// A small client for the demos. Its requests are traffic like that of any client: they count, and are recorded and judged.
 
 import { randomId } from '../../client/platform.ts';
 import { burstRequest } from '../../lab/own-requests.ts';
@@ -75,7 +75,7 @@ async function careless(): Promise<void> {
   await retried('/store/orders', [600], { method: 'POST', body: order, headers });
 }
 
-/** Sends a request again after each of these waits, until it is answered well. */
+/** Sends a request again after each of these waits, until it succeeds. */
 async function retried(path: string, waitsMs: readonly number[], init?: Init): Promise<Response> {
   let answer = await sendAsClient(path, init);
   for (const waitMs of waitsMs) {

@@ -41,11 +41,11 @@ class Events extends Panel {
       : html`<button type="button" class=${again ? '' : 'primary'} ?disabled=${blockedBy !== undefined} @click=${() => stream.open()}>
           ${again ? 'Open the stream again' : 'Open the stream'}
         </button>`;
-    return html`<div class="row">${needsService(button)}<span class="quiet">${isOpen ? streamBadge() : 'It takes 1 request of the limit.'}</span></div>
+    return html`<div class="row">${needsService(button)}<span class="quiet">${isOpen ? streamBadge() : 'This counts as 1 request.'}</span></div>
       ${
         again || isOpen
           ? nothing
-          : html`<p class="quiet">All that changes in the workspace, as it happens, whoever does it.</p>`
+          : html`<p class="quiet">Every change in the workspace, live, whoever makes it.</p>`
       }
       ${failureNote(failure && `The stream has ended: ${plain(failure, 500)}`)}
       ${this.#note()}`;
@@ -58,7 +58,7 @@ class Events extends Panel {
     if (isConnected) return nothing;
     if (blockedBy) return noteOf(blockedBy);
     return isOpen && trouble
-      ? html`<p class="note">The stream has to wait, and goes on by itself: ${plain(trouble, 500)}</p>`
+      ? html`<p class="note">The stream waits, and continues by itself: ${plain(trouble, 500)}</p>`
       : nothing;
   }
 
@@ -92,7 +92,7 @@ class Events extends Panel {
       <div class="events" tabindex="0" role="region" aria-label="Events, the newest first" @scroll=${() => this.draw()}>
         ${
           drawn.length === 0
-            ? html`<p class="quiet">No event yet. Change something, such as by an order: it appears here.</p>`
+            ? html`<p class="quiet">No event yet. Change something, for example order a pet: the event appears here.</p>`
             : repeat(
                 drawn,
                 (event) => event,
@@ -195,7 +195,7 @@ class Events extends Panel {
 }
 
 function noteOf({ reason, untilMs }: Block): TemplateResult {
-  const then = stream.isOpen ? 'goes on by itself after' : 'can be opened at';
+  const then = stream.isOpen ? 'continues by itself after' : 'can be opened at';
   return html`<p class="note">${reason}: the stream ${then} ${toLocalTime(untilMs, session.nowMs())}.</p>`;
 }
 

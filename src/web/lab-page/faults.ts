@@ -168,13 +168,13 @@ class Faults extends Panel {
         <p><b>A good client:</b> ${prose(fault.goodClient)}</p>
         <p class="quiet"><b>Why it matters:</b> ${prose(fault.bites)}</p>
         ${this.#settings(fault)}
-        ${when(entries.length > 1, () => html`<p>To apply puts one in place of all ${entries.length}.</p>`)}
+        ${when(entries.length > 1, () => html`<p>“Apply” replaces all ${entries.length} with one.</p>`)}
       </details>
       ${when(
         isOn && isChanged,
         () => html`<div class="row">
               ${needsService(html`<button type="button" class="primary" @click=${() => this.#turn(fault, true)}>Apply</button>`)}
-              <span class="quiet">What you changed is not in force yet.</span>
+              <span class="quiet">Your changes are not applied yet.</span>
             </div>`,
       )}
       ${this.#failure(fault.name)}

@@ -15,8 +15,8 @@ const windows = ['minute', 'day'] as const;
 const sharing: Record<string, View> = {
   off: html`<span class="quiet">by this instance alone</span>`,
   on: html`together by all instances`,
-  away: html`<span class="badge warn">each instance alone</span> The shared counter is away. Until it is back, each instance counts
-    alone, and together they admit more.`,
+  away: html`<span class="badge warn">each instance alone</span> The shared counter is unreachable. Until it is back, each instance
+    counts separately, and together they admit more.`,
 };
 
 class Limits extends Panel {
@@ -70,7 +70,7 @@ class Limits extends Panel {
         <p>${strikesInWords(account, banned)}</p>
         ${facts(account)}
         ${when(account.rehearsal, () => html`<p class="rehearsed"><a href="#faults">A rehearsal is active</a>: responses may differ. These are the real limits.</p>`)}
-        <p class="quiet">The page reads these from the lab: it takes nothing from the limits, and works during a ban.</p>
+        <p class="quiet">The page reads these from the lab. This does not count against the limits, and works during a ban.</p>
       </section>
     </div>`;
   }
@@ -96,7 +96,7 @@ class Limits extends Panel {
     const lines = linesOf(headers, binding, banned);
     const text = lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
     return html`<div class="row spread">
-        <h3>Header fields now</h3>
+        <h3>Headers now</h3>
         <button type="button" @click=${() => this.#copy(text)}>Copy</button>
       </div>
       <ul class="lines">
@@ -104,8 +104,8 @@ class Limits extends Panel {
       </ul>
       <p role="status">${this.#copied}</p>
       <p class="quiet">
-        As an answer would carry them. Marked: ${banned ? 'the fields of the ban' : `the fields of the ${binding}, which applies`}.
-        ${when(!banned && minute.remaining > 0 && day.remaining > 0, () => html`No <code>Retry-After</code>: a request would be admitted${rehearsal ? ', unless a fault acts' : ''}.`)}
+        A response would have these now. Marked: ${banned ? 'the headers of the ban' : `the headers of the ${binding}, which applies`}.
+        ${when(!banned && minute.remaining > 0 && day.remaining > 0, () => html`No <code>Retry-After</code>: a request would be admitted${rehearsal ? ', unless a fault is active' : ''}.`)}
       </p>`;
   }
 

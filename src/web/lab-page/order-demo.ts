@@ -27,7 +27,7 @@ interface Order {
   ordered?: number;
 }
 
-/** A demonstration: the answer to an order is lost, and its retry makes a second order, unless it has the same Idempotency-Key. */
+/** A demo: the response to an order is lost, and its retry makes a second order, unless it has the same Idempotency-Key. */
 class OrderDemo extends Panel {
   readonly #orders: { new?: Order; same?: Order } = {};
   #isBusy = false;
@@ -50,8 +50,8 @@ class OrderDemo extends Panel {
     const isFirst = !this.#orders.new?.ordered;
     return html`<h2>The response is lost: is the pet ordered once or twice?</h2>
       <p>
-        A customer orders one pet. The store takes the order, but the answer is lost behind a gateway, which says 504. So the
-        client sends the order again. These are real orders in your workspace, and active faults end.
+        A customer orders one pet. The store accepts the order, but the response is lost: a gateway returns 504. So the
+        client sends the order again. These are real orders in your workspace. Active faults end.
       </p>
       ${blockedNote(blockedBy, session.nowMs())} ${failureNote(this.#failure)}
       <div class="two">
@@ -101,7 +101,7 @@ class OrderDemo extends Panel {
       const [, id] = /"id":(\d+)/.exec(text) ?? [];
       const result = id
         ? `order ${id}${isReplayed ? ', the first response again' : ''}`
-        : 'nobody knows what was done';
+        : 'the result is unknown';
       attempts.push({ idempotencyKey, requestId: headers.get('x-request-id') ?? '', status, result });
       this.draw();
       if (answer.ok) return;
@@ -137,7 +137,7 @@ const sentence = (ordered: number, keys: 'new' | 'same'): TemplateResult =>
           : 'This time nothing was ordered twice.'
         : ordered === 1
           ? 'The store knows the key, and returns the first response again.'
-          : 'This time something else came.'
+          : 'This time the result is different.'
     }
   </p>`;
 

@@ -47,7 +47,7 @@ export function pairPanel(isOrdering: boolean): View {
     pair.orders.some(({ result }) => result === 'insufficient_stock');
   return html`<section class="pair" aria-label="Two orders at once">
     <div class="row spread">
-      <h3>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time something else came`}</h3>
+      <h3>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time the result is different`}</h3>
       <button type="button" @click=${() => actions.forgetPair()}>Close</button>
     </div>
     <div class="both" role="status">

@@ -18,8 +18,8 @@ export function recordingHead(
   const counts = [
     counted(count, 'request'),
     count > maxRequests && `the newest ${maxRequests.toLocaleString('en')} are here`,
-    own > 0 && `${own} of them by this page for itself`,
-    facts.leftOut > 0 && `${counted(facts.leftOut, 'request')} left out for lack of room`,
+    own > 0 && `${own} of them by this page itself`,
+    facts.leftOut > 0 && `${counted(facts.leftOut, 'request')} not stored`,
   ];
   const button = (words: string, send: () => Promise<void>) =>
     needsService(

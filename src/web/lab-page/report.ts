@@ -108,7 +108,7 @@ class Report extends Panel {
       <p>${sentence} <span class="quiet">Up to request #${this.#judged}${newer > 0 ? `; ${newer} newer` : ''}.</span></p>
       ${this.#faults()}
       ${this.#checks(failed)} ${folded('Passed', passed)} ${folded('Not observed', unseen)}
-      <p class="quiet">The page's own requests are not judged; those of its demonstrations are. A client that still waits looks like one that has given up.</p>
+      <p class="quiet">Requests of the page itself are not judged, but those of its demos are. A client that still waits looks as if it gave up.</p>
       <div class="row">
         <span>Save as</span>
         ${needsService(html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}

@@ -85,7 +85,7 @@ function drawBody(request: RecordedRequest): View {
   if (bodyBytes === undefined) return html`<p class="quiet">Its body was not read.</p>`;
   if (body === undefined) return nothing;
   const size = counted(bodyBytes, 'byte');
-  const note = isWhole(request) ? `Body, ${size}` : `Body of ${size}: its beginning, or without secrets`;
+  const note = isWhole(request) ? `Body, ${size}` : `Body of ${size}: cut short, or without secrets`;
   return html`<p class="quiet">${note}</p><pre>${prettyJson(body) ?? body}</pre>`;
 }
 
@@ -93,7 +93,7 @@ function factsOf({ request, word }: Attempt): Record<string, string> {
   const { id, at, durationMs, operation, connection, requestId, fault, left } = request;
   return {
     Number: `#${id}`,
-    Result: `${word}${left && request.status !== undefined ? ', and the client left before it had all' : ''}`,
+    Result: `${word}${left && request.status !== undefined ? ', and the client disconnected early' : ''}`,
     ...(operation && { Operation: operation }),
     At: at.replace('T', ' ').replace('Z', ' UTC'),
     Took: preciseDuration(durationMs),
@@ -106,7 +106,7 @@ function factsOf({ request, word }: Attempt): Record<string, string> {
 function gapOf(attempt: Attempt): { Gap?: ReturnType<typeof drawGap> } {
   const { gapMs, retryOf } = attempt.request;
   if (gapMs === undefined) return {};
-  const after = retryOf ? `attempt #${retryOf}` : 'the same request ended the last time';
+  const after = retryOf ? `attempt #${retryOf}` : 'the previous identical request';
   return { Gap: drawGap(attempt, `, after ${after}`) };
 }
 

@@ -61,7 +61,7 @@ class Requests extends Panel {
     if (!facts) return html`${firstSteps(steps)} ${failures}`;
     const isQuiet = !recording.isUnread && recording.requests.every(isOwn);
     return html`${recordingHead(facts, act)} ${failures}
-      ${when(isQuiet && !recording.isActive, () => html`<p>Nothing was sent with this key while it was recorded.</p>`)}
+      ${when(isQuiet && !recording.isActive, () => html`<p>No request was recorded.</p>`)}
       ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Send this, or start your client:</p>${command(steps)}`)}
       ${when(recording.requests.length > 0, () => this.#rows())}`;
   }
@@ -114,7 +114,7 @@ class Requests extends Panel {
                 ({ request }) => request.id,
                 (attempt) => html`<li class="request">${this.#row(attempt)}</li>`,
               )}</ol>`
-            : html`<p class="quiet">No request that is kept is like this.</p>`
+            : html`<p class="quiet">No stored request matches.</p>`
         }
       </div>`;
   }
@@ -208,7 +208,7 @@ class Requests extends Panel {
       const request = await recording.request(id);
       if (turn !== this.#turns) return;
       if (!request) {
-        this.#failure = `Request #${id} is not kept any more.`;
+        this.#failure = `Request #${id} is no longer stored.`;
         return this.draw();
       }
       const isKept = recording.requests.includes(request);
@@ -252,7 +252,7 @@ class Requests extends Panel {
     this.#copying = (await untilKeyChange(copied(text)))
       ? { message }
       : {
-          message: `The browser keeps this page from copying: ${message.replace('Copied', 'Copy it here')}`,
+          message: `The browser does not let this page copy: ${message.replace('Copied', 'Copy it here')}`,
           text,
         };
     await this.draw();

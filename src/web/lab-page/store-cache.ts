@@ -100,7 +100,7 @@ class StoreCache extends State {
     if (!this.snapshot) return;
     if (this.#gaps !== stream.gaps) {
       this.#gaps = stream.gaps;
-      this.lost = 'Events are missing, or all ids are others now.';
+      this.lost = 'Events are missing, or all ids have changed.';
       // Nobody but the user causes this.
       this.#readAtMs = 0;
       actions.leaveSubjects();

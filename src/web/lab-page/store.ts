@@ -53,8 +53,8 @@ class Store extends Panel {
   #closed(isBlocked: boolean): TemplateResult {
     return html`
       <p class="quiet">
-        The pets, their stock and the open orders. Once opened, it follows the events of the workspace: what anybody changes
-        shows here as it happens, and nothing is asked again.
+        The pets, their stock and the open orders. Once open, the page follows the events of the workspace: every change
+        appears here live, without new requests.
       </p>
       ${this.#opener('Open the store', isBlocked)}`;
   }
@@ -65,7 +65,7 @@ class Store extends Panel {
         ${text}
       </button>
       <span class="quiet">
-        ${storeCache.isReading ? progress() : `takes ${storeCache.cost} requests of the limit: four lists${stream.isOpen ? '' : ' and the stream of events'}`}
+        ${storeCache.isReading ? progress() : `counts as ${storeCache.cost} requests: four lists${stream.isOpen ? '' : ' and the stream of events'}`}
       </span>
     </p>`;
   }
@@ -84,8 +84,8 @@ class Store extends Panel {
   #confirmation(isBlocked: boolean): TemplateResult {
     return html`<div class="confirmation" role="group" aria-label="Reset the workspace">
       <p>
-        <strong>All pets, categories, stock and orders of the workspace “<bdi>${session.account?.workspace}</bdi>” are lost</strong>, and
-        the demonstration takes their place. Every other key of this workspace sees that, too. It cannot be taken back.
+        <strong>All pets, categories, stock and orders of the workspace “<bdi>${session.account?.workspace}</bdi>” are removed</strong>
+        and replaced with the demo data. This affects every key of this workspace. You cannot undo it.
       </p>
       <div class="row">
         <button type="button" class="danger" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(workspaceSubject, resetText)} @click=${() => this.#reset()}>
@@ -117,11 +117,11 @@ class Store extends Panel {
   #oldNote(isBlocked: boolean): View {
     const { isOld, isReading, isWaiting, lost } = storeCache;
     if (!isOld || (isReading && !isWaiting)) return nothing;
-    if (isWaiting) return html`<p class="note" role="status">${progress()} What is shown may be old.</p>`;
+    if (isWaiting) return html`<p class="note" role="status">${progress()} The data may be outdated.</p>`;
     if (stream.isOpen && !storeCache.failure)
       return html`<p class="note" role="status">${lost} The lists will be reloaded in a moment.</p>`;
     return html`<div class="note" role="status">
-      <p>${stream.isOpen ? 'The lists could not be reloaded.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} What is shown may be old.</p>
+      <p>${stream.isOpen ? 'The lists could not be reloaded.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} The data may be outdated.</p>
       ${this.#opener('Follow it again', isBlocked)}
     </div>`;
   }
@@ -169,7 +169,7 @@ class Store extends Panel {
     const shown = this.#showsAllOrders ? orders : orders.slice(0, fewOrders);
     return html`
       <h3 tabindex="-1">Open orders <small>${orders.length}${snapshot.hasMoreOrders ? ' and more' : ''}</small></h3>
-      ${when(orders.length === 0, () => html`<p class="quiet">None. An order of a pet shows here until it is fulfilled or cancelled.</p>`)}
+      ${when(orders.length === 0, () => html`<p class="quiet">None. An order appears here until it is fulfilled or cancelled.</p>`)}
       <ul class="orders">${repeat(
         shown,
         ({ id }) => id,
@@ -256,7 +256,7 @@ const progress = (): string =>
 function sizeText(snapshot: StoreSnapshot, shown: number): string {
   const { size } = snapshot.pets;
   const all = snapshot.hasMorePets
-    ? `The first ${size} pets were read, and there are more: filters look among these alone.`
+    ? `The first ${size} pets were read, and there are more: filters search only these.`
     : `${size} ${size === 1 ? 'pet' : 'pets'}.`;
   if (shown < size) return `${shown} shown. ${all}`;
   const counts = Map.groupBy(snapshot.pets.values(), ({ status }) => String(status));

@@ -103,7 +103,7 @@ class Stream extends State {
     // The service still understands a small id during the rehearsal, but no large id after it.
     if (!hasLargeIds) this.#place = undefined;
     if (this.isOpen)
-      this.close(`The fault large-ids has ${hasLargeIds ? 'begun' : 'ended'}, so all ids are others now.`);
+      this.close(`The fault large-ids has ${hasLargeIds ? 'begun' : 'ended'}, so all ids have changed.`);
   }
 
   #connect(isConnected: boolean, trouble = ''): void {

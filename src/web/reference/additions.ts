@@ -5,7 +5,7 @@ import type { Additions } from './layout.ts';
 export const additions: Additions = {
   // The key first, so that it is removed from the address as soon as possible.
   head: `<link rel="stylesheet" href="reference/interactive.css">
-<link rel="alternate" href="llms.txt" type="text/plain" title="What there is to read, for programs">
+<link rel="alternate" href="llms.txt" type="text/plain" title="An overview for programs">
 <script src="reference/key.js" type="module"></script>
 <script src="reference/page.js" type="module"></script>
 `,

@@ -134,7 +134,7 @@ test('the command that the refusal of a large workspace names makes it small eno
   await petstore.call('POST', '/categories', { body: { name: 'A' }, headers: { 'Idempotency-Key': 'k' } });
   const [, command] = /"petstore (.*)"/.exec((await reset(petstore)).body.message) as string[];
   const told = runCommand(command?.split(' ') ?? [], { PETSTORE_DATA_DIR: petstore.folder });
-  assert.match(told.stdout, /holds the demonstration data again/);
+  assert.match(told.stdout, /has the demo data again/);
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 

@@ -10,6 +10,6 @@ test('under any faults a careful client leaves the same behind as without', asyn
   assert.ok(met.size > 0, `only ${[...met]} were met`);
 });
 
-test('no faults break what always holds in the store', async (t) => {
+test('no fault breaks an invariant of the store', async (t) => {
   await assertSoundUnderFaults(t, { runs: 2, seed });
 });

@@ -31,7 +31,7 @@ const quickly: Partial<Record<string, object>> = {
   'no-answer': { silenceMs: 5 },
 };
 
-test('what a client asked for before it left is done at once, and told once', async (t) => {
+test('a delayed request whose client disconnects is processed at once, and recorded once', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: longMs }]);
   const client = openRaw(t, store);
@@ -43,7 +43,7 @@ test('what a client asked for before it left is done at once, and told once', as
   assert.deepEqual(toldOf(store, 'delay'), [0]);
 });
 
-test('what is held back is not done once its key was revoked, whether its client waits or leaves', async (t) => {
+test('a delayed request is not processed once its key was revoked, whether its client waits or disconnects', async (t) => {
   const store = await startListening(t);
   for (const leaves of [false, true]) {
     const { id: keyId, key } = await store.addKey('pro');
@@ -118,7 +118,7 @@ test(`a key has ${maxDelayed} requests held back at once, and one more lets the 
   await closed;
 });
 
-test('a service that is told to stop answers what it holds back, and stops', async (t) => {
+test('a service that stops first responds to delayed requests', async (t) => {
   const store = await startFromCode(t);
   const rehearsal = await store.rehearse([
     { fault: 'delay', operation: 'getPet', delayMs: longMs },

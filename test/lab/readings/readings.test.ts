@@ -192,7 +192,7 @@ test('what could not be made keeps nothing else from being made', async () => {
   assert.equal(await next, 'made');
 });
 
-test('a reading that is one too many for its key is answered 429', async (t) => {
+test('a reading that is one too many for its key gets 429', async (t) => {
   const { petstore, recording } = await filled(t, 10, '{}');
   const held = holdRows(petstore);
   const paths = ['har', 'requests', 'report', 'report/markdown', 'report/junit', 'har'];

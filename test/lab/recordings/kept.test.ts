@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts';
 
 const dayMs = 86_400_000;
 
-test('no credential is kept or shown, wherever it was sent, nor a value of an unknown header field', async (t) => {
+test('no credential is stored or shown, wherever it was sent, nor a value of an unknown header', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = petstore;
   const recording = await startRecording(petstore);

@@ -64,7 +64,7 @@ test('what does not make a rehearsal is refused by a message that says where and
         { fault: 'unavailable', operation: 'getPet' },
         { fault: 'sunset', operation: 'listPets' },
       ],
-      `${place}[1].operation must be one that sunset can touch; GET /faults lists them.`,
+      `${place}[1].operation must be one that sunset can affect; GET /faults lists them.`,
     ],
     [
       [{ fault: 'near-limit', times: 1, after: 0 }],
@@ -153,7 +153,7 @@ test('what says how often is told of each operation, or of the key, and is over 
   );
 });
 
-test('a request moves on the progress of its operation alone, however much there is of others', async (t) => {
+test('a request changes only the progress of its own operation', async (t) => {
   const store = await startPetstore(t);
   const { id } = await rehearse(store, Array(100).fill({ fault: 'unavailable', after: 10_000 }));
   const paths = ['/pets', '/store/orders', '/categories', '/inventory', '/store/events'];

@@ -192,7 +192,7 @@ test('a clock that goes back holds nobody longer than told', async (t) => {
   assert.equal((await getPets(store)).status, 200);
 });
 
-test('requests to the lab meet no fault, and take nothing from the limits of the key', async (t) => {
+test('requests to the lab meet no fault, and do not count against the limits of the key', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 2 });
   const { id } = await rehearse(store, [{ fault: 'unavailable', times: 100 }], { key });

@@ -15,7 +15,7 @@ async function fetchDescription(path) {
   const response = await fetch(new URL(path, root));
   if (!response.ok) {
     descriptions.delete(path);
-    throw new Error(`The service answered ${response.status}.`);
+    throw new Error(`The service responded with ${response.status}.`);
   }
   return response.json();
 }
@@ -154,10 +154,10 @@ async function show([address, options], answer, signal) {
     answer.scrollIntoView({ block: 'nearest' });
     const decoder = new TextDecoder();
     for await (const chunk of piecesOf(response)) text.append(decoder.decode(chunk, { stream: true }));
-    text.textContent = inLines(text.textContent) || 'The answer has no body.';
+    text.textContent = inLines(text.textContent) || 'The response has no body.';
     answer.scrollIntoView({ block: 'nearest' });
   } catch (error) {
-    line.append(signal.aborted ? ' Stopped.' : ` There was no answer: ${error.message}`);
+    line.append(signal.aborted ? ' Stopped.' : ` There was no response: ${error.message}`);
   }
 }
 

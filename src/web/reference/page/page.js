@@ -104,7 +104,7 @@ async function load(page) {
   try {
     if (!pages.test(page)) throw new Error('There is no such page.');
     const response = await fetch(address);
-    if (!response.ok) throw new Error(`The service answered ${response.status}.`);
+    if (!response.ok) throw new Error(`The service responded with ${response.status}.`);
     const { title, body } = new DOMParser().parseFromString(await response.text(), 'text/html');
     for (const link of body.querySelectorAll('main a[href]'))
       link.href = new URL(link.getAttribute('href'), address);

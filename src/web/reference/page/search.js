@@ -45,7 +45,7 @@ async function load() {
 
 async function describe(api) {
   const response = await fetch(`${api}/openapi.json`);
-  if (!response.ok) throw new Error(`the service answered ${response.status}.`);
+  if (!response.ok) throw new Error(`the service responded with ${response.status}.`);
   return response.json();
 }
 
@@ -73,7 +73,7 @@ function show() {
   results = query ? search(query).slice(0, maxResults) : [];
   list.replaceChildren(...results.map(optionFor));
   list.hidden = results.length === 0;
-  note.textContent = !query ? 'Guides, operations and schemas.' : results.length ? '' : 'Nothing fits.';
+  note.textContent = !query ? 'Guides, operations and schemas.' : results.length ? '' : 'No results.';
   input.setAttribute('aria-expanded', String(results.length > 0));
   select(0);
 }
