@@ -132,7 +132,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     const url = await emptyDatabase(cluster);
     const [{ key, db: outside }] = await startInstances(t, url);
     const instance = await startAfresh(t, url, key, impatientMs);
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const send = () => [
       instance.call('DELETE', '/pets/4711'),
       instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
@@ -145,15 +145,20 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     );
     const holder = outside.write(async (sql) => {
       await sql`select 1`;
-      await released;
+      held.resolve();
+      await released.promise;
     }, cause);
-    const answers = await Promise.all(send());
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [503, 503],
-    );
-    release();
-    await holder;
+    try {
+      await held.promise;
+      const answers = await Promise.all(send());
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [503, 503],
+      );
+    } finally {
+      released.resolve();
+      await holder;
+    }
   });
 
   test('over a slow way some are done in time, instead of none', async (t) => {
