@@ -165,7 +165,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       await part(page).getByText('Copied.').waitFor({ state: 'detached' });
       await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
       await button(page, 'Copy').click();
-      await shows(page, /It is selected/);
+      await shows(page, /The text is selected/);
       const selected = String(await page.evaluate('String(getSelection())'));
       assert.ok(
         lines.every((line) => selected.includes(line)),
@@ -301,7 +301,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
       });
       await shows(page, 'together by all instances');
       sharing = 'away';
-      await shows(page, /Until it is back, each instance counts\s+alone/);
+      await shows(page, /Until it is back, each instance\s+counts\s+separately/);
       await page.unroute('**/lab/account');
       await page.route('**/lab/account', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
       await shows(page, 'as of 12:00:17');
