@@ -149,9 +149,10 @@ async function compareAll(
       const requests = ownKeys.slice(0, count).flatMap(requestsOf);
       return { name, origins: some.map(({ origin }) => origin), requests, connections, cpuMs };
     };
-    // As behind `deploy/haproxy.cfg`, which sends the writes of a key to one instance.
+    // As behind `deploy/haproxy.cfg`, which sends the writes of a key to one instance. Each has as many callers as one instance alone.
     const routed = (name: string, some: Server[]) => ({
-      ...target(`${name} instances, each with its own keys`, some),
+      ...target(`${name} instances, each with its own keys and callers`, some),
+      connections: connections * some.length,
       areShared: true,
     });
     const two = [first, second];
