@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { StorageCounts } from './database.ts';
 import { sendRead } from './postgres-read-query.ts';
 import type { Statement } from './postgres-statements.ts';
 import type { Row } from './sql.ts';
@@ -39,9 +40,11 @@ export class PipelinedReads {
   readonly #connections: Connections;
   /** The group that more reads can join, because it has no connection yet. */
   #joinable: Merged[] | undefined;
+  readonly #counts: StorageCounts;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, counts: StorageCounts) {
     this.#connections = connections;
+    this.#counts = counts;
   }
 
   add(statement: Statement): Promise<Row[]> {
@@ -83,6 +86,7 @@ export class PipelinedReads {
 
   /** Sends a group. Returns whether a statement has failed, once all have their results. */
   async #send(client: PoolClient, group: Merged[]): Promise<boolean> {
+    this.#counts.statements += group.length;
     let answered = 0;
     let hasFailed = false;
     const send = (merged: Merged) =>
