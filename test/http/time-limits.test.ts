@@ -57,7 +57,7 @@ test('the load balancers and the pages on operations and security have the time 
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
   ])
     assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
-  const sentence = `${headers} s for headers, ${request} s for a request;`;
+  const sentence = `${headers} s for headers, ${request} s for a request.`;
   assert.ok(page('security').includes(sentence), sentence);
 });
 
