@@ -73,13 +73,13 @@ async function carryPrograms(): Promise<void> {
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, await browserProgram(file));
   }
-  const text = notice('node_modules/lit-html', '`lib/web/lab-page/main.js` has parts of');
-  writeFileSync(join(dist, 'NOTICE.md'), `# What others wrote\n\n${text}`);
+  const text = notice('node_modules/lit-html', '`lib/web/lab-page/main.js` contains parts of');
+  writeFileSync(join(dist, 'NOTICE.md'), `# Third-party code\n\n${text}`);
 }
 
 function notice(folder: string, what: string): string {
   const { name, version } = JSON.parse(textOf(`${folder}/package.json`));
-  return `${what} ${name} ${version}, unchanged but for its length. Its licence:\n\n${textOf(`${folder}/LICENSE`)}`;
+  return `${what} ${name} ${version}, minified. Its licence:\n\n${textOf(`${folder}/LICENSE`)}`;
 }
 
 /** The package.json of the package: that of the tree, without what only the tree needs. Its name is not ours on npm, so nobody can publish it. */
