@@ -219,7 +219,12 @@ test('many categories are thinned out as well, but for those of pets that are le
   await store.db.write((sql) => sql`update pets set category_id = 500 where id = 7`);
   const [[all] = []] = await store.db.read`select count(*) from categories`;
   const { writes } = store.db.counts;
-  await deleteInBatches(store.db, { id: 1, name: 'first' }, { atMs: store.nowMs, workspaceId: 1 });
+  let deleted = 0;
+  const context = { atMs: store.nowMs, workspaceId: 1 };
+  await deleteInBatches(store.db, { id: 1, name: 'first' }, context, (rows) => {
+    deleted += rows;
+  });
+  assert.equal(deleted, 3_000 - 7, 'seven of these have pets');
   assert.equal(store.db.counts.writes - writes, 3);
   const left = await store.db.read`select id from categories where id < 3001 order by id`;
   assert.deepEqual(left.flat(), [1, 2, 3, 4, 5, 6, 500]);
