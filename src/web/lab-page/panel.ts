@@ -24,7 +24,7 @@ export abstract class Panel {
   /** What the user sees now. */
   protected abstract view(): View;
 
-  /** Draws in the next frame in which nothing in the panel is pressed: a press on what moves would be lost. */
+  /** Draws in the next frame in which no control of the panel is pressed: if a control moved, its click would be lost. */
   draw(): Promise<void> {
     this.#drawing ??= this.#drawWhenFree();
     return this.#drawing;
