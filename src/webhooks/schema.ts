@@ -156,7 +156,7 @@ const Attempt = Type.Object(
       examples: [48],
     }),
     error: Type.Optional(
-      Type.String({ description: 'Why it failed. Absent if it did not.', examples: ['Answered 500.'] }),
+      Type.String({ description: 'Why it failed. Absent if it did not.', examples: ['The receiver returned 500.'] }),
     ),
   },
   {

@@ -192,7 +192,7 @@ function readHead({ statusCode: status = 0, headers }: IncomingMessage, nowMs: n
   const waitMs = retryAfterMs(headers['retry-after'], nowMs);
   return {
     status,
-    error: `Answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}.`,
+    error: `The receiver returned ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}.`,
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   };
 }

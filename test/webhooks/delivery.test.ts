@@ -93,7 +93,7 @@ test('what fails is sent again on schedule, under the same id, and holds up noth
     all.map(({ status }: { status: number }) => status),
     [500, 500, 500, 500, 204],
   );
-  assert.deepEqual(all[0].error, 'Answered 500.');
+  assert.deepEqual(all[0].error, 'The receiver returned 500.');
   const ids = receiver.messages.map(({ headers }) => headers['webhook-id']);
   assert.equal(new Set(ids).size, 2);
   assert.equal(receiver.messages.length, 6);
