@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5e916edd7ca6). Do not edit.
+// Made from openapi.json by "npm run generate" (48e7fb714d3d). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
