@@ -106,7 +106,8 @@ export function toInt64(digits: string): number | undefined {
 export const ErrorBody = Type.Object(
   {
     code: Type.String({
-      description: 'Machine-readable error code. Codes may be added: handle an unknown one by its status.',
+      description:
+        'Machine-readable error code. Later versions may add codes: handle an unknown one by its status.',
     }),
     message: Type.String({
       description: 'Human-readable description of the error. It names every wrong field.',

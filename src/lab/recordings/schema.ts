@@ -132,18 +132,18 @@ const RecordedRequest = Type.Object(
     fault: Type.Optional(Shown('The faults that were performed on it.', 'rate-limited')),
     answerHeaders: Type.Record(Type.String(), Type.String(), {
       description:
-        'Response headers, with names in lower case, without those that are the same in every response.',
+        'Response headers, with names in lower case. Headers that are the same in every response are left out.',
       examples: [{ 'retry-after': '2', 'x-ratelimit-remaining': '0' }],
     }),
     fingerprint: Shown(
-      'Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess.',
+      'Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is the fingerprint of a request with the same `Idempotency-Key`, or else a guess.',
       'GcBhUnXG.V5Tz8YqC',
     ),
     connection: Shown('The id of its connection.', 'pX31aZ09-7'),
     proxied: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',
-        description: 'Whether it came through a proxy. Then `connection` is not one of the client.',
+        description: 'Whether it came through a proxy. Then `connection` is that of the proxy.',
         examples: [true],
       }),
     ),
@@ -171,7 +171,7 @@ export type RecordedRequest = Static<typeof RecordedRequest>;
 
 export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',
-  description: 'Requests, ordered by when they ended.',
+  description: 'Requests, ordered by their ends.',
 }) as TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
 
 const shownProperties = Object.keys(RecordedRequest.properties);

@@ -12,7 +12,7 @@ export const inventoryOperations = [
     id: 'listInventory',
     tag: 'Store',
     summary: 'List the inventory',
-    description: 'Returns the inventory entries, ordered by pet id: all, or those with one status.',
+    description: 'Returns all inventory entries, or those with one status, ordered by pet id.',
     query: { status: Type.Optional(PetStatus) },
     success: page<InventoryItem>(InventoryItems, 'A page of inventory entries.'),
     handle: (sql, { workspaceId, query, page }) => store.listInventory(sql, workspaceId, query.status, page),

@@ -9,7 +9,7 @@ const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
 /** In percent: the text of a wait needs this much. */
 const leastRoom = 2;
 
-/** Stands above a mark. */
+/** Drawn above a mark. */
 const tooSoon = svg`<text class="too-soon" y="-9">!</text>`;
 
 const shape = (kind: OutcomeKind) => svg`<path class="mark ${kind}" d=${outcomes[kind].path} />`;
