@@ -12,7 +12,7 @@ import { parseSecret } from './webhooks.ts';
 const failedStatus = 1;
 
 const more = `
-Start your receiver first, with the secret that WEBHOOK_SECRET or --secret names.
+Start your receiver first. It must use the secret in WEBHOOK_SECRET or --secret.
 Then this command posts events to URL, as a webhook of the store does: once,
 twice, out of order, forged, too old, slowly in pieces. After each event it runs
 the command of --state, and compares the output. The output must change only if

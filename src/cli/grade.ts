@@ -24,15 +24,16 @@ const unwrittenStatus = 1;
 
 const more = `
 COMMAND runs twice without faults. Then it runs once for each fault and each
-place where the fault is performed: on the first, a middle and the last use of
-every operation. Each run has its own workspace. COMMAND finds it through
-PETSTORE_BASE_URL and PETSTORE_API_KEY.
+place: on the first, a middle and the last use of every operation. Each run has
+its own workspace. COMMAND finds it through PETSTORE_BASE_URL and
+PETSTORE_API_KEY.
 
-COMMAND survives a run if it exits with 0, makes the same changes in the store
-as without faults, each once, and prints the same lines. If a run differs,
-COMMAND runs up to three more times without faults, to find out what varies by
-itself. If a failure is repeated 25 times, or the service asks for a wait of
-days, COMMAND may give up: it survives if it exits with a status other than 0.
+COMMAND survives a run if it exits with 0, prints the same lines and makes the
+same changes as without faults, each once. If a run differs, COMMAND runs up to
+three more times without faults, to find what varies from run to run.
+
+COMMAND may give up if a failure is repeated 25 times, or if the service asks
+for a wait of days. It then survives if it exits with a status other than 0.
 
 A fault may have parameters, as in "lab rehearse". With "operation" or "after"
 (how many uses pass before it), it is performed only there, in one run:
@@ -53,10 +54,10 @@ If COMMAND runs in a container, --host gives the address of this machine there:
 An agent sends different requests in each run. So give it a goal, and let it run
 several times:
   petstore grade --goal goal.json --trials 5 -- python3 agent.py
-The file says what the store must contain at the end, and what the last line of
-COMMAND must say then. Nothing else may change. COMMAND finds the text of the
-goal in PETSTORE_GOAL, and the MCP server at "mcp" beside PETSTORE_BASE_URL. The
-guide "Agents" describes the file.
+The file says what the store must contain at the end, and what the last printed
+line must contain. Nothing else may change. COMMAND finds the text of the goal
+in PETSTORE_GOAL, and the MCP server at PETSTORE_BASE_URL with /mcp instead of
+/v1. The guide "Agents" describes the file.
 
 The file of --levels has a line for each fault or check: NAME=required,
 NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
@@ -128,7 +129,7 @@ export const gradeCommand = () =>
     .option('--levels <file>', 'read levels from a file; --level overrides it')
     .option('--ignore-output', 'do not compare what the program prints')
     .option('--host <address>', 'address that the store of this command listens on and gives to the program')
-    .option('--compare <file>', 'show what became better or worse since this card, which --json printed')
+    .option('--compare <file>', 'show what became better or worse since this card from --json')
     .option('--json', 'print the card as JSON')
     .option('--junit <file>', 'also write the card as JUnit')
     .option('--html <file>', 'also write the card as a page, with pictures of the requests')

@@ -41,7 +41,7 @@ export function keysCommand(): Command {
     .option('--workspace <name>', 'workspace that the key gives access to', demoWorkspace)
     .addOption(perMinute())
     .addOption(perDay())
-    .option('--name <label>', 'label to recognize the key by', parseLabel)
+    .option('--name <label>', 'label for the key', parseLabel)
     .addOption(json())
     .action(async (options, command: Command) => {
       const quota = enterpriseQuota(options.plan, options, command);

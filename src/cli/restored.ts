@@ -5,7 +5,7 @@ import { printFields } from './terminal.ts';
 export function restoredCommand(): Command {
   return new Command('restored')
     .description(
-      'Run this after you restored a backup, before the service starts, with all instances stopped. It starts a new generation: new ids are much higher, older positions in the history get 410, and webhooks get events after which receivers read the lists again.',
+      'Run this after you restored a backup, before the service starts, with all instances stopped. It starts a new generation: new ids are much higher, older positions in the history get 410, and webhooks tell receivers to read the lists again.',
     )
     .option('--json', 'print JSON')
     .action(async ({ json }) => {

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5b4e6a1ec722). Do not edit.
+// Made from openapi.json by "npm run generate" (06455eea1579). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

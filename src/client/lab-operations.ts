@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (24a1e8d797f7). Do not edit.
+// Made from the description of the lab by "npm run generate" (c545b9573255). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -133,7 +133,7 @@ export interface Lab {
   /**
    * Get the account of the key: `GET /account`.
    *
-   * Returns the state of the key: its limits, its strikes (requests that got 429 and count towards a ban), its ban and the request that started it, its streams, and its active rehearsal and recording. It does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.
+   * Returns the state of the key: its limits, strikes, ban, streams, and active rehearsal and recording. A strike is a request that got 429 and counts towards a ban. This request does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.
    */
   getAccount(options?: ReadOptions): Promise<types.Account>;
 

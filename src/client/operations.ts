@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5b4e6a1ec722). Do not edit.
+// Made from openapi.json by "npm run generate" (06455eea1579). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -178,7 +178,7 @@ export interface Operations {
   /**
    * Set the stock of a pet: `PATCH /inventory/{petId}`.
    *
-   * Sets the units in stock. This also sets the status of the entry and of its pet: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.
+   * Sets the units in stock. This also sets the status of the entry and of its pet. It is `available` above 0, `pending` at 0 with units in open orders, and otherwise `sold`.
    *
    * **Experimental:** this operation may change or be removed without notice.
    */
@@ -191,7 +191,7 @@ export interface Operations {
   /**
    * List events: `GET /store/events`.
    *
-   * Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned: send it as `after` to get newer events.
+   * Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned. Send it as `after` to get newer events.
    *
    * **Beta:** this operation may change, with notice.
    */

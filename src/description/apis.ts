@@ -72,7 +72,7 @@ name the wrong field, and writes that survive a crash. It is a pet store with ca
 all changes as a list, as a stream and as webhooks. Try whatever you like.
 
 1. **Get a key.** The service prints one when it starts. ${authentication} explains how to send it.
-2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
+2. **Send a first request** from your terminal, as in ${start}. Or use the reference: enter the key at the
    top of the page, and press *Try it* on the page of an operation.
 3. **Write a robust client.** Read these guides: ${others.join(', ')}.
 

@@ -30,7 +30,7 @@ export const eventOperations = [
     id: 'listEvents',
     tag: 'Store',
     summary: 'List events',
-    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned: send it as \`after\` to get newer events.`,
+    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned. Send it as \`after\` to get newer events.`,
     stability: 'beta',
     query: {
       after: position(

@@ -108,7 +108,7 @@ export const settings = {
   enforceSunset: {
     variable: 'PETSTORE_ENFORCE_SUNSET',
     default: 'off',
-    meaning: '`on`: deprecated operations return 410 from their sunset on',
+    meaning: '`on`: deprecated operations return 410 after their sunset',
     read: onOrOff,
   },
   /** How long events are kept. */
@@ -123,7 +123,7 @@ export const settings = {
     variable: 'PETSTORE_EVENTS_COUNT',
     default: '100000',
     meaning:
-      'how many events of each workspace are stored; the oldest are removed first, whatever their age. Up to twice as many are stored while an enabled webhook has not received them yet',
+      'maximum number of stored events for each workspace; the oldest are removed first. Up to twice as many are stored while an enabled webhook has not received them yet',
     read: number(1),
   },
   logLevel: {

@@ -11,7 +11,7 @@ const hasSameKey = ({ failed, retry }: Retry) =>
   idempotencyKeyOf(failed) !== undefined && idempotencyKeyOf(failed) === idempotencyKeyOf(retry);
 
 const uncertainEnds =
-  'A request may have taken effect after 408, 500, 502, 504 and a broken connection, and when the client disconnected before the response (RFC 9110, section 9.2.2). After 429 and 503 it has not.';
+  'A request may have taken effect after 408, 500, 502, 504, a broken connection or an early disconnect of the client (RFC 9110, section 9.2.2). After 429 and 503 it has not.';
 const unread = 'A POST whose body was not read counts only if its key identifies it.';
 
 export const sameKeyOnRetry: Check = {

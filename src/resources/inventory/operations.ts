@@ -37,7 +37,7 @@ export const inventoryOperations = [
     tag: 'Store',
     summary: 'Set the stock of a pet',
     description:
-      'Sets the units in stock. This also sets the status of the entry and of its pet: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.',
+      'Sets the units in stock. This also sets the status of the entry and of its pet. It is `available` above 0, `pending` at 0 with units in open orders, and otherwise `sold`.',
     stability: 'experimental',
     params: { petId },
     body: InventoryUpdate,
