@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (06455eea1579). Do not edit.
+// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -139,7 +139,7 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     /**
-     * @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted.
+     * @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.
      * @enum {string}
      */
     PetStatus: 'available' | 'pending' | 'sold';
@@ -811,7 +811,7 @@ export interface components {
       };
     };
     /**
-     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up.
+     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up.
      * @enum {string}
      */
     DeliveryState: 'pending' | 'delivered' | 'failed';
@@ -943,7 +943,7 @@ export interface operations {
   listPets: {
     parameters: {
       query?: {
-        /** @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
+        /** @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Only pets of this category. */
         categoryId?: Int64;
@@ -998,7 +998,7 @@ export interface operations {
   listInventory: {
     parameters: {
       query?: {
-        /** @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
+        /** @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Maximum number of items to return. */
         limit?: number;
@@ -1064,7 +1064,7 @@ export interface operations {
   listDeliveries: {
     parameters: {
       query?: {
-        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up. */
+        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up. */
         state?: components['schemas']['DeliveryState'];
         /** @description Maximum number of items to return. */
         limit?: number;

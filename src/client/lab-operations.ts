@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (c545b9573255). Do not edit.
+// Made from the description of the lab by "npm run generate" (92f6a731e4c4). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

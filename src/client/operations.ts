@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (06455eea1579). Do not edit.
+// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -266,7 +266,7 @@ export interface Operations {
   /**
    * Send again: `POST /store/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver`.
    *
-   * Sends a delivery again as soon as possible, whatever its state. The response does not wait for it. If it fails, it is retried like a new one. Returns 409 `conflict` while the webhook is disabled.
+   * Sends a delivery again as soon as possible, in any state. The response does not wait for it. If it fails, it is retried like a new one. Returns 409 `conflict` while the webhook is disabled.
    *
    * **Beta:** this operation may change, with notice.
    */

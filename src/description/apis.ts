@@ -26,7 +26,7 @@ export function describeStore(
     faults: hasLab ? faults : [],
     errorPages: errorPagesUrl(baseUrl),
     quota: plans.free,
-    keptKeys: 'twice the requests of a day',
+    keptKeys: 'twice as many as its plan has requests per day',
     tags: tagsOf(operations),
   };
   return describeApi(operations, baseUrl, info, version);
@@ -98,6 +98,6 @@ ${labQuota.perMinute} a minute. [Rehearse failures](${referenceUrl(baseUrl)}/gui
   faults: [],
   errorPages: errorPagesUrl(baseUrl),
   quota: labQuota,
-  keptKeys: `${grouped(labKeptBounds.keys)} of the lab`,
+  keptKeys: `${grouped(labKeptBounds.keys)} for the lab`,
   tags: tagsOf(labOperations),
 });

@@ -91,7 +91,7 @@ const requestHeaders = (
     etagOf(jsonText({ ...exampleResource(operations), status: 'pending' })),
   ),
   'Idempotency-Key': withPattern(
-    `Makes a retry safe: for ${rememberHours} hours the same \`Idempotency-Key\` with the same body returns the first response again. It belongs to the API key that sends it. Use a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A request that gets an error does not use it up. The service stores at most ${keptKeys} for an API key. Above that, a new one gets 409 \`conflict\`.`,
+    `Makes a retry safe: for ${rememberHours} hours the same \`Idempotency-Key\` with the same body returns the first response again. It belongs to the API key that sends it. Use a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A request that gets an error does not use it up. The service stores a limited number for each API key: ${keptKeys}. Above that, a new one gets 409 \`conflict\`.`,
     keyPattern,
   ),
   'Last-Event-ID': {

@@ -116,7 +116,7 @@ export const webhookOperations = [
     tag: 'Store',
     summary: 'Send again',
     description:
-      'Sends a delivery again as soon as possible, whatever its state. The response does not wait for it. If it fails, it is retried like a new one. Returns 409 `conflict` while the webhook is disabled.',
+      'Sends a delivery again as soon as possible, in any state. The response does not wait for it. If it fails, it is retried like a new one. Returns 409 `conflict` while the webhook is disabled.',
     stability: 'beta',
     changesWebhooks: true,
     params: { webhookId, deliveryId },

@@ -133,7 +133,7 @@ export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
   type: 'string',
   title: 'DeliveryState',
   description:
-    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up.',
+    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up.',
   examples: ['delivered'],
 });
 export type DeliveryState = Static<typeof DeliveryState>;
