@@ -4,8 +4,8 @@ import { keyInText, wholeKey } from '../keys/key-pattern.ts';
 import { howToGetOne } from './key-note.ts';
 
 const storedAs = 'petstore-key';
-const shape = 'A key is pet_ and 36 letters and digits.';
-const isKept = 'It is sent until this tab is closed.';
+const shape = 'A key is pet_ followed by 36 letters and digits.';
+const isKept = 'This tab sends it until you close the tab.';
 
 const part = <E extends HTMLElement>(selector: string) => document.querySelector(`#key${selector}`) as E;
 const header = part('');
@@ -66,10 +66,10 @@ function takeFromAddress(): void {
   const previous = currentKey();
   const key = parts.map((part) => part.replace(/^key=/, '')).find((text) => wholeKey.test(text));
   if (key === undefined) {
-    show(`What came with the address is not a key. ${shape}`);
+    show(`The address contains no valid key. ${shape}`);
   } else if (key !== previous) {
-    const instead = previous && `, in place of ${start(previous)}`;
-    use(key, `It came with the address${instead}, and is sent until this tab is closed.`);
+    const before = previous && ` (previous key: ${start(previous)})`;
+    use(key, `It came with the address${before}. ${isKept}`);
   }
 }
 

@@ -109,7 +109,7 @@ test('the page keeps and draws the newest of many events', { skip, timeout }, as
       ),
     );
   await rows(page).locator('.event-id').getByText('600', { exact: true }).waitFor();
-  await partOf(page).getByText('The newest 100 of 500 that the page keeps.').waitFor();
+  await partOf(page).getByText('Showing the newest 100 of 500 events.').waitFor();
   assert.equal(await rows(page).count(), 100);
   assert.deepEqual(complaints, []);
 });
@@ -123,7 +123,7 @@ test('a stream that is closed before its first event misses none', { skip, timeo
   // The page says why the stream is closed, until it is open again.
   await page.route('**/events/stream*', (route) => route.fulfill({ status: 502 }), { times: 1 });
   await partOf(page).getByRole('button', { name: 'Open the stream' }).click();
-  await partOf(page).getByText('The stream waits, and continues by itself: ').waitFor();
+  await partOf(page).getByText('The stream is waiting and will continue by itself: ').waitFor();
   await rows(page).filter({ hasText: 'Smaug' }).waitFor();
   await partOf(page).locator('.note').waitFor({ state: 'detached' });
 
@@ -133,7 +133,7 @@ test('a stream that is closed before its first event misses none', { skip, timeo
     route.fulfill({ contentType: 'text/event-stream', body: 'retry: 1\n\n' }),
   );
   await partOf(other).getByRole('button', { name: 'Open the stream' }).click();
-  await partOf(other).getByText('The stream has ended: It broke').waitFor();
+  await partOf(other).getByText('The stream has ended: The connection broke').waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -231,11 +231,11 @@ for (const { name, skip, launch } of browsers)
     assert.equal(await page.evaluate(goesBeyond), false);
 
     await part.getByRole('button', { name: 'Ping 2 requests' }).click();
-    await part.getByText(/1 attempt: Answered 500, in \d+ ms; next at \d\d:/).waitFor();
+    await part.getByText(/1 attempt: The receiver returned 500, in \d+ ms; next at \d\d:/).waitFor();
     status = 204;
     await part.getByRole('button', { name: 'Send again 2 requests' }).click();
     await part.getByText('delivered').waitFor();
-    await part.getByText(/2 attempts: Answered 204/).waitFor();
+    await part.getByText(/2 attempts: The receiver returned 204/).waitFor();
     await part.getByText(/Read at \d\d:\d\d:\d\d\./).waitFor();
 
     await part.getByRole('button', { name: 'Remove', exact: true }).press('Enter');
@@ -278,7 +278,7 @@ test('the page says whether there are more webhooks and deliveries, and when a r
   await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
   await part.getByText('There are more webhooks than these.').waitFor();
   await list.getByRole('button', { name: 'Reload deliveries' }).click();
-  await list.getByText('The newest 2, and there are more.').waitFor();
+  await list.getByText('These are the newest 2. There are more.').waitFor();
 
   await lab.store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
   await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();

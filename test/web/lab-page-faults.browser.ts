@@ -359,12 +359,12 @@ test('the page starts no rehearsal of a fraction of minutes, and says what is al
   for (const entered of ['0', '0.5', '1441']) {
     await minutes.fill(entered);
     await switchOf(page, 'small-pages').click();
-    await shows(page, 'A rehearsal lasts 1 to 1440 whole minutes.');
+    await shows(page, 'Enter whole minutes from 1 to 1440.');
     await until(async () => !(await switchOf(page, 'small-pages').isChecked()));
   }
   await minutes.fill('1440');
   await switchOf(page, 'small-pages').check();
   await areOn(page, ['small-pages']);
-  await partOf(page).getByText('A rehearsal lasts').waitFor({ state: 'detached' });
+  await partOf(page).getByText('Enter whole minutes').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });

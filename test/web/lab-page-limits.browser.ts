@@ -91,7 +91,7 @@ for (const { name, skip, launch } of browsers)
     assert.equal(await part(page).getByText('applies', { exact: true }).count(), 0);
     await shows(page, /request lab-page-burst-demo-\w+-\d+, sent by a demo on this page\./);
     await openDetails(page);
-    await shows(page, 'They start again from 0 after the ban.');
+    await shows(page, 'Strikes start again from 0 after the ban.');
     assert.match(await page.locator('.limits').innerText(), /Banned for [01]:\d\d/);
 
     await visit.store.clock.advance('1 minute');

@@ -114,7 +114,7 @@ test('filters choose requests, those of the page are left out, and hostile text 
   await send('GET', '/categories', undefined, { 'x-request-id': 'lab-page-1' });
   const { page, complaints } = await openWithRows(lab, { width: 390, height: 844, colorScheme: 'dark' });
   assert.equal(await rows(page).count(), 5);
-  assert.match(await page.locator('lab-requests').innerText(), /: 6 requests; 1 of them by this page itself/);
+  assert.match(await page.locator('lab-requests').innerText(), /: 6 requests; 1 of them sent by this page/);
   await page.locator('lab-report').scrollIntoViewIfNeeded();
   await page.locator('lab-report').getByText('Up to request #5.').waitFor();
   assert.equal(await page.locator('lab-requests :is(img, dd b)').count(), 0);
@@ -234,10 +234,10 @@ test('a report card leads to the rows, the time line shows retries that came too
   await page.locator('lab-report').scrollIntoViewIfNeeded();
   await page.locator('lab-report .checks .failed', { hasText: 'retry-after.obeyed' }).waitFor();
   assert.match(await page.locator('lab-report').innerText(), /✕ Failed\s+A required check failed/);
-  assert.match(await page.locator('lab-report').innerText(), /Faults that touched .*: rate-limited \(2\)/);
+  assert.match(await page.locator('lab-report').innerText(), /Faults that affected .*: rate-limited \(2\)/);
   assert.deepEqual(await findings(page, ['lab-requests', 'lab-report']), []);
   const { shown, crossed } = await textsOfLine(page);
-  assert.match(shown.join(), /, told 2\ss/);
+  assert.match(shown.join(), /, Retry-After 2\ss/);
   assert.deepEqual(crossed, []);
   await page.setViewportSize({ width: 390, height: 1000 });
   assert.deepEqual((await textsOfLine(page)).crossed, []);
@@ -247,12 +247,18 @@ test('a report card leads to the rows, the time line shows retries that came too
   await page.setViewportSize({ width: 1440, height: 1000 });
   await page.locator('lab-report .failed').getByRole('button', { name: 'Show request 2' }).click();
   const details = page.getByRole('region', { name: 'Request 2' });
-  assert.match(await details.innerText(), /\d\ss, told 3\ss, after attempt #1 too soon/);
+  assert.match(await details.innerText(), /\d\ss after attempt #1, Retry-After 3\ss too soon/);
   const gaps = await page.locator('.line .gap').allInnerTexts();
-  assert.match(gaps.join('|'), /^[^|]* s, told 2\ss\|\s*gap\s+1[\d.]*\ss, told 3\ss\s+too soon\|$/);
+  assert.match(
+    gaps.join('|'),
+    /^[^|]* s, Retry-After 2\ss\|\s*gap\s+1[\d.]*\ss, Retry-After 3\ss\s+too soon\|$/,
+  );
   assert.equal(await page.locator('.attempt .too-soon').count(), 1);
   assert.equal(await page.evaluate('document.activeElement.dataset.id'), '2');
-  assert.match((await page.locator('.wait.too-soon title').allTextContents()).join(), /told 3 s: too soon/);
+  assert.match(
+    (await page.locator('.wait.too-soon title').allTextContents()).join(),
+    /Retry-After 3 s: too soon/,
+  );
   assert.match(
     String(await page.locator('.lane [role=img]').getAttribute('aria-label')),
     /^#1 GET \/v1\/categories: 429, 429 after 1[\d.]* s, 200 after [\d.]+ s$/,
@@ -315,7 +321,7 @@ test('the page keeps the newest of thousands of requests, draws a hundred, and r
   await drawn(page);
   await page.getByRole('region', { name: 'Request 1107' }).waitFor();
   await evidence.click();
-  await page.getByText('From before the rows below').waitFor();
+  await page.getByText('An earlier request:').waitFor();
   await page.getByRole('region', { name: 'Request 7' }).waitFor();
   const saved = page.waitForEvent('download');
   await button(page, 'HAR').click();

@@ -108,7 +108,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
       });
       // The button opens the store, too: two clicks from anywhere.
       await twice(page).click();
-      await panel(page).getByText('Two orders for the last Cleo: only one can win').waitFor();
+      await panel(page).getByText('Two orders for the last Cleo: only one succeeds').waitFor();
       assert.deepEqual((await panel(page).locator('.large').allTextContents()).toSorted(), ['201', '409']);
       assert.match(
         await panel(page).innerText(),
@@ -202,7 +202,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
       await call(store, 'POST', '/pets', { body: { name: `Dragon ${left}`, categoryId: 6 } });
     const sent = sentBy(page);
     await openStore(page);
-    await page.getByText('The first 100 pets were read, and there are more').waitFor();
+    await page.getByText('These are the first 100 pets. There are more').waitFor();
     assert.equal(await page.locator('lab-store article').count(), 100);
     assert.equal(sent.length, 5);
     await call(store, 'POST', '/pets', { body: { name: 'One more', categoryId: 6 } });
@@ -294,7 +294,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     while ((await ask()).status === 200);
     await page
       .locator('lab-store')
-      .getByText('This key has used all requests of its minute: this tab cannot send requests until')
+      .getByText('This key has used all requests of the minute: this tab cannot send requests until')
       .waitFor();
     const order = page.getByRole('button', { name: 'Order one Bella' });
     assert.ok(await order.isDisabled());
@@ -347,7 +347,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
         .waitFor();
       await page.locator('h2').getByText('not up to date').waitFor();
       await call(store, 'PATCH', '/pets/1', { body: { name: 'Missed' } });
-      await page.getByRole('button', { name: 'Follow it again' }).click();
+      await page.getByRole('button', { name: 'Open it again' }).click();
       await has(page, 1, 'Missed');
       await page.locator('h2').getByText('live').waitFor();
       await page.evaluate(`location.hash = 'key=${key}'`);
@@ -365,9 +365,9 @@ test('the store in all its states', { skip, timeout }, async (t) => {
   await t.test('when large-ids begins or ends, the page says that the lists are old', async (t) => {
     const { store, page, complaints } = await visit(t);
     await openStore(page);
-    const again = page.getByRole('button', { name: 'Follow it again' });
+    const again = page.getByRole('button', { name: 'Open it again' });
     const rehearsal = await lab.store.rehearse([{ fault: 'large-ids' }], { key: store.key });
-    await page.getByText('The fault large-ids has begun, so all ids have changed.').first().waitFor();
+    await page.getByText('The fault large-ids has started, so all ids have changed.').first().waitFor();
     await again.click();
     await again.waitFor({ state: 'detached' });
     await rehearsal.end();
@@ -399,7 +399,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     await openStore(page);
     const live = page.locator('lab-store h2').getByText('live');
     const rehearsal = await lab.store.rehearse([{ fault: 'large-ids' }], { key: store.key });
-    await page.getByText('The fault large-ids has begun, so all ids have changed.').first().waitFor();
+    await page.getByText('The fault large-ids has started, so all ids have changed.').first().waitFor();
     await atEvents(page, /^Open the stream/);
     await card(page, 1).waitFor({ state: 'detached' });
     await live.waitFor();
@@ -490,7 +490,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
 
     // The page itself resets it, without an open stream.
     await atEvents(page, 'Close the stream');
-    await page.getByRole('button', { name: 'Follow it again' }).click();
+    await page.getByRole('button', { name: 'Open it again' }).click();
     await has(page, 2, '2 in stock');
     await act();
     await atEvents(page, 'Close the stream');

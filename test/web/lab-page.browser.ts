@@ -178,7 +178,7 @@ test('responses to one key do not appear under the next key', { skip, timeout },
   );
   assert.equal(new URL(page.url()).hash, '#store');
   await page.getByRole('button', { name: 'Open the store' }).waitFor();
-  await page.getByText(`in place of ${store.key.slice(0, 8)}…`).waitFor();
+  await page.getByText(`(previous key: ${store.key.slice(0, 8)}…)`).waitFor();
   assert.deepEqual(complaints, []);
 });
 

@@ -154,7 +154,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     const other = `pet_${'Evil'.repeat(9)}`;
     for (const text of ['<img src=x onerror=alert(1)>', demoKey.slice(0, -1), `${demoKey}0`, '']) {
       await page.goto(`${origin}/reference#key=${text}`);
-      await note.getByText('What came with the address is not a key.').waitFor();
+      await note.getByText('The address contains no valid key.').waitFor();
       await page.waitForURL(`${origin}/reference`);
       await bar(page)
         .getByText(`API key ${demoKey.slice(0, 8)}…`)
@@ -183,7 +183,7 @@ test('the reference shows every operation and guide, sends real requests, and as
       .getByText(`API key ${demoKey.slice(0, 8)}…`)
       .waitFor();
     await page.goto(`${origin}/reference#key=${other}&operations/listInventory`);
-    await note.getByText(`It came with the address, in place of ${demoKey.slice(0, 8)}…`).waitFor();
+    await note.getByText(`It came with the address (previous key: ${demoKey.slice(0, 8)}…)`).waitFor();
     await bar(page).getByText('API key pet_Evil…').waitFor();
     assert.doesNotMatch(page.url() + (await historyOf(page)), /key=|pet_/);
     // The rest of the address is unchanged.
@@ -227,7 +227,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     for (const text of ['', 'pet_short', `Bearer ${demoKey}`, '<b>pet_</b>']) {
       await tab.keyboard.insertText(text);
       await tab.keyboard.press('Enter');
-      await note.getByText('This is not a key. A key is pet_ and 36 letters and digits.').waitFor();
+      await note.getByText('This is not a key. A key is pet_ followed by 36 letters and digits.').waitFor();
       assert.equal(await field.getAttribute('aria-invalid'), 'true');
       assert.equal(await tab.evaluate('document.activeElement.id'), 'key-input');
     }

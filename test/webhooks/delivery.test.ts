@@ -93,7 +93,7 @@ test('what fails is sent again on schedule, under the same id, and holds up noth
     all.map(({ status }: { status: number }) => status),
     [500, 500, 500, 500, 204],
   );
-  assert.deepEqual(all[0].error, 'Answered 500.');
+  assert.deepEqual(all[0].error, 'The receiver returned 500.');
   const ids = receiver.messages.map(({ headers }) => headers['webhook-id']);
   assert.equal(new Set(ids).size, 2);
   assert.equal(receiver.messages.length, 6);
@@ -248,7 +248,7 @@ test('with another secret key nothing is sent until the secret is replaced; the 
   const [{ state, attempts }] = await deliveriesOf(store);
   assert.deepEqual([state, attempts[0].status], ['pending', undefined]);
   assert.match(attempts[0].error, /^The service has lost the secret of this webhook/);
-  await until(() => store.log.some((line) => line.includes('the secret key is not the one')));
+  await until(() => store.log.some((line) => line.includes('the secret key differs from the one')));
   const { secret } = (await store.call('POST', '/store/webhooks/1/rotate-secret')).body;
   store.nowMs += minuteMs;
   await until(() => receiver.messages.length === 1);
@@ -276,5 +276,5 @@ test('what is no longer kept is not sent, and the delivery says so', async (t) =
   assert.deepEqual([missed.type, next.id], ['events.missed', 3], 'from the oldest kept');
   await until(async () => (await deliveriesOf(store)).at(-1).state === 'failed');
   const { attempts } = (await deliveriesOf(store)).at(-1);
-  assert.equal(attempts.at(-1).error, 'The event is no longer kept, so it was not sent.');
+  assert.equal(attempts.at(-1).error, 'The event is no longer stored, so it was not sent.');
 });

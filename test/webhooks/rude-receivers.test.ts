@@ -84,9 +84,9 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
   [
     'upgrades',
     saysWithoutEnd('HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n', xs),
-    'Answered 101.',
+    'The receiver returned 101.',
   ],
-  ['upgrades to nothing', says('HTTP/1.1 101 x\r\n\r\n'), 'Answered 101.'],
+  ['upgrades to nothing', says('HTTP/1.1 101 x\r\n\r\n'), 'The receiver returned 101.'],
   ['answers before it is asked', saysAndEnds(empty), 200],
   ['answers and resets', onRequest(saysAndResets(`${ok}\r\n`)), 200],
   ['answers twice', onRequest(saysAndEnds(`${empty}HTTP/1.1 500 x\r\n\r\n`)), 200],
@@ -100,7 +100,11 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
   ['has an extension without end', onRequest(saysWithoutEnd(`${chunked}1;`, xs)), 200],
   ['has trailers without end', onRequest(saysWithoutEnd(`${chunked}0\r\n`, 'X: x\r\n')), 200],
   ['has a body that drips', onRequest(drips(`${ok}\r\n`, 'x')), 200],
-  ['fails without end', onRequest(saysWithoutEnd('HTTP/1.1 500 x\r\n\r\n', xs)), 'Answered 500.'],
+  [
+    'fails without end',
+    onRequest(saysWithoutEnd('HTTP/1.1 500 x\r\n\r\n', xs)),
+    'The receiver returned 500.',
+  ],
 ];
 
 for (const [what, behave, told] of behaviours) {

@@ -97,7 +97,7 @@ test('a status from 200 to 299 is a success, every other one a failure that name
     const receiver = await receive(t, answering(`HTTP/1.1 ${status} <secret>\r\nX: secret\r\n\r\nSecret`));
     const result = await sendTo(receiver.url);
     assert.equal(result.status, status);
-    assert.match(result.error ?? '', new RegExp(`^Answered ${status}\\b`));
+    assert.match(result.error ?? '', new RegExp(`^The receiver returned ${status}\\b`));
     assert.doesNotMatch(JSON.stringify(result), /secret/i);
   }
 });

@@ -86,13 +86,13 @@ class Actions extends State {
     );
   }
 
-  /** Shows no earlier answer at a pet or an order any more, since all of them are new. */
+  /** Hides the answers at all pets and orders, which a reset has replaced. */
   leaveSubjects(): void {
     this.#countAtReset = this.#count;
     this.forgetPair();
   }
 
-  /** Shows the answer at a subject no more, unless it is that of `requestId`. */
+  /** Hides the answer at a subject, unless it belongs to `requestId`. */
   leaveSubject(subject: string, requestId: string | undefined): void {
     this.last = this.last.map((done) =>
       done.subject === subject && done.requestId !== requestId ? { ...done, subject: '' } : done,

@@ -13,7 +13,7 @@ export const isBanned = ({ ban }: Account, nowMs: number): boolean =>
 
 /** How many strikes the key has, and when they begin a ban. */
 export function strikesInWords({ strikes, strikesAllowed, ban }: Account, banned: boolean): string {
-  if (banned) return 'They start again from 0 after the ban.';
+  if (banned) return 'Strikes start again from 0 after the ban.';
   const allowed = strikesAllowed.toLocaleString('en');
   return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute start a ban of ${toLength(ban.nextSeconds)}.`;
 }
@@ -40,7 +40,7 @@ export function banPanel(account: Account, nowMs: number, start?: () => void): T
       ban, and got 403.
     </p>
     <p>
-      <strong>What to do:</strong> Wait until the ban ends. Change the client: after each 429 it waits as long as <code>Retry-After</code> says.
+      <strong>What to do:</strong> Wait until the ban ends. Change the client: after each 429, it must wait as long as <code>Retry-After</code> says.
       Such a client is never banned. <a href="reference#tag/rate-limits">Rate limits</a>
     </p>
     ${beganBy(account, nowMs, start)}

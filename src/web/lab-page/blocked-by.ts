@@ -17,9 +17,9 @@ interface Limits {
 export function blockOf({ ban, minute, day }: Limits): Block | undefined {
   if (ban.until) return { reason: 'This key is banned', untilMs: endToSecond(Date.parse(ban.until)) };
   if (day.remaining === 0)
-    return { reason: 'This key has used all requests of its day', untilMs: day.reset * 1_000 };
+    return { reason: 'This key has used all requests of the day', untilMs: day.reset * 1_000 };
   if (minute.remaining === 0)
-    return { reason: 'This key has used all requests of its minute', untilMs: minute.reset * 1_000 };
+    return { reason: 'This key has used all requests of the minute', untilMs: minute.reset * 1_000 };
   return undefined;
 }
 

@@ -20,9 +20,9 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
     <h2>Enter an API key</h2>
     <p>This page shows live what one API key and its clients do.</p>
     <ol>
-      <li>The service prints an address when it starts. It opens this page with a key.</li>
-      <li>${howToMakeOne()}</li>
-      <li>Enter it above. This tab keeps it until you close the tab.</li>
+      <li>Open the address that the service prints when it starts. It contains a key.</li>
+      <li>Or create a key. ${howToMakeOne()}</li>
+      <li>Enter the key above. This tab keeps it until you close the tab.</li>
     </ol>
     <p>Test the key. This counts as one request:</p>
     <pre>${commandOf('pet_…')}</pre>
@@ -46,11 +46,11 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
     <h2>Unknown key</h2>
     <p>
       The service does not know <code>${currentKey().slice(0, 8)}…</code>: it was revoked, its workspace was deleted, or it belongs to
-      another installation. Programs that send it get <code>401</code>. A revoked key does not come back.
+      another installation. Programs that send it get <code>401</code>. A revoked key cannot be restored.
     </p>
     <ol>
       <li>${howToMakeOne()}</li>
-      <li>Press “Forget key” above, and enter it.</li>
+      <li>Press “Forget key” above, and enter the new key.</li>
     </ol>
     <button type="button" @click=${() => session.use(currentKey())}>Ask again</button>
   </div>`,
@@ -60,13 +60,13 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
       This service has no lab, so there is nothing to show. The operator turns it on with the setting <code>PETSTORE_LAB=on</code> and a
       restart. Leave this page open: it checks every ten seconds and continues by itself. If you reload it now, you get 404.
     </p>
-    <p>The API works without it, and so does <a href="reference">its reference</a>.</p>
+    <p>The API and <a href="reference">its reference</a> work without the lab.</p>
   </div>`,
 };
 
 const howToMakeOne = (): TemplateResult =>
-  html`The operator of the service creates keys with <code>petstore keys create</code>. In a checkout, for the demo
-    workspace:
+  html`The operator of the service creates keys with <code>petstore keys create</code>. In a clone of the repository, for
+    the demo workspace:
     <pre>npm run -s petstore -- keys create --plan free --workspace demo</pre>`;
 
 addPanel('lab-connection', Connection);

@@ -23,7 +23,7 @@ export function deliveryList({ items, hasMore, readAt }: Deliveries, sendAgain: 
   return html`${items.length > 0 ? list : nothing}
     <p class="quiet">
       ${items.length > 0 ? nothing : 'Nothing was sent to it yet.'}
-      ${hasMore ? `The newest ${items.length}, and there are more.` : nothing}
+      ${hasMore ? `These are the newest ${items.length}. There are more.` : nothing}
       Read at ${timeOf(readAt)}.
     </p>`;
 }
@@ -43,7 +43,7 @@ function row(delivery: Delivery, [button, failure]: ReturnType<SendAgain>): Temp
     </div>
     <details>
       <summary class="attempts">
-        ${counted(attempts.length, 'attempt')}: ${last ? outcomeOf(last) : 'none has ended yet'}${next}
+        ${counted(attempts.length, 'attempt')}: ${last ? outcomeOf(last) : 'none has finished yet'}${next}
       </summary>
       <ol>
         ${attempts.map((attempt) => html`<li>${timeOf(attempt.at)}: ${outcomeOf(attempt)}</li>`)}
@@ -55,6 +55,6 @@ function row(delivery: Delivery, [button, failure]: ReturnType<SendAgain>): Temp
 }
 
 function outcomeOf({ status, error, durationMs }: Delivery['attempts'][number]): string {
-  const outcome = error ? plain(error.replace(/\.$/, '')) : `Answered ${status ?? 'nothing'}`;
+  const outcome = error ? plain(error.replace(/\.$/, '')) : `The receiver returned ${status ?? 'nothing'}`;
   return `${outcome}, in ${durationMs} ms`;
 }

@@ -9,7 +9,7 @@ const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
 /** In percent: the text of a wait needs this much. */
 const leastRoom = 2;
 
-/** Stands above a mark. */
+/** Drawn above a mark. */
 const tooSoon = svg`<text class="too-soon" y="-9">!</text>`;
 
 const shape = (kind: OutcomeKind) => svg`<path class="mark ${kind}" d=${outcomes[kind].path} />`;
@@ -46,7 +46,7 @@ export function drawTimeLine({ lanes, ticks, gaps }: TimeLine, open: (id: string
       ${when(
         all.some(({ request }) => request.fault),
         () =>
-          html`<li><svg class="shape" width="20" height="20" viewBox="-10 -10 20 20" aria-hidden="true"><circle class="halo" r="8"/></svg> touched by a fault</li>`,
+          html`<li><svg class="shape" width="20" height="20" viewBox="-10 -10 20 20" aria-hidden="true"><circle class="halo" r="8"/></svg> affected by a fault</li>`,
       )}
       ${when(
         all.some((attempt) => waitOf(attempt)?.isTooSoon),
@@ -107,7 +107,7 @@ function waitsBeside(marks: readonly Mark[]): Mark[] {
   });
 }
 
-/** Above a wait: its length, and the wait that `Retry-After` asked for. */
+/** The text above a wait: its length, and the wait that `Retry-After` asked for. */
 const drawWaitText = ({ wait, from }: Mark) =>
   wait &&
   between(
@@ -126,7 +126,7 @@ const between = (from: number, to: number, kind: string, words: TemplateResult) 
 function drawMark({ attempt, from, to, more, wait }: Mark): TemplateResult {
   const { request, kind, word } = attempt;
   const { id, method, target, code, fault } = request;
-  const facts = [word, code, `after ${preciseDuration(request.durationMs)}`, fault && `touched by ${fault}`];
+  const facts = [word, code, `after ${preciseDuration(request.durationMs)}`, fault && `affected by ${fault}`];
   return svg`<g class="attempt" data-id=${id}>
     <title>${`#${id} ${method} ${target}\n${facts.filter(Boolean).join(', ')}${more ? `\nand ${more} more here` : ''}`}</title>
     ${to - from < 0.5 ? nothing : svg`<line class="took ${kind}" x1="${from}%" x2="${to}%" />`}

@@ -45,7 +45,7 @@ class Events extends Panel {
       ${
         again || isOpen
           ? nothing
-          : html`<p class="quiet">Every change in the workspace, live, whoever makes it.</p>`
+          : html`<p class="quiet">Shows every change in the workspace live, whoever makes it.</p>`
       }
       ${failureNote(failure && `The stream has ended: ${plain(failure, 500)}`)}
       ${this.#note()}`;
@@ -58,7 +58,7 @@ class Events extends Panel {
     if (isConnected) return nothing;
     if (blockedBy) return noteOf(blockedBy);
     return isOpen && trouble
-      ? html`<p class="note">The stream waits, and continues by itself: ${plain(trouble, 500)}</p>`
+      ? html`<p class="note">The stream is waiting and will continue by itself: ${plain(trouble, 500)}</p>`
       : nothing;
   }
 
@@ -100,7 +100,7 @@ class Events extends Panel {
               )
         }
       </div>
-      ${when(ofType.length > waiting + maxDrawn, () => html`<p class="quiet">The newest ${maxDrawn} of ${ofType.length} that the page keeps.</p>`)}`;
+      ${when(ofType.length > waiting + maxDrawn, () => html`<p class="quiet">Showing the newest ${maxDrawn} of ${ofType.length} events.</p>`)}`;
   }
 
   /** How many new events wait while the user reads: has opened one, has scrolled, or has the focus on one. */
@@ -146,7 +146,7 @@ class Events extends Panel {
   }
 
   #by({ requestId }: StoreEvent): View {
-    if (!requestId) return html`by no request`;
+    if (!requestId) return html`by the service`;
     if (isOwn({ requestId })) return html`by this page`;
     return html`by <bdi><code>${plain(requestId, 40)}</code></bdi>`;
   }
@@ -185,8 +185,8 @@ class Events extends Panel {
       <p class="quiet">
         ${
           event.requestId
-            ? html`Made by the request <bdi><code>${plain(event.requestId)}</code></bdi>`
-            : 'No request made it: the service or a command did.'
+            ? html`Made by request <bdi><code>${plain(event.requestId)}</code></bdi>`
+            : 'Made by the service or by a command, not by a request.'
         }
       </p>
       ${when(recorded, ({ id }) => html`<button type="button" @click=${() => recording.show(id)}>Show this request</button>`)}

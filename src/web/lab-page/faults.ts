@@ -38,7 +38,7 @@ class Faults extends Panel {
     const { catalogue, failure } = rehearsal;
     return html`<h2>Faults</h2>
       <p class="quiet">
-        Faults affect only this key, including this page's own requests. A switch acts at once, and restarts the rehearsal.
+        Faults affect only this key, including this page's own requests. A switch takes effect at once and restarts the rehearsal.
         Changed responses have the header <code>Petstore-Rehearsal</code>. A client must survive the required faults.
       </p>
       ${this.#summary()} ${failureNote(failure)}
@@ -81,7 +81,7 @@ class Faults extends Panel {
         }
       </div>
       <details ?open=${isActive}>
-        <summary>${counted(faults.length, 'fault')}, from ${timeOf(createdAt)} on</summary>
+        <summary>${counted(faults.length, 'fault')}, started at ${timeOf(createdAt)}</summary>
         <p class="quiet"><code>${id}</code></p>
         <ol class="performed">
           ${faults.map((fault) => this.#performed(fault, isActive))}
@@ -251,7 +251,7 @@ class Faults extends Panel {
     const refusal =
       Number.isInteger(minutes) && minutes >= 1 && minutes <= maxMinutes
         ? await rehearsal.perform(change, minutes * 60)
-        : { fault: '', reason: `A rehearsal lasts 1 to ${maxMinutes} whole minutes.` };
+        : { fault: '', reason: `Enter whole minutes from 1 to ${maxMinutes}.` };
     if (refusal) this.#failures.set(refusal.fault ?? name, refusal.reason);
     else {
       if (this.#drafts.get(name) === sent) this.#drafts.delete(name);
@@ -272,7 +272,7 @@ const optionsOf = (values: readonly string[], chosen: string | undefined, empty 
 const rangeOf = ({ values, minimum, maximum, default: usual }: Setting) =>
   values
     ? ''
-    : `${maximum === undefined ? `At least ${minimum}` : `${minimum} to ${maximum}`}; ${usual} if empty.`;
+    : `${maximum === undefined ? `At least ${minimum}` : `${minimum} to ${maximum}`}. Default: ${usual}.`;
 
 /** The number of active faults, on the button of the drawer. */
 class FaultCount extends Panel {

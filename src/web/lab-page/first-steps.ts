@@ -38,7 +38,7 @@ export const firstSteps = (actions: Actions): TemplateResult =>
         <p>A small client sends 8 requests under three faults. It makes one mistake.</p>
       </div>
     </div>
-    <p class="quiet">For a class: <a href="#ban-demo">how a client is banned</a>, <a href="#order-demo">how an order is placed twice</a>.</p>
+    <p class="quiet">Demos: <a href="#ban-demo">how a client is banned</a>, <a href="#order-demo">how an order is placed twice</a>.</p>
   </div>`;
 
 /** The command, and the button that copies it. */

@@ -51,7 +51,7 @@ class OrderDemo extends Panel {
     return html`<h2>The response is lost: is the pet ordered once or twice?</h2>
       <p>
         A customer orders one pet. The store accepts the order, but the response is lost: a gateway returns 504. So the
-        client sends the order again. These are real orders in your workspace. Active faults end.
+        client sends the order again. These are real orders in your workspace. The demo ends active faults.
       </p>
       ${blockedNote(blockedBy, session.nowMs())} ${failureNote(this.#failure)}
       <div class="two">
@@ -80,7 +80,7 @@ class OrderDemo extends Panel {
     const { items } = await firstPage(session.petstore.listInventory({ limit: 100 }));
     const item = items.find(({ quantity }) => quantity >= leastStock);
     if (!item)
-      throw new Error('No pet has two in stock. The tab Store can fill the workspace with demo data.');
+      throw new Error('No pet has 2 or more in stock. Fill the workspace with demo data in the tab Store.');
     const { petId } = item;
     await this.#sendUntilAnswered(order.attempts, petId, keys);
     order.ordered = item.quantity - (await session.petstore.getInventory(petId)).quantity;
@@ -99,9 +99,7 @@ class OrderDemo extends Panel {
       const isReplayed = headers.has('idempotency-replayed');
       const text = await answer.text();
       const [, id] = /"id":(\d+)/.exec(text) ?? [];
-      const result = id
-        ? `order ${id}${isReplayed ? ', the first response again' : ''}`
-        : 'the result is unknown';
+      const result = id ? `order ${id}${isReplayed ? ', replayed' : ''}` : 'the result is unknown';
       attempts.push({ idempotencyKey, requestId: headers.get('x-request-id') ?? '', status, result });
       this.draw();
       if (answer.ok) return;

@@ -47,7 +47,7 @@ export function pairPanel(isOrdering: boolean): View {
     pair.orders.some(({ result }) => result === 'insufficient_stock');
   return html`<section class="pair" aria-label="Two orders at once">
     <div class="row spread">
-      <h3>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one can win` : html`Two orders for ${nameOf(pair.name)} at once: this time the result is different`}</h3>
+      <h3>${isAsItShould ? html`Two orders for the last ${nameOf(pair.name)}: only one succeeds` : html`Two orders for ${nameOf(pair.name)} at once: this time the result is different`}</h3>
       <button type="button" @click=${() => actions.forgetPair()}>Close</button>
     </div>
     <div class="both" role="status">
@@ -56,7 +56,7 @@ export function pairPanel(isOrdering: boolean): View {
           <strong>${at === 0 ? 'First' : 'Second'} request</strong>
           <span class="large">${order.status ?? 'no response'}</span>
           <code>${breakable(order.result)}</code>
-          <span>${order.isDone ? 'It has the last one.' : order.reason.replace(/ \(request [^)]*\)$/, '')}</span>
+          <span>${order.isDone ? 'It got the last one.' : order.reason.replace(/ \(request [^)]*\)$/, '')}</span>
           <code class="quiet">request ${shortened(order.requestId)}</code>
         </div>`,
       )}

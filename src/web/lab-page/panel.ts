@@ -2,7 +2,7 @@ import { session } from './session.ts';
 import { forEachKey, keySignal } from './state.ts';
 import { html, nothing, render, type TemplateResult, type View } from './template.ts';
 
-/** Disables the controls in `view` while the service is away. Inputs stand outside, so that typing goes on. */
+/** Disables the controls in `view` while the service is away. Inputs are outside of it, so that typing stays possible. */
 export const needsService = (view: View): TemplateResult =>
   html`<fieldset class="needs-service" role="presentation" ?disabled=${session.connection === 'away'}>${view}</fieldset>`;
 
@@ -24,7 +24,7 @@ export abstract class Panel {
   /** What the user sees now. */
   protected abstract view(): View;
 
-  /** Draws in the next frame in which nothing in the panel is pressed: a press on what moves would be lost. */
+  /** Draws in the next frame in which no control of the panel is pressed: if a control moved, its click would be lost. */
   draw(): Promise<void> {
     this.#drawing ??= this.#drawWhenFree();
     return this.#drawing;

@@ -115,6 +115,6 @@ export const restock = ({ id, name }: Pet, quantity: number): Promise<boolean> =
   });
 
 function stockText(stock: number | undefined): string {
-  if (stock === undefined) return 'stock not read';
+  if (stock === undefined) return 'stock unknown';
   return stock === 0 ? 'none in stock' : `${stock.toLocaleString('en')} in stock`;
 }

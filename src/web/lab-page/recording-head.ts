@@ -17,8 +17,8 @@ export function recordingHead(
   const own = requests.filter(isOwn).length;
   const counts = [
     counted(count, 'request'),
-    count > maxRequests && `the newest ${maxRequests.toLocaleString('en')} are here`,
-    own > 0 && `${own} of them by this page itself`,
+    count > maxRequests && `the newest ${maxRequests.toLocaleString('en')} are shown`,
+    own > 0 && `${own} of them sent by this page`,
     facts.leftOut > 0 && `${counted(facts.leftOut, 'request')} not stored`,
   ];
   const button = (words: string, send: () => Promise<void>) =>

@@ -108,7 +108,7 @@ class Report extends Panel {
       <p>${sentence} <span class="quiet">Up to request #${this.#judged}${newer > 0 ? `; ${newer} newer` : ''}.</span></p>
       ${this.#faults()}
       ${this.#checks(failed)} ${folded('Passed', passed)} ${folded('Not observed', unseen)}
-      <p class="quiet">Requests of the page itself are not judged, but those of its demos are. A client that still waits looks as if it gave up.</p>
+      <p class="quiet">The checks ignore the requests of this page, except those of its demos. A client that is still waiting counts as one that gave up.</p>
       <div class="row">
         <span>Save as</span>
         ${needsService(html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}
@@ -120,7 +120,7 @@ class Report extends Panel {
     const names = judgedOf().flatMap(({ fault = '' }) => fault.split(' ').filter(Boolean));
     if (names.length === 0) return nothing;
     const counts = [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} (${all.length})`);
-    return html`<p>Faults that touched the requests above: ${counts.join(', ')}.</p>`;
+    return html`<p>Faults that affected the requests above: ${counts.join(', ')}.</p>`;
   }
 
   #checks(checks: readonly CheckResult[]) {

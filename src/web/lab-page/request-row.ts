@@ -82,10 +82,10 @@ const fieldLines = (fields: Readonly<Record<string, string>>) =>
 
 function drawBody(request: RecordedRequest): View {
   const { body, bodyBytes } = request;
-  if (bodyBytes === undefined) return html`<p class="quiet">Its body was not read.</p>`;
+  if (bodyBytes === undefined) return html`<p class="quiet">The service did not read the body.</p>`;
   if (body === undefined) return nothing;
   const size = counted(bodyBytes, 'byte');
-  const note = isWhole(request) ? `Body, ${size}` : `Body of ${size}: cut short, or without secrets`;
+  const note = isWhole(request) ? `Body, ${size}` : `Body of ${size}, shortened or without secrets`;
   return html`<p class="quiet">${note}</p><pre>${prettyJson(body) ?? body}</pre>`;
 }
 
@@ -107,13 +107,13 @@ function gapOf(attempt: Attempt): { Gap?: ReturnType<typeof drawGap> } {
   const { gapMs, retryOf } = attempt.request;
   if (gapMs === undefined) return {};
   const after = retryOf ? `attempt #${retryOf}` : 'the previous identical request';
-  return { Gap: drawGap(attempt, `, after ${after}`) };
+  return { Gap: drawGap(attempt, ` after ${after}`) };
 }
 
-/** The gap before a request, and the wait that `Retry-After` asked for: `904 ms, told 3 s`. */
+/** The gap before a request, and the wait that `Retry-After` asked for: `904 ms after attempt #1, Retry-After 3 s`. */
 function drawGap(attempt: Attempt, after = ''): View {
   const { gapMs } = attempt.request;
   if (gapMs === undefined) return nothing;
   const { retryAfterMs, isTooSoon } = waitOf(attempt) ?? {};
-  return html`${preciseDuration(gapMs)}${retryAfterText(retryAfterMs)}${after}${when(isTooSoon, () => html` <span class="badge bad">too soon</span>`)}`;
+  return html`${preciseDuration(gapMs)}${after}${retryAfterText(retryAfterMs)}${when(isTooSoon, () => html` <span class="badge bad">too soon</span>`)}`;
 }

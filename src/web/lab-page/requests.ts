@@ -62,7 +62,7 @@ class Requests extends Panel {
     const isQuiet = !recording.isUnread && recording.requests.every(isOwn);
     return html`${recordingHead(facts, act)} ${failures}
       ${when(isQuiet && !recording.isActive, () => html`<p>No request was recorded.</p>`)}
-      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Send this, or start your client:</p>${command(steps)}`)}
+      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Start your client, or send this:</p>${command(steps)}`)}
       ${when(recording.requests.length > 0, () => this.#rows())}`;
   }
 
@@ -123,7 +123,7 @@ class Requests extends Panel {
     const older = this.#older;
     if (!older) return nothing;
     const attempt = attemptsOf([older, ...kept]).find(({ request }) => request === older);
-    return html`<p class="quiet">From before the rows below:</p>
+    return html`<p class="quiet">An earlier request:</p>
       <ol class="older"><li>${attempt && this.#row(attempt)}</li></ol>`;
   }
 
@@ -244,7 +244,7 @@ class Requests extends Panel {
   async #copyCommand(): Promise<void> {
     const isCopied = await untilKeyChange(copied(wholeCommand()));
     if (isCopied) this.#copying = { message: 'Copied.' };
-    else await this.#copy(shownCommand(), 'Copied, without the rest of the key.');
+    else await this.#copy(shownCommand(), 'Copied. Replace the shortened key with your whole key.');
     this.draw();
   }
 
@@ -252,7 +252,7 @@ class Requests extends Panel {
     this.#copying = (await untilKeyChange(copied(text)))
       ? { message }
       : {
-          message: `The browser does not let this page copy: ${message.replace('Copied', 'Copy it here')}`,
+          message: `The browser does not let this page copy. ${message.replace('Copied', 'Copy it here')}`,
           text,
         };
     await this.draw();

@@ -1,4 +1,4 @@
-// How the page holds state. All that it knows of a key is made anew for each key, so nothing has to be reset.
+// The state of the page. What belongs to a key is created again for each key, so nothing has to be reset.
 
 const makers: (() => void)[] = [];
 let key = new AbortController();
@@ -9,7 +9,7 @@ export function forEachKey(make: () => void): void {
   make();
 }
 
-/** Drops the state of the key before, and makes that of the next one. */
+/** Drops the state of the previous key, and creates that of the next one. */
 export function startAnew(): void {
   key.abort();
   key = new AbortController();
@@ -19,7 +19,7 @@ export function startAnew(): void {
 /** Aborted when the page drops the state of the key in use. */
 export const keySignal = (): AbortSignal => key.signal;
 
-/** Settles as `promise` does, but never once the page has another key. So no late answer needs a check. */
+/** Settles as `promise` does, but never after a change of the key. Callers need no check for late answers. */
 export function untilKeyChange<T>(promise: Promise<T>, signal = keySignal()): Promise<T> {
   return new Promise((resolve, reject) => {
     promise.then(

@@ -14,7 +14,7 @@ import { stream } from './stream.ts';
 
 /** How long a change stays marked. */
 const markMs = 5_000;
-/** Reading counts, so resets by others are followed this often at most. */
+/** Resets by others cause a new reading this often at most, since each reading costs requests. */
 const rereadEveryMs = 10_000;
 /** The events of one reset come together. */
 const settleMs = 200;
@@ -46,7 +46,7 @@ class StoreCache extends State {
     });
   }
 
-  /** Whether the store may have changed since. A broken stream goes on where it was, so it misses nothing. */
+  /** Whether the store may have changed since. A broken stream continues where it was, so it misses nothing. */
   get isOld(): boolean {
     return !stream.isOpen || this.lost !== '' || this.failure !== '';
   }
@@ -101,7 +101,7 @@ class StoreCache extends State {
     if (this.#gaps !== stream.gaps) {
       this.#gaps = stream.gaps;
       this.lost = 'Events are missing, or all ids have changed.';
-      // Nobody but the user causes this.
+      // Only the user causes this, so the next reading may follow at once.
       this.#readAtMs = 0;
       actions.leaveSubjects();
     }
@@ -137,7 +137,7 @@ class StoreCache extends State {
     // The user may have read it meanwhile.
     if (this.#reread !== reread) return;
     this.#reread = undefined;
-    // Whoever closed the stream has not asked for another.
+    // If the user closed the stream, it stays closed.
     if (stream.isOpen) void this.open();
   }
 

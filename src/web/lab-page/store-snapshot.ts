@@ -39,7 +39,7 @@ export async function readSnapshot(petstore: Petstore): Promise<StoreSnapshot> {
   };
 }
 
-/** The effect of an event: on one pet, on nothing that is marked, or on so much that all must be read again. */
+/** What an event changes: one pet, nothing that is marked, or everything, so that all lists must be read again. */
 export type Effect = { petId: Int64; change: string } | 'nothing' | 'everything';
 
 /** Applies an event. It may be older than the snapshot: the events after it lead to the same state. */

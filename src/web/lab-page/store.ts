@@ -46,15 +46,15 @@ class Store extends Panel {
 
   #badge(): View {
     const { isOld, isReading, isWaiting } = storeCache;
-    if (isReading && !isWaiting) return html`<span class="badge">reading</span>`;
+    if (isReading && !isWaiting) return html`<span class="badge">loading</span>`;
     return isOld && !isWaiting ? html`<span class="badge warn">not up to date</span>` : streamBadge();
   }
 
   #closed(isBlocked: boolean): TemplateResult {
     return html`
       <p class="quiet">
-        The pets, their stock and the open orders. Once open, the page follows the events of the workspace: every change
-        appears here live, without new requests.
+        The pets, their stock and the open orders. After you open the store, the page follows the events of the workspace:
+        every change appears here live, without new requests.
       </p>
       ${this.#opener('Open the store', isBlocked)}`;
   }
@@ -110,7 +110,7 @@ class Store extends Panel {
       <p class="row">
         <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(workspaceSubject, resetText)}
           @click=${() => this.#reset()}>Fill with demo data</button>
-        <span class="quiet">It replaces the categories and orders of the workspace, too.</span>
+        <span class="quiet">This also replaces the categories and orders of the workspace.</span>
       </p>`;
   }
 
@@ -122,7 +122,7 @@ class Store extends Panel {
       return html`<p class="note" role="status">${lost} The lists will be reloaded in a moment.</p>`;
     return html`<div class="note" role="status">
       <p>${stream.isOpen ? 'The lists could not be reloaded.' : `The stream of events has ended${stream.failure ? `: ${stream.failure}` : '.'}`} The data may be outdated.</p>
-      ${this.#opener('Follow it again', isBlocked)}
+      ${this.#opener('Open it again', isBlocked)}
     </div>`;
   }
 
@@ -251,12 +251,12 @@ const resetText = 'Reset the workspace';
 const progress = (): string =>
   storeCache.isWaiting
     ? `Waiting for the stream of events … ${plain(stream.trouble, 500).replace(/ \(request [^)]*\)$/, '')}`
-    : 'Reading the lists …';
+    : 'Loading the lists …';
 
 function sizeText(snapshot: StoreSnapshot, shown: number): string {
   const { size } = snapshot.pets;
   const all = snapshot.hasMorePets
-    ? `The first ${size} pets were read, and there are more: filters search only these.`
+    ? `These are the first ${size} pets. There are more: the filters search only these.`
     : `${size} ${size === 1 ? 'pet' : 'pets'}.`;
   if (shown < size) return `${shown} shown. ${all}`;
   const counts = Map.groupBy(snapshot.pets.values(), ({ status }) => String(status));

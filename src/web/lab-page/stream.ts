@@ -22,7 +22,7 @@ class Stream extends State {
   /** How often events may have been missed, or the ids changed: then lists must be read again. */
   gaps = 0;
   onEvent: (event: StoreEvent) => void = () => {};
-  /** The id of the last event. An opened stream goes on after it. */
+  /** The id of the last event. An opened stream continues after it. */
   #place: Int64 | undefined;
   #begun = Promise.withResolvers<void>();
   #hadLargeIds = false;
@@ -34,7 +34,7 @@ class Stream extends State {
     keySignal().addEventListener('abort', () => this.#closed.abort());
   }
 
-  /** Opens it, unless it is open. Resolves when it misses no later event, or has ended. */
+  /** Opens it, unless it is open. Resolves when it is connected, or has ended. */
   open(): Promise<void> {
     if (!this.isOpen) {
       this.isOpen = true;
@@ -63,7 +63,7 @@ class Stream extends State {
     const onOpen = (after: Int64 | undefined) => {
       // A proxy may remove the header field with the place.
       if (hasBegun && after === undefined && this.#place === undefined)
-        return this.close('It broke, and its position is unknown: events may be missing.');
+        return this.close('The connection broke and the position is unknown, so events may be missing.');
       hasBegun = true;
       if (after !== undefined) this.#moveTo(after);
       this.#connect(true);
@@ -103,7 +103,7 @@ class Stream extends State {
     // The service still understands a small id during the rehearsal, but no large id after it.
     if (!hasLargeIds) this.#place = undefined;
     if (this.isOpen)
-      this.close(`The fault large-ids has ${hasLargeIds ? 'begun' : 'ended'}, so all ids have changed.`);
+      this.close(`The fault large-ids has ${hasLargeIds ? 'started' : 'ended'}, so all ids have changed.`);
   }
 
   #connect(isConnected: boolean, trouble = ''): void {

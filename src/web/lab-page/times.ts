@@ -58,6 +58,6 @@ export function preciseDuration(ms: number): string {
   return `${Math.floor(seconds / 60)} min${seconds % 60 ? ` ${seconds % 60} s` : ''}`;
 }
 
-/** The wait that `Retry-After` asked for, after a duration: `, told 3 s`. */
+/** The wait that `Retry-After` asked for, to append to a duration: `, Retry-After 3 s`. */
 export const retryAfterText = (retryAfterMs: number | undefined): string =>
-  retryAfterMs === undefined ? '' : `, told ${preciseDuration(retryAfterMs)}`;
+  retryAfterMs === undefined ? '' : `, Retry-After ${preciseDuration(retryAfterMs)}`;

@@ -74,7 +74,7 @@ class Webhooks extends Panel {
       <h3>${id} <bdi>${plain(url, 200)}</bdi></h3>
       <p>
         <span class="badge ${enabled ? 'good' : 'bad'}">${stateOf(webhook)}</span>
-        <span class="quiet">${types ? types.map((type) => plain(type, 60)).join(', ') : 'all types, also future ones'}</span>
+        <span class="quiet">${types ? types.map((type) => plain(type, 60)).join(', ') : 'all types, including future ones'}</span>
       </p>
       ${when(description, (text) => html`<p class="quiet"><bdi>${plain(text)}</bdi></p>`)}
       <div class="row">
@@ -107,12 +107,12 @@ class Webhooks extends Panel {
     return html`<form class="new-webhook" @submit=${this.#create}>
       <label>URL <input name="url" type="url" required placeholder="https://…" /></label>
       <fieldset>
-        <legend>Types. If you choose none: all types, also future ones</legend>
+        <legend>Types (choose none for all types, including future ones)</legend>
         ${eventTypes.map((type) => html`<label><input type="checkbox" name="types" value=${type} />${type}</label>`)}
       </fieldset>
       <div class="row">
         ${this.#button('add', 'Add it', 1, undefined, 'primary')}
-        <span class="quiet">Public https addresses. A store on this machine also accepts http addresses of this machine.</span>
+        <span class="quiet">Enter a public https URL. A service on this machine also accepts http URLs of this machine.</span>
       </div>
       ${this.#failure('add')}
     </form>`;
@@ -121,8 +121,8 @@ class Webhooks extends Panel {
   #secret(id: Int64, secret: string, copied: string): TemplateResult {
     return html`<section class="secret secret-${id}" aria-label="secret of webhook ${id}">
       <p>
-        <b>The secret of webhook ${id}.</b> It is not shown again. Anyone who has it can sign like
-        the service. Keep it where your receiver reads it, and do not show it on a projector.
+        <b>The secret of webhook ${id}.</b> Copy it now: it is not shown again. Anyone who has it
+        can forge deliveries. Store it where your receiver reads it.
       </p>
       <p><code>${secret}</code></p>
       <div class="row">

@@ -1,7 +1,7 @@
 import { howToGetOne } from '../key-note.ts';
 import type { Additions } from './layout.ts';
 
-/** What the interactive reference has besides the content of its pages. Its programs load the rest when it is needed. */
+/** The markup that only the interactive reference has. Its scripts load the rest when it is needed. */
 export const additions: Additions = {
   // The key first, so that it is removed from the address as soon as possible.
   head: `<link rel="stylesheet" href="reference/interactive.css">

@@ -9,7 +9,7 @@ export interface Described {
   path: string;
 }
 
-/** The content of the page of an operation at `path`: what it takes and answers, with three samples. */
+/** The content of the page of an operation at `path`: parameters, responses, errors and three samples. */
 export function operationPage({ document, path: source }: Described, id: string, path: string): string {
   const resolve = resolverOf(document);
   const root = rootFrom(path);
@@ -169,7 +169,7 @@ function tables(resolve: (part: Part) => Part, pages: string) {
 
     errors: (errors: Part[]) =>
       table(
-        ['Error', 'Message, for example'],
+        ['Error', 'Example message'],
         errors.flatMap(({ status, content }) =>
           Object.entries<Part>(content['application/json'].examples).map(([name, { value }]) => [
             // A long code breaks between its words.

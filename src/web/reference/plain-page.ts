@@ -3,7 +3,7 @@ import { type Forms, formsOf } from '../../http/content-codings.ts';
 import { serveDocument, serveDocuments } from '../../http/document.ts';
 import { layout, type Page, type Site } from './layout.ts';
 
-/** What is sent with a page without programs. It may load nothing but its style sheet and its icon. */
+/** The headers of a page without scripts. It may load only its style sheet and its icon. */
 export const plainPageFields = {
   mediaType: 'text/html; charset=utf-8',
   headers: {
@@ -18,7 +18,7 @@ type Content = Omit<Page, 'path'>;
 const made = async (path: string, content: Promise<Content>, site: Site): Promise<Forms> =>
   formsOf(layout({ path, ...(await content) }, site));
 
-/** Serves a page without programs. It is made when it is asked for first. */
+/** Serves a page without scripts. The first request builds it. */
 export const servePlainPage = (
   app: FastifyInstance,
   site: Site,

@@ -83,13 +83,14 @@ export function serveTexts(app: FastifyInstance, parts: Parts): void {
 const changelog = () => readFile(new URL('../../../CHANGELOG.md', import.meta.url), 'utf8');
 
 const summary =
-  'A demo API that behaves like a real one: a pet store over HTTP with JSON, with categories, orders and stock, exact rate limits, and a history of events as a list, a stream and webhooks.';
+  'A realistic demo API: a pet store over HTTP with JSON. It has categories, orders, stock, exact rate limits, and events as a list, a stream and webhooks.';
 
 const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL: ${baseUrl}
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. The operator of the service has one in
   \`data/demo.key\`, or creates one: \`${command} keys create --plan free\`.
-- Lists are arrays; while \`Link\` has \`rel="next"\`, take the \`cursor\` out of it. Repeat a POST only with the same \`Idempotency-Key\`.
-- A refused request gets \`{"code", "message", "status"}\`, or a problem (RFC 9457) if \`Accept\` is \`application/problem+json\`. After 429, 403 \`key_banned\` and 503 wait as many seconds as \`Retry-After\` says.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) performs limits, bans, failures and broken connections for your key, so that you can test a client.` : ''}`;
+- A list is a JSON array. While \`Link\` has \`rel="next"\`, request the next page with the \`cursor\` of that link.
+- Repeat a POST only with the same \`Idempotency-Key\`.
+- An error is \`{"code", "message", "status"}\`, or a problem (RFC 9457) if \`Accept\` is \`application/problem+json\`. After 429, 403 \`key_banned\` and 503, wait as many seconds as \`Retry-After\` says.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) simulates limits, bans, failures and broken connections for your key, so that you can test a client.` : ''}`;
 
 interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
   rootUrl: string;

@@ -17,7 +17,7 @@ interface Parts {
   operations: readonly Operation[];
 }
 
-/** The pages without programs that have a page each for many names. */
+/** The groups of pages without scripts: one page for each name. */
 const pageGroups = ({ operations, hasLab }: Omit<Parts, 'baseUrl'>) => [
   ...pagesOf([...operations, ...(hasLab ? labOperations : [])], hasLab),
   errorPages,
@@ -42,7 +42,7 @@ export const pagePaths = (parts: Omit<Parts, 'baseUrl'>) => [
   '/changelog',
 ];
 
-/** Serves what there is to read about the API and the lab, without a key: the reference, a page for each part of it, and texts. */
+/** Serves the documentation of the API and the lab, without a key: the reference, its plain pages, and texts. */
 export function serveReading(app: FastifyInstance, parts: Parts): void {
   const { baseUrl, hasLab, operations } = parts;
   const description = memoize(async () =>

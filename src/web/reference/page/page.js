@@ -58,7 +58,7 @@ async function goTo(place) {
   main.focus({ preventScroll: true });
 }
 
-/** Keeps the scroll position with the address, for who comes back. */
+/** Saves the scroll position in the history entry, for when the reader comes back. */
 function keepScroll() {
   history.replaceState({ scrollY }, '');
 }
@@ -77,7 +77,7 @@ function currentPlace() {
 
 async function show() {
   const place = currentPlace();
-  // A scroll that ends while a page is loaded was of the page before.
+  // A scroll that ends while a page loads belongs to the previous page.
   const kept = history.state;
   const parts = place.split('/');
   const page = parts.splice(0, parts[0] === 'schemas' ? 1 : 2).join('/');

@@ -1,8 +1,8 @@
-// What can be found in the reference: sections of guides, operations and schemas. Guides come first, since they explain.
+// The search index of the reference: sections of guides, operations and schemas. Guides come first, since they explain.
 
 import MiniSearch from './minisearch.js';
 
-/** What a word is about that the texts do not use, or not most where they explain it. */
+/** Words that readers search for, and the words that the texts use instead. */
 const topics = new Map([
   ['403', 'ban'],
   ['pagination', 'page'],
@@ -12,17 +12,17 @@ const topics = new Map([
   ['throttling', 'limit'],
 ]);
 
-/** The guide whose sections have the words of others as their names. Who asks for such a name itself gets its section first. */
+/** The names of this guide's sections use the words of other guides. It weighs less, except for a query that is such a name. */
 const rehearsing = 'Rehearse failures';
 
-/** The weight of what is looked for less often. */
+/** The weight of entries that readers need less often. */
 const fewer = 0.15;
 
 const fields = ['title', 'names', 'within', 'text', 'code'];
 
 /**
- * Builds a function that returns what fits the words of a query, the best first. The first description is that of the store. What the others
- * describe comes after its guides.
+ * Builds a function that returns the entries that match a query, the best first. The first description is that of the store. The entries of
+ * the others weigh less.
  */
 export function searchIndex(descriptions) {
   const all = [guideEntries, operationEntries, schemaEntries].flatMap((entriesOf) =>
@@ -52,8 +52,8 @@ export function searchIndex(descriptions) {
 }
 
 /**
- * What was asked for by name comes first. A section gains by the others of its guide that fit, too, but by no more than
- * three of them: a guide may mention a word everywhere and explain it nowhere.
+ * An entry whose name is the query comes first. A section ranks higher if up to three other sections of its guide match, too.
+ * More do not count: a guide may mention a word everywhere and explain it nowhere.
  */
 function ordered(results, query) {
   const sections = Object.groupBy(results, ({ page }) => page);
@@ -63,7 +63,7 @@ function ordered(results, query) {
   );
 }
 
-/** The name of a schema has capital letters. In lower case it is a word that means more than the schema. */
+/** Whether the query is the name of an entry. Names of schemas are case-sensitive: `pet` means more than the schema `Pet`. */
 function isNamed({ kind, title, operationId, within }, query) {
   if (kind === 'Schema') return title === query;
   const names = kind === 'Operation' ? [title, operationId, within] : [title];
@@ -71,8 +71,8 @@ function isNamed({ kind, title, operationId, within }, query) {
 }
 
 /**
- * Of guides the earlier ones explain more, and the later ones mention it. Of operations those come first that stay, and
- * those of a collection before those of one thing in it.
+ * The weight of an entry. Earlier guides weigh more, since they explain what later ones mention. Deprecated operations weigh less, and
+ * so do operations on one item of a collection.
  */
 function weightOf({ kind, order, within, isDeprecated }) {
   if (kind === 'Guide') return (4 - order / 4) * (within === rehearsing ? fewer : 1);
@@ -140,7 +140,7 @@ function schemaEntries({ components }) {
   }));
 }
 
-/** The place of what is found, and the page whose sections it is weighed with. */
+/** The place of an entry, and the page whose sections rank together. */
 const at = (place) => ({ page: place, place });
 
 /** The ids of guides and of their sections. */
@@ -174,7 +174,7 @@ function askedFor(term) {
 
 const isFiller = (term) => /^(an?|the|of)$/i.test(term);
 
-/** So that a word is found in the singular and in the plural. */
+/** Removes the ending of a plural, so that singular and plural match. */
 function stemOf(term) {
   const word = term.toLowerCase();
   if (word.length < 4) return word;
