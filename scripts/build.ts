@@ -73,8 +73,11 @@ async function carryPrograms(): Promise<void> {
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, await browserProgram(file));
   }
-  const text = notice('node_modules/lit-html', '`lib/web/lab-page/main.js` contains parts of');
-  writeFileSync(join(dist, 'NOTICE.md'), `# Third-party code\n\n${text}`);
+  const notices = [
+    notice('node_modules/lit-html', '`lib/web/lab-page/main.js` contains parts of'),
+    notice('node_modules/minisearch', '`lib/web/reference/page/page.js` contains'),
+  ];
+  writeFileSync(join(dist, 'NOTICE.md'), `# Third-party code\n\n${notices.join('\n')}`);
 }
 
 function notice(folder: string, what: string): string {

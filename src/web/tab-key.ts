@@ -5,7 +5,11 @@ import { howToGetOne } from './key-note.ts';
 
 const storedAs = 'petstore-key';
 const shape = 'A key is pet_ followed by 36 letters and digits.';
-const isKept = 'This tab sends it until you close the tab.';
+/** Follows each note while a key is in use, where there is room. */
+const kept = Object.assign(document.createElement('span'), {
+  className: 'kept',
+  textContent: ' This tab sends the key until you close the tab.',
+});
 
 const part = <E extends HTMLElement>(selector: string) => document.querySelector(`#key${selector}`) as E;
 const header = part('');
@@ -24,7 +28,7 @@ export function onKeyChange(listen: (key: string) => void): void {
   listener = listen;
 }
 
-show(currentKey() ? isKept : howToGetOne);
+show(currentKey() ? '' : howToGetOne);
 takeFromAddress();
 // The page handles `popstate`, and must not see the key.
 for (const event of ['popstate', 'hashchange']) addEventListener(event, takeFromAddress);
@@ -33,7 +37,7 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   const text = input.value.trim();
   if (wholeKey.test(text)) {
-    use(text, isKept);
+    use(text, '');
     forget.focus();
   } else {
     show(`This is not a key. ${shape}`, true);
@@ -69,7 +73,7 @@ function takeFromAddress(): void {
     show(`The address contains no valid key. ${shape}`);
   } else if (key !== previous) {
     const before = previous && ` (previous key: ${start(previous)})`;
-    use(key, `It came with the address${before}. ${isKept}`);
+    use(key, `It came with the address${before}.`);
   }
 }
 
@@ -93,7 +97,7 @@ function show(text: string, isRefusal = false): void {
   form.hidden = key !== '';
   inUse.hidden = key === '';
   part('-in-use code').textContent = start(key);
-  note.textContent = text;
+  note.replaceChildren(text, ...(key ? [kept] : []));
 }
 
 /** Enough of a key to recognize it. */

@@ -47,7 +47,7 @@ const paths = [
   '/v1/openapi-3.1.json',
   '/v1/asyncapi.yaml',
   '/lab/openapi.json',
-  '/reference/minisearch.js',
+  '/reference/page.js',
   '/reference/operations/createPet',
   '/llms.txt',
 ];

@@ -51,7 +51,7 @@ const silentModules = [
 const silentNames = ['isIP', 'isIPv6', 'createServer'];
 
 /** Modules that browsers run. There a policy keeps them from asking anybody but the service (test/web/lab-page.test.ts). */
-const forBrowsers = /^src\/web\/(?:lab-page\/|tab-key\.ts)/;
+const forBrowsers = /^src\/web\/(?:lab-page\/|reference\/page\/|tab-key\.ts)/;
 
 const importOf = /^(?:import|export)\s+(type\s)?([\w\s*{},]*?)\s*(?:\bfrom\s*)?['"]([^'"]+)['"]/gm;
 const dynamicImport = /\bimport\(([^)]*)\)/g;

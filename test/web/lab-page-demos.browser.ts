@@ -26,7 +26,7 @@ for (const { name, skip, launch } of browsers)
     // Its faults are over.
     await page.locator('lab-fault-count .badge').waitFor({ state: 'detached' });
 
-    await page.getByRole('tab', { name: 'Demo: a lost response' }).click();
+    await page.getByRole('tab', { name: 'Demo: lost response' }).click();
     const demo = page.locator('lab-order-demo');
     await demo.getByRole('button', { name: 'Order one pet' }).click();
     await demo.getByText(/2 orders\.\s+The customer pays twice/).waitFor();

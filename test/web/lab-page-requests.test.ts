@@ -9,10 +9,10 @@ import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import { type Attempt, attemptsOf, type Wait, waitOf } from '../../src/lab/recordings/timeline-layout.ts';
 import { curlOf } from '../../src/web/lab-page/curl.ts';
 import { plain } from '../../src/web/lab-page/plain-text.ts';
-import { prettyJson } from '../../src/web/lab-page/pretty-json.ts';
 import { inScope, wantedOf } from '../../src/web/lab-page/request-filters.ts';
 import { type TimeLine, timeLineOf } from '../../src/web/lab-page/time-line.ts';
 import { preciseDuration, preciseTime } from '../../src/web/lab-page/times.ts';
+import { prettyJson } from '../../src/web/pretty-json.ts';
 import { recorded as judged } from '../support/recorded.ts';
 
 const startMs = Date.parse('2026-06-01T12:00:00Z');
@@ -131,7 +131,7 @@ test('the time line fits the requests, and shows retries that came too soon and 
   );
   // The whole line is 2,550 ms long.
   assert.deepEqual(lane?.bands, [{ from: 0.39, to: 98.82, retryAfterMs: 2_000 }]);
-  assert.deepEqual([lane?.marks[0]?.from, lane?.marks[2]?.to, line.ticks[0]], [0, 100, { at: 0, ms: 0 }]);
+  assert.deepEqual([lane?.marks[0]?.from, lane?.marks[2]?.to, line.ticks[0]?.at], [0, 100, 0]);
   assert.deepEqual(line.gaps, []);
 });
 
@@ -147,6 +147,9 @@ test('a long time without a request is a labelled gap, also in a wait that is no
     [60_000, 864_000_000 - 10_003],
   );
   for (const { from, to } of line.gaps) assert.equal(Math.round(to - from), 15);
+  // A text of six letters takes less than that of the line.
+  const places = line.ticks.map(({ at }) => at);
+  for (const [i, at] of places.slice(1).entries()) assert.ok(at - (places[i] as number) > 8.9, places.join());
   const [first, second] = line.lanes.map(({ marks }) => marks[0]?.to);
   assert.deepEqual([first, second], [line.gaps[0]?.from.toFixed(2), line.gaps[0]?.to.toFixed(2)].map(Number));
   assert.equal(line.lanes[1]?.bands[0]?.to, 100);

@@ -56,7 +56,7 @@ test('a document that refuses a condition says nothing of itself', async () => {
     assert.equal(answer.headers.vary, 'Accept');
     return Object.keys(answer.headers);
   };
-  for (const path of ['/reference', '/reference/key.js', '/v1/openapi.json', '/changelog']) {
+  for (const path of ['/reference', '/reference/page.js', '/v1/openapi.json', '/changelog']) {
     for (const name of await refusal(path))
       assert.doesNotMatch(
         name,

@@ -5,7 +5,8 @@ import { addPanel, Panel } from './panel.ts';
 import { recording } from './recording.ts';
 import { session } from './session.ts';
 import { untilKeyChange } from './state.ts';
-import { html, nothing, type View } from './template.ts';
+import { html, nothing, type TemplateResult, type View } from './template.ts';
+import type { Account } from './types.ts';
 
 /** How often the account is read during a burst. */
 const readEveryMs = 500;
@@ -49,7 +50,7 @@ class BanDemo extends Panel {
           ${burst ? burstStrip(burst) : nothing}
           <div role="status">${burst ? burstInWords(burst) : nothing}</div>
         </div>
-        ${banned ? banPanel(account, nowMs) : html`<div><h3>Strikes</h3><p>${strikesInWords(account, banned)}</p></div>`}
+        ${banned ? banPanel(account, nowMs) : drawStrikes(account)}
       </div>`;
   }
 
@@ -76,5 +77,15 @@ class BanDemo extends Panel {
     await session.refresh();
   }
 }
+
+/** How near the ban is. */
+const drawStrikes = (account: Account): TemplateResult => html`<div class="strikes">
+  <h3>Strikes</h3>
+  <p class="large" aria-hidden="true">${account.strikes.toLocaleString('en')}</p>
+  <svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    <rect width=${(100 * account.strikes) / account.strikesAllowed} height="10" />
+  </svg>
+  <p>${strikesInWords(account, false)}</p>
+</div>`;
 
 addPanel('lab-ban-demo', BanDemo);

@@ -6,8 +6,8 @@ import { preciseDuration, retryAfterText } from './times.ts';
 
 /** The height of a lane, the height of its texts, and the place of its middle. All grow with the text. */
 const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
-/** In percent: the text of a wait needs this much. */
-const leastRoom = 2;
+/** In percent: a shorter wait has no text, and one that was too short has a text of this width at least. */
+const [leastRoom, tooSoonRoom] = [2, 10];
 
 /** Drawn above a mark. */
 const tooSoon = svg`<text class="too-soon" y="-9">!</text>`;
@@ -29,16 +29,14 @@ export function drawTimeLine({ lanes, ticks, gaps }: TimeLine, open: (id: string
   };
   const all = lanes.flatMap(({ attempts }) => attempts);
   const kinds = outcomeKinds.filter((kind) => all.some((attempt) => attempt.kind === kind));
-  const [first, second] = ticks;
-  const stepMs = (second?.ms ?? 0) - (first?.ms ?? 0) || 1;
   return html`<div class="time-line" @click=${clicked}>
     <div class="lanes" tabindex="0" role="region" aria-label="Time line">
       ${lanes.map((lane) => drawLane(lane, ticks, gaps))}
     </div>
     <div class="axis" aria-hidden="true">
       <svg width="100%" height="1.35em">
-        ${ticks.map(({ at, ms }) => text(at, ms === 0 ? '0' : preciseDuration(ms), Math.round(ms / stepMs) % 2 ? 'odd' : ''))}
-        ${gaps.map((gap) => between(gap.from, gap.to, '', html`<span>${idle(gap)}</span>`))}
+        ${ticks.map(({ at, ms, isMinor }) => text(at, ms === 0 ? '0' : preciseDuration(ms), isMinor ? 'minor' : ''))}
+        ${gaps.map((gap) => between(gap.from, gap.to, '', html`<span>${idle(gap)}</span><span>&nbsp;pause</span>`))}
       </svg>
     </div>
     <ul class="legend">
@@ -100,8 +98,11 @@ function drawWait({ wait, from }: Mark): TemplateResult | typeof nothing {
 /** The waits that have a text. Their texts must not overlap. */
 function waitsBeside(marks: readonly Mark[]): Mark[] {
   let until = 0;
-  return marks.filter(({ wait, from }) => {
+  return marks.filter(({ wait, from }, at) => {
     if (!wait || wait.from < until || from - wait.from < leastRoom) return false;
+    const next = marks[at + 1];
+    const isNextWide = next?.wait?.isTooSoon && next.from - next.wait.from < tooSoonRoom;
+    if (isNextWide && from - wait.from < 2 * tooSoonRoom) return false;
     until = from;
     return true;
   });

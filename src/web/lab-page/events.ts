@@ -27,28 +27,22 @@ class Events extends Panel {
 
   protected view(): View {
     if (!session.account) return nothing;
-    const hasBegun = stream.isOpen || stream.failure !== '' || stream.events.length > 0;
-    return html`<h2>Events</h2>
-      ${this.#state()} ${when(hasBegun, () => this.#list())}`;
-  }
-
-  #state(): View {
     const { isOpen, failure, events } = stream;
-    const { blockedBy } = session;
-    const again = failure || events.length > 0;
-    const button = isOpen
-      ? html`<button type="button" @click=${() => stream.close()}>Close the stream</button>`
-      : html`<button type="button" class=${again ? '' : 'primary'} ?disabled=${blockedBy !== undefined} @click=${() => stream.open()}>
-          ${again ? 'Open the stream again' : 'Open the stream'}
-        </button>`;
-    return html`<div class="row">${needsService(button)}<span class="quiet">${isOpen ? streamBadge() : 'This counts as 1 request.'}</span></div>
-      ${
-        again || isOpen
-          ? nothing
-          : html`<p class="quiet">Shows every change in the workspace live, whoever makes it.</p>`
-      }
+    if (!isOpen && !failure && events.length === 0)
+      return html`<div class="empty">
+        <h2>Events</h2>
+        <p>Shows every change in the workspace live, whoever makes it.</p>
+        <div class="choices"><div>${opener('Open the stream', 'primary')}<p>${cost}</p></div></div>
+        ${this.#note()}
+      </div>`;
+    const close = html`<button type="button" @click=${() => stream.close()}>Close the stream</button>`;
+    return html`<h2>Events</h2>
+      <div class="row">
+        ${isOpen ? needsService(close) : opener('Open the stream again')}
+        <span class="quiet">${isOpen ? streamBadge() : cost}</span>
+      </div>
       ${failureNote(failure && `The stream has ended: ${plain(failure, 500)}`)}
-      ${this.#note()}`;
+      ${this.#note()} ${this.#list()}`;
   }
 
   /** Why the stream is not connected, and when it can be. */
@@ -92,7 +86,7 @@ class Events extends Panel {
       <div class="events" tabindex="0" role="region" aria-label="Events, the newest first" @scroll=${() => this.draw()}>
         ${
           drawn.length === 0
-            ? html`<p class="quiet">No event yet. Change something, for example order a pet: the event appears here.</p>`
+            ? html`<p class="quiet">No event yet. Change something, for example <a href="#store">order a pet</a>: the event appears here.</p>`
             : repeat(
                 drawn,
                 (event) => event,
@@ -193,6 +187,13 @@ class Events extends Panel {
     </div>`;
   }
 }
+
+const cost = 'This counts as 1 request.';
+
+const opener = (text: string, kind = ''): TemplateResult =>
+  needsService(
+    html`<button type="button" class=${kind} ?disabled=${session.blockedBy !== undefined} @click=${() => stream.open()}>${text}</button>`,
+  );
 
 function noteOf({ reason, untilMs }: Block): TemplateResult {
   const then = stream.isOpen ? 'continues by itself after' : 'can be opened at';

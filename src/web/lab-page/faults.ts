@@ -128,7 +128,7 @@ class Faults extends Panel {
       <summary>
         <h3>
           ${title}
-          <small class=${on ? 'badge other' : 'quiet'}>${on ? `${on} of ${faults.length} on` : counted(faults.length, 'fault')}</small>
+          <small class=${on ? 'badge other' : 'quiet'}>${on ? `${on} of ${faults.length} on` : html`${faults.length}<span class="unseen"> faults</span>`}</small>
         </h3>
       </summary>
       <ul class="faults">

@@ -25,7 +25,7 @@ interface Actions {
 
 /** What a new key sees. */
 export const firstSteps = (actions: Actions): TemplateResult =>
-  html`<div class="first">
+  html`<div class="empty">
     <h2>Point your client here</h2>
     ${command(actions)}
     <div class="choices">

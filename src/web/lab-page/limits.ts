@@ -45,8 +45,8 @@ class Limits extends Panel {
         <p class="state">
           ${
             banned
-              ? html`<strong>Banned</strong> for <strong>${toCountdown(Date.parse(account.ban.until as string) - nowMs)}</strong>`
-              : html`Strikes <strong>${account.strikes.toLocaleString('en')} of ${account.strikesAllowed.toLocaleString('en')}</strong>`
+              ? html`<span><strong>Banned</strong> for</span> <strong>${toCountdown(Date.parse(account.ban.until as string) - nowMs)}</strong>`
+              : html`<span>Strikes</span> <strong>${account.strikes.toLocaleString('en')} of ${account.strikesAllowed.toLocaleString('en')}</strong>`
           }
           ${isLive ? nothing : html`<span class="quiet">as of ${toLocalTime(nowMs, nowMs)}</span>`}
         </p>
@@ -84,7 +84,7 @@ class Limits extends Panel {
     const label = `${left} of ${of} left in this ${name}${banned ? ', during the ban' : ''}`;
     return html`<div class="window ${applies ? 'applies' : ''} ${remaining === 0 ? 'used-up' : ''}">
       <h3>${name === 'day' ? 'Day' : 'Minute'} ${when(applies, () => html`<span class="badge">applies</span>`)}</h3>
-      <p><strong>${left}</strong> of ${of}<span> left</span></p>
+      <p><strong>${left}</strong> of ${of}<span class="left"> left</span></p>
       <p class="reset">resets in ${toCountdown(leftMs)}</p>
       <svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label=${label}>
         <rect width=${(100 * remaining) / limit} height="10" />

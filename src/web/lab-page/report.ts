@@ -43,7 +43,7 @@ const files = [
     read: (id: string) => session.lab.getReportAsMarkdown(id),
   },
   {
-    label: 'JUnit XML',
+    label: 'JUnit',
     ending: 'xml',
     type: 'application/xml',
     read: (id: string) => session.lab.getReportAsJunit(id),
@@ -109,7 +109,7 @@ class Report extends Panel {
       ${this.#faults()}
       ${this.#checks(failed)} ${folded('Passed', passed)} ${folded('Not observed', unseen)}
       <p class="quiet">The checks ignore the requests of this page, except those of its demos. A client that is still waiting counts as one that gave up.</p>
-      <div class="row">
+      <div class="row evidence">
         <span>Save as</span>
         ${needsService(html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}
       </div>

@@ -1,11 +1,11 @@
 import { type Attempt, waitOf } from '../../lab/recordings/timeline-layout.ts';
+import { prettyJson } from '../pretty-json.ts';
 import { baseUrl } from './api.ts';
 import { curlOf, isWhole, setKey } from './curl.ts';
 import { outcomeShape } from './draw-time-line.ts';
 import { counted } from './plain-text.ts';
-import { prettyJson } from './pretty-json.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
-import { preciseDuration, preciseTime, retryAfterText } from './times.ts';
+import { preciseDuration, preciseTime } from './times.ts';
 import type { RecordedRequest } from './types.ts';
 
 /** The result of copying: a message, and the text itself if the browser refused the clipboard. */
@@ -115,5 +115,5 @@ function drawGap(attempt: Attempt, after = ''): View {
   const { gapMs } = attempt.request;
   if (gapMs === undefined) return nothing;
   const { retryAfterMs, isTooSoon } = waitOf(attempt) ?? {};
-  return html`${preciseDuration(gapMs)}${after}${retryAfterText(retryAfterMs)}${when(isTooSoon, () => html` <span class="badge bad">too soon</span>`)}`;
+  return html`<span>${preciseDuration(gapMs)}</span>${after}${when(retryAfterMs, (ms) => html`, <span>Retry-After ${preciseDuration(ms)}</span>`)}${when(isTooSoon, () => html` <span class="badge bad">too soon</span>`)}`;
 }

@@ -31,17 +31,22 @@ class Store extends Panel {
     // Filters stay usable, and so does what the user types.
     const isBlocked = connection === 'away' || blockedBy !== undefined;
     const { snapshot, failure } = storeCache;
+    const notes = html`${blockedNote(blockedBy, session.nowMs())} ${failureNote(failure)}`;
+    if (!snapshot) return this.#closed(isBlocked, notes);
     return html`
       <div class="row spread">
-        <h2>Store ${when(snapshot, () => this.#badge())}</h2>
-        ${this.#tools(snapshot, isBlocked)}
+        <h2>Store ${this.#badge()}</h2>
+        <div class="row">
+          ${this.#orderer(isBlocked || snapshot.pets.size === 0)}
+          <button type="button" class="reset" aria-expanded=${this.#isConfirming} ?disabled=${isBlocked}
+            @click=${() => this.#confirm(!this.#isConfirming)}>Reset …</button>
+        </div>
       </div>
-      ${when(snapshot && this.#isConfirming, () => this.#confirmation(isBlocked))}
+      ${when(this.#isConfirming, () => this.#confirmation(isBlocked))}
       ${answerTo(workspaceSubject)}
-      ${blockedNote(blockedBy, session.nowMs())}
-      ${failureNote(failure)}
+      ${notes}
       ${pairPanel(this.#isOrdering)}
-      ${snapshot ? this.#open(snapshot, isBlocked) : this.#closed(isBlocked)}`;
+      ${this.#open(snapshot, isBlocked)}`;
   }
 
   #badge(): View {
@@ -50,35 +55,32 @@ class Store extends Panel {
     return isOld && !isWaiting ? html`<span class="badge warn">not up to date</span>` : streamBadge();
   }
 
-  #closed(isBlocked: boolean): TemplateResult {
-    return html`
-      <p class="quiet">
+  #closed(isBlocked: boolean, notes: TemplateResult): TemplateResult {
+    return html`<div class="empty">
+      <h2>Store</h2>
+      <p>
         The pets, their stock and the open orders. After you open the store, the page follows the events of the workspace:
         every change appears here live, without new requests.
       </p>
-      ${this.#opener('Open the store', isBlocked)}`;
+      ${notes}
+      <div class="choices">
+        ${this.#opener('Open the store', isBlocked)}
+        <div>${this.#orderer(isBlocked)}<p>Opens the store, and orders the last one of a pet twice: only one order succeeds.</p></div>
+      </div>
+    </div>`;
   }
 
   #opener(text: string, isBlocked: boolean): TemplateResult {
-    return html`<p class="row">
+    return html`<div>
       <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${storeCache.isReading} @click=${() => storeCache.open()}>
         ${text}
       </button>
-      <span class="quiet">
-        ${storeCache.isReading ? progress() : `counts as ${storeCache.cost} requests: four lists${stream.isOpen ? '' : ' and the stream of events'}`}
-      </span>
-    </p>`;
+      <p>${storeCache.isReading ? progress() : `This counts as ${storeCache.cost} requests: four lists${stream.isOpen ? '.' : ' and the stream of events.'}`}</p>
+    </div>`;
   }
 
-  #tools(snapshot: StoreSnapshot | undefined, isBlocked: boolean): TemplateResult {
-    return html`<div class="row">
-      <button type="button" ?disabled=${isBlocked || snapshot?.pets.size === 0} aria-disabled=${this.#isOrdering} @click=${() => this.#orderTwice()}>Two orders at once</button>
-      ${when(
-        snapshot,
-        () => html`<button type="button" class="reset" aria-expanded=${this.#isConfirming} ?disabled=${isBlocked}
-              @click=${() => this.#confirm(!this.#isConfirming)}>Reset …</button>`,
-      )}
-    </div>`;
+  #orderer(isBlocked: boolean): TemplateResult {
+    return html`<button type="button" ?disabled=${isBlocked} aria-disabled=${this.#isOrdering} @click=${() => this.#orderTwice()}>Two orders at once</button>`;
   }
 
   #confirmation(isBlocked: boolean): TemplateResult {
@@ -106,12 +108,14 @@ class Store extends Panel {
   }
 
   #emptyNote(isBlocked: boolean): TemplateResult {
-    return html`<p><strong>There is no pet in this workspace.</strong></p>
-      <p class="row">
+    return html`<div class="empty">
+      <p class="lead">There is no pet in this workspace.</p>
+      <div class="choices"><div>
         <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(workspaceSubject, resetText)}
           @click=${() => this.#reset()}>Fill with demo data</button>
-        <span class="quiet">This also replaces the categories and orders of the workspace.</span>
-      </p>`;
+        <p>This also replaces the categories and orders of the workspace.</p>
+      </div></div>
+    </div>`;
   }
 
   #oldNote(isBlocked: boolean): View {
@@ -212,14 +216,17 @@ class Store extends Panel {
     if (this.#isOrdering) return;
     this.#isOrdering = true;
     actions.forgetPair();
-    if (!storeCache.snapshot) await storeCache.open();
-    const { pets, stock } = storeCache.snapshot ?? {};
-    const all = [...(pets?.values() ?? [])];
-    const last = all.find(({ id }) => stock?.get(id) === 1);
-    const pet = last ?? all[0];
-    // With another stock both orders would be placed. The pet shows why it did not get this one.
-    if (pet && (last || (await restock(pet, 1)))) await actions.orderTwice(pet.id, plain(pet.name));
-    this.#isOrdering = false;
+    try {
+      if (!storeCache.snapshot) await storeCache.open();
+      const { pets, stock } = storeCache.snapshot ?? {};
+      const all = [...(pets?.values() ?? [])];
+      const last = all.find(({ id }) => stock?.get(id) === 1);
+      const pet = last ?? all[0];
+      // With another stock both orders would be placed. The pet shows why it did not get this one.
+      if (pet && (last || (await restock(pet, 1)))) await actions.orderTwice(pet.id, plain(pet.name));
+    } finally {
+      this.#isOrdering = false;
+    }
     await this.draw();
     this.element.querySelector('.pair')?.scrollIntoView({ block: 'nearest' });
   }

@@ -17,8 +17,8 @@ const [maxLanes, maxMarks] = [8, 100];
 const longestIdleMs = 10_000;
 /** In percent of the line: the width of a gap, and of all gaps together, at most. */
 const [gapWidth, gapsWidth] = [15, 60];
-/** In percent: a shorter piece of the line has no ticks, and nothing is written so close to its ends. */
-const [leastTicked, edge] = [20, 5];
+/** In percent: a shorter piece of the line has no ticks, they stand this far apart, and nothing is written so close to its ends. */
+const [leastTicked, leastApart, edge] = [20, 9, 5];
 
 /** A mark of the time line, with places in percent of its length. */
 export interface Mark {
@@ -47,6 +47,14 @@ export interface Gap extends Span {
   ms: number;
 }
 
+/** A time since the first attempt. */
+export interface Tick {
+  at: number;
+  ms: number;
+  /** A narrow line has no text for it. */
+  isMinor: boolean;
+}
+
 export interface DrawnLane {
   label: string;
   attempts: readonly Attempt[];
@@ -57,8 +65,7 @@ export interface DrawnLane {
 export interface TimeLine {
   /** In the order of their first attempts. */
   lanes: DrawnLane[];
-  /** Times since the first attempt. */
-  ticks: { at: number; ms: number }[];
+  ticks: Tick[];
   gaps: Gap[];
 }
 
@@ -134,10 +141,15 @@ const placeIn =
     return Number((from + share * (to - from)).toFixed(2));
   };
 
-function ticksOf({ fromMs, toMs, from, to, isGap }: DrawnPiece, zeroMs: number, place: Place) {
+function ticksOf({ fromMs, toMs, from, to, isGap }: DrawnPiece, zeroMs: number, place: Place): Tick[] {
   if (isGap || to - from < leastTicked) return [];
-  return ticksBetween(fromMs - zeroMs, toMs - zeroMs)
-    .map((ms) => ({ at: place(zeroMs + ms), ms }))
+  const all = ticksBetween(fromMs - zeroMs, toMs - zeroMs);
+  const stepMs = (all[1] ?? Number.POSITIVE_INFINITY) - (all[0] ?? 0);
+  const every = Math.ceil((leastApart * (toMs - fromMs)) / (stepMs * (to - from))) || 1;
+  return all
+    .map((ms) => ({ ms, nth: Math.round(ms / stepMs) / every }))
+    .filter(({ nth }) => Number.isInteger(nth))
+    .map(({ ms, nth }) => ({ at: place(zeroMs + ms), ms, isMinor: nth % 2 === 1 }))
     .filter(({ at }) => (at >= from + edge || from === 0) && (at <= to - edge || to > 99));
 }
 

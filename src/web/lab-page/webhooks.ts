@@ -40,30 +40,45 @@ class Webhooks extends Panel {
   protected view(): View {
     if (!session.account) return nothing;
     const webhooks = this.#webhooks;
-    return html`<h2>Webhooks</h2>
-      ${blockedNote(session.blockedBy, session.nowMs())}
-      ${
-        webhooks
-          ? html`<div class="row">
-              ${this.#button('list', 'Reload', 1, this.#read)}
-              <button type="button" aria-expanded=${this.#isAdding} @click=${this.#add}>Add a webhook</button>
-            </div>`
-          : html`<p class="quiet">URLs that receive the events of the workspace, and their deliveries.</p>
-              ${this.#button('list', 'Show the webhooks', 1, this.#read, 'primary')}`
-      }
+    return html`${webhooks && webhooks.items.length > 0 ? this.#tools() : this.#empty(webhooks !== undefined)}
       ${this.#failure('list')} ${when(this.#isAdding, () => this.#form())}
       ${repeat(
         this.#secrets,
         ([id]) => id,
         ([id, { secret, copied }]) => this.#secret(id, secret, copied),
       )}
-      ${when(webhooks?.items.length === 0, () => html`<p>There is no webhook yet.</p>`)}
       ${repeat(
         webhooks?.items ?? [],
         ({ id }) => id,
         (webhook) => this.#webhook(webhook),
       )}
       ${when(webhooks?.hasMore, () => html`<p class="quiet">There are more webhooks than these.</p>`)}`;
+  }
+
+  #tools(): TemplateResult {
+    return html`<h2>Webhooks</h2>
+      ${blockedNote(session.blockedBy, session.nowMs())}
+      <div class="row">${this.#button('list', 'Reload', 1, this.#read)} ${this.#adder()}</div>`;
+  }
+
+  #empty(isRead: boolean): TemplateResult {
+    return html`<div class="empty">
+      <h2>Webhooks</h2>
+      ${when(isRead, () => html`<p><strong>There is no webhook yet.</strong></p>`)}
+      <p>URLs that receive the events of the workspace, and their deliveries. Guide: <a href="reference#guides/events/receive-webhooks">Receive webhooks</a></p>
+      ${blockedNote(session.blockedBy, session.nowMs())}
+      <div class="choices">
+        ${
+          isRead
+            ? html`${this.#adder('primary')} ${this.#button('list', 'Reload', 1, this.#read)}`
+            : this.#button('list', 'Show the webhooks', 1, this.#read, 'primary')
+        }
+      </div>
+    </div>`;
+  }
+
+  #adder(kind = ''): TemplateResult {
+    return html`<button type="button" class=${kind} aria-expanded=${this.#isAdding} @click=${this.#add}>Add a webhook</button>`;
   }
 
   #webhook(webhook: Webhook): TemplateResult {

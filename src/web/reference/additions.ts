@@ -1,12 +1,10 @@
 import { howToGetOne } from '../key-note.ts';
 import type { Additions } from './layout.ts';
 
-/** The markup that only the interactive reference has. Its scripts load the rest when it is needed. */
+/** The markup that only the interactive reference has. */
 export const additions: Additions = {
-  // The key first, so that it is removed from the address as soon as possible.
   head: `<link rel="stylesheet" href="reference/interactive.css">
 <link rel="alternate" href="llms.txt" type="text/plain" title="An overview for programs">
-<script src="reference/key.js" type="module"></script>
 <script src="reference/page.js" type="module"></script>
 `,
   header: `<button id="search-open" type="button" aria-keyshortcuts="Control+K Meta+K">Search <kbd>Ctrl K</kbd></button>

@@ -5,24 +5,17 @@ import { additions } from './additions.ts';
 import { layout, type Site } from './layout.ts';
 import { type Api, operationTables } from './pages.ts';
 
-/** The entry of the program that handles the key, by the path at which it is served. */
-export const referencePrograms = { '/reference/key.js': 'web/tab-key.ts' };
-
-const folder = new URL('./page/', import.meta.url);
+/** The entries of the program and the style sheets, by the paths at which they are served. */
+export const referencePrograms = {
+  '/reference/page.js': 'web/reference/page/page.ts',
+  '/reference/page.css': 'web/reference/page/page.css',
+  '/reference/interactive.css': 'web/reference/page/interactive.css',
+};
 
 /** The files of the reference and of plain pages, by path. */
 const files = {
-  ...filesAt({
-    '/reference/page.js': new URL('page.js', folder),
-    '/reference/console.js': new URL('console.js', folder),
-    '/reference/search.js': new URL('search.js', folder),
-    '/reference/search-index.js': new URL('search-index.js', folder),
-    '/reference/minisearch.js': new URL(import.meta.resolve('minisearch')),
-    '/reference/page.css': new URL('page.css', folder),
-    '/reference/interactive.css': new URL('interactive.css', folder),
-    '/reference/icon.svg': new URL('icon.svg', folder),
-  }),
   ...bundles(referencePrograms),
+  ...filesAt({ '/reference/icon.svg': new URL('page/icon.svg', import.meta.url) }),
 };
 
 export const referenceFiles = Object.keys(files);

@@ -1,21 +1,23 @@
 // The search of the page. Its index is built from the descriptions when it is opened first.
 
-import { searchIndex } from './search-index.js';
+import { loadDescription } from './console.ts';
+import { element } from './element.ts';
+import { type Result, type Search, searchIndex } from './search-index.ts';
 
 const maxResults = 12;
 const snippetLength = 140;
 
-const dialog = document.querySelector('#search');
-const input = dialog.querySelector('input');
-const list = dialog.querySelector('[role=listbox]');
-const note = dialog.querySelector('[role=status]');
-let search;
-let goTo = () => {};
-let results = [];
+const dialog = document.querySelector('#search') as HTMLDialogElement;
+const input = dialog.querySelector('input') as HTMLInputElement;
+const list = dialog.querySelector('[role=listbox]') as HTMLElement;
+const note = dialog.querySelector('[role=status]') as HTMLElement;
+let search: Search | undefined;
+let goTo = (_place: string): unknown => undefined;
+let results: Result[] = [];
 let selected = 0;
 
 /** Opens or closes the search. `go` leads to the place of a result. */
-export async function toggleSearch(go) {
+export async function toggleSearch(go: (place: string) => unknown): Promise<void> {
   goTo = go;
   if (dialog.open) {
     dialog.close();
@@ -27,9 +29,9 @@ export async function toggleSearch(go) {
   show();
 }
 
-let loaded;
+let loaded: Promise<void> | undefined;
 
-function loadOnce() {
+function loadOnce(): Promise<void> {
   loaded ??= load().catch((error) => {
     loaded = undefined;
     note.textContent = `The search could not be loaded: ${error.message}`;
@@ -37,16 +39,11 @@ function loadOnce() {
   return loaded;
 }
 
-async function load() {
+async function load(): Promise<void> {
   note.textContent = 'Loading …';
   const hasLab = document.querySelector('.top a[href="lab"]') !== null;
-  search = searchIndex(await Promise.all(['v1', ...(hasLab ? ['lab'] : [])].map(describe)));
-}
-
-async function describe(api) {
-  const response = await fetch(`${api}/openapi.json`);
-  if (!response.ok) throw new Error(`the service responded with ${response.status}.`);
-  return response.json();
+  const paths = ['v1/openapi.json', ...(hasLab ? ['lab/openapi.json'] : [])];
+  search = searchIndex(await Promise.all(paths.map(loadDescription)));
 }
 
 input.addEventListener('input', show);
@@ -57,17 +54,17 @@ input.addEventListener('keydown', (event) => {
     select((selected + step + results.length) % results.length);
   } else if (event.key === 'Enter' && !event.isComposing && results.length > 0) {
     event.preventDefault();
-    choose(results[selected]);
+    choose(selected);
   }
 });
-list.addEventListener('click', (event) => {
-  const option = event.target.closest('[role=option]');
-  if (option) choose(results[[...list.children].indexOf(option)]);
+list.addEventListener('click', ({ target }) => {
+  const option = (target as Element).closest('[role=option]');
+  if (option) choose([...list.children].indexOf(option));
 });
 // A click beside the dialog is one on its backdrop.
 dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
 
-function show() {
+function show(): void {
   if (!search) return;
   const query = input.value.trim();
   results = query ? search(query).slice(0, maxResults) : [];
@@ -78,7 +75,7 @@ function show() {
   select(0);
 }
 
-function select(place) {
+function select(place: number): void {
   selected = place;
   for (const [i, option] of [...list.children].entries()) {
     option.setAttribute('aria-selected', String(i === place));
@@ -89,43 +86,38 @@ function select(place) {
   if (results.length === 0) input.removeAttribute('aria-activedescendant');
 }
 
-function optionFor(result, i) {
-  const option = element('div', { id: `search-result-${i}`, role: 'option' });
-  const name = element('span', {});
-  name.append(element('strong', {}, result.title));
-  if (result.within) name.append(' ', element('span', { class: 'place' }, result.within));
-  const kind = result.isDeprecated ? 'Deprecated' : result.kind;
-  option.append(name, ' ', element('span', { class: 'kind' }, kind), snippetOf(result));
-  return option;
+function optionFor(result: Result, i: number): HTMLElement {
+  const { title, within, kind, isDeprecated } = result;
+  return element(
+    'div',
+    { id: `search-result-${i}`, role: 'option' },
+    element(
+      'span',
+      {},
+      element('strong', {}, title),
+      ...(within ? [' ', element('span', { class: 'place' }, within)] : []),
+    ),
+    ' ',
+    element('span', { class: 'kind' }, isDeprecated ? 'Deprecated' : kind),
+    element('p', {}, ...snippetOf(result)),
+  );
 }
 
 /** The text around the first word that was found, which is marked. */
-function snippetOf({ text, terms }) {
-  const snippet = element('p', {});
+function snippetOf({ text, terms }: Result): (string | Node)[] {
   const word = new RegExp(
     `(?<![A-Za-z0-9])(?:${terms.map((term) => term.replaceAll(/\W/g, '\\$&')).join('|')})`,
     'i',
   ).exec(text);
   const from = Math.max(0, text.lastIndexOf(' ', (word?.index ?? 0) - 40));
   const part = `${from > 0 ? '…' : ''}${text.slice(from, from + snippetLength)}`;
-  if (!word) {
-    snippet.textContent = part;
-    return snippet;
-  }
+  if (!word) return [part];
   const at = word.index - from + (from > 0 ? 1 : 0);
   const end = at + word[0].length;
-  snippet.append(part.slice(0, at), element('mark', {}, part.slice(at, end)), part.slice(end));
-  return snippet;
+  return [part.slice(0, at), element('mark', {}, part.slice(at, end)), part.slice(end)];
 }
 
-function element(name, attributes, text = '') {
-  const made = document.createElement(name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  made.textContent = text;
-  return made;
-}
-
-function choose({ place }) {
+function choose(index: number): void {
   dialog.close();
-  goTo(place);
+  goTo((results[index] as Result).place);
 }
