@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
+// Made from openapi.json by "npm run generate" (defc7fe70791). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
