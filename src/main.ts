@@ -71,7 +71,7 @@ function requireCommand(group: Command): void {
       : help.call(group, context as HelpContext);
 }
 
-/** Joins Commander's suggestion, which stands on a line of its own, to the message. */
+/** Joins Commander's suggestion to the message. Commander writes it on a line of its own. */
 const oneLine = (text: string) => escapeTerminal(text.trim().replace(/\n(?=\(Did you mean .*$)/, ' '));
 
 /** Ends the process when its output cannot be written: `head` may close it early, or the disk may be full. */

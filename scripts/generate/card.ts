@@ -20,11 +20,11 @@ interface Described {
 export const cardPage = () =>
   `${[
     '# A report card as JSON',
-    'This page is made from the code, by `npm run generate`.',
-    `\`petstore grade --json\` prints the report card as an object of version ${cardVersion}. The version is raised when a property is removed or comes to mean
-something else. New properties come without a new version: ignore those that you do not know. How to use a card in CI, and what \`--compare\` does
-with it, [examples/ci](../examples/ci) shows.`,
-    `A \`?\` marks properties that may be absent, \`[]\` lists. Items that stand in several lists are described at the first.`,
+    'This page is generated from the code by `npm run generate`.',
+    `\`petstore grade --json\` prints the report card as an object of version ${cardVersion}. The version rises when a property is removed or its
+meaning changes. New properties may appear in the same version: ignore those that you do not know. [examples/ci](../examples/ci) shows how to use a
+card in CI, and what \`--compare\` does with it.`,
+    `\`?\` marks a property that may be absent, and \`[]\` a list. Items that occur in several lists are described once, at the first.`,
     ['| Property | Type | What it is |', '| -------- | ---- | ---------- |', ...rowsOf(CardData)].join('\n'),
   ].join('\n\n')}\n`;
 

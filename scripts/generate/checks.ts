@@ -26,21 +26,21 @@ checks. The version increases when a check is added or removed, or changes its m
 - **A retry is the same request again** after a failed attempt: the same method, target and body. A request that is repeated after a success
   is no retry. Only certain retries count against a client. If the service did not read the body, a POST is identified only by its
   \`Idempotency-Key\`, and a change by its resource, length and conditions.
-- **\`grade\` knows what the program sends without faults.** Under a fault, an equal request beyond that number is a retry, on any
-  connection. This does not apply to reads that the program repeats anyway.
+- **\`grade\` knows what the program sends without faults.** If the program sends a request more often under a fault, the additional ones
+  are retries, on any connection. This does not apply to reads that the program repeats anyway.
 - **One worker** sent all requests if no two were in flight at once. Then each equal request after a failure is a retry, on any connection.
-- **If requests overlap, there are several workers.** One of them sent two equal requests if both came on one connection, and nothing was in
-  flight on other connections from the first to the second. Otherwise another worker may have sent the second.
-- **A slow machine fails no client.** A wait counts from the start of the refused request, because the service may record the end late.
-  Requests of other workers are no evidence: only the worker that got the refusal must wait.
-- **Checks do not see how a client uses a response.** So ${unchecked} have no check. Nor can a check see
+- **If requests overlap, there are several workers.** Two equal requests come from one worker if both came on one connection, and nothing
+  was in flight on other connections between them. Otherwise another worker may have sent the second.
+- **No client fails because a machine is slow.** A wait counts from the start of the refused request, because the service may record the
+  end late. Requests of other workers are no evidence: only the worker that got the refusal must wait.
+- **Checks do not see how a client uses a response.** So ${unchecked} have no check. A check also cannot see
   whether a client accepts the incomplete response of \`truncated\`. Only the client's own result can show that.
 - **The verdict** is \`failed\` if a required check failed, \`incomplete\` if no required check was observed, and otherwise \`passed\`. A
-  recording need not show all cases. The rehearsal shows whether each fault was performed. In JUnit only a failed required check is a
-  failure.
+  recording does not have to show all cases. The rehearsal shows whether each fault was performed. In JUnit only a failed required check
+  is a failure.
 - **Behind a proxy** the connections are not those of the client, and are not judged.
 - **Requests of the lab page itself are not judged**: their \`X-Request-Id\` begins with \`${ownRequest}\`, but not with \`${burstRequest}\`.
-- Read the report when the client has ended: a client that still waits looks as if it gave up.`,
+- Read the report after the client has ended: a client that is still waiting counts as one that gave up.`,
     ['| Check | Level | Requirement |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),
     ...checks.map(describe),
   ].join('\n\n')}\n`;

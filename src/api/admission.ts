@@ -26,7 +26,7 @@ declare module 'node:http' {
     limitHeaders?: Fields;
     /** Whose key it carries, set with the limit headers. */
     sender?: Caller | undefined;
-    /** Its admission, if that has to wait for something. */
+    /** Its admission, while it waits. */
     admitting?: Promise<void>;
   }
 }
@@ -35,7 +35,7 @@ declare module 'node:http' {
 export interface Admission {
   identify(...args: Parameters<Identify>): ReturnType<Identify>;
   limiter: Limiter;
-  /** Whose account a caller is charged to, and on which terms. */
+  /** The account that a caller is charged to, and its terms. */
   accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
   metrics: Metrics;
   /** Called when a request starts a ban. */

@@ -12,7 +12,7 @@ interface Api {
   /** Where callers find it, without a slash at the end. */
   baseUrl: string;
   admission: Admission;
-  /** Performs faults on an admitted request. Resolves to whether the request goes on. Undefined: it does. */
+  /** Performs faults on an admitted request. Resolves to whether the request continues. Undefined: it continues. */
   performFaults?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
   services: Omit<Services, 'operations' | 'baseUrl' | 'kept'>;
   kept: Services['kept'];

@@ -34,7 +34,7 @@ export async function readAccess(options: { key?: string; url?: URL }): Promise<
   const key =
     options.key || process.env[clientKeyVariable]?.trim() || readOwnFile(join(dataDir, 'demo.key'))?.trim();
   if (!key) {
-    throw new Error(`There is no API key. Give --key or ${clientKeyVariable}; "keys create" creates one.`);
+    throw new Error(`There is no API key. Use --key or ${clientKeyVariable}. "keys create" creates a key.`);
   }
   const baseUrl =
     options.url?.href.replace(/\/$/, '') ?? urlInSettings(process.env) ?? (await findService(dataDir));
@@ -58,7 +58,7 @@ export async function findService(dataDir: string, withinMs = proofTimeoutMs): P
   if (address && isProof(address, challenge, await proofFor(challenge, address.url, withinMs)))
     return address.url;
   throw new Error(
-    `No service runs with PETSTORE_DATA_DIR ${dataDir}. Start one with "${start}", or give its address with --url or PETSTORE_BASE_URL.`,
+    `No service runs with PETSTORE_DATA_DIR ${dataDir}. Start one with "${start}", or set its address with --url or PETSTORE_BASE_URL.`,
   );
 }
 
@@ -85,6 +85,6 @@ async function proofFor(challenge: string, url: string, withinMs: number): Promi
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new InvalidArgumentError('It must be an http or https address.');
+    throw new InvalidArgumentError('It must be an http or https URL.');
   return url;
 }

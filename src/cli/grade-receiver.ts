@@ -12,11 +12,11 @@ import { parseSecret } from './webhooks.ts';
 const failedStatus = 1;
 
 const more = `
-Start your receiver first, with the secret that WEBHOOK_SECRET or --secret names.
+Start your receiver first. It must use the secret in WEBHOOK_SECRET or --secret.
 Then this command posts events to URL, as a webhook of the store does: once,
-twice, out of order, forged, too old, slowly in pieces. After each it runs the
-command of --state, and compares its output. The output must change only if the
-state of the receiver changes, so leave out times and counts of requests.
+twice, out of order, forged, too old, slowly in pieces. After each event it runs
+the command of --state, and compares the output. The output must change only if
+the state of the receiver changes, so leave out times and counts of requests.
 
 With --reset, two equal messages are also sent at the same time.
 
@@ -38,7 +38,7 @@ interface Options {
 
 export const gradeReceiverCommand = () =>
   new Command('grade-receiver')
-    .description('Send a webhook receiver every hard case, and print its report card.')
+    .description('Send difficult cases to a webhook receiver, and print its report card.')
     .argument('<url>', 'URL of the receiver, such as http://localhost:3000/hooks', parseUrl)
     .requiredOption('--state <command>', 'command that prints the state of the receiver; a shell runs it')
     .option('--reset <command>', 'command that clears the state of the receiver; a shell runs it')
@@ -102,7 +102,7 @@ function toText({ checks, deliveries, verdict }: ReceiverGrade): string {
     return [
       row,
       ...sent.map((delivery) => ['', '', '', `  ${lineOf(delivery).join('  ')}`]),
-      ['', '', '', `To change: ${advice}`],
+      ['', '', '', `Fix: ${advice}`],
     ];
   });
   return `${toColumns(rows.map((cells) => cells.map(escapeCell)))}\n\n${verdictText(verdict)}`;

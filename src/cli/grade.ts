@@ -24,22 +24,23 @@ const unwrittenStatus = 1;
 
 const more = `
 COMMAND runs twice without faults. Then it runs once for each fault and each
-place where the fault is performed: on the first, a middle and the last use of
-every operation. Each run has its own workspace. COMMAND finds it through
-PETSTORE_BASE_URL and PETSTORE_API_KEY.
+place: on the first, a middle and the last use of every operation. Each run has
+its own workspace. COMMAND finds it through PETSTORE_BASE_URL and
+PETSTORE_API_KEY.
 
-COMMAND survives a run if it exits with 0, makes the same changes in the store
-as without faults, each once, and prints the same lines. If a run differs,
-COMMAND runs up to three more times without faults, to find out what varies by
-itself. If a failure comes back 25 times, or the service asks for a wait of
-days, COMMAND may give up: it survives if it exits with a status other than 0.
+COMMAND survives a run if it exits with 0, prints the same lines and makes the
+same changes as without faults, each once. If a run differs, COMMAND runs up to
+three more times without faults, to find what varies from run to run.
 
-A fault may have parameters, as in "lab rehearse". With "operation", or with
-"after" (how many uses pass first), it is performed only there, in one run:
+COMMAND may give up if a failure is repeated 25 times, or if the service asks
+for a wait of days. It then survives if it exits with a status other than 0.
+
+A fault may have parameters, as in "lab rehearse". With "operation" or "after"
+(how many uses pass before it), it is performed only there, in one run:
   --fault lost-answer:operation=createPet,after=3
 
-This command starts its own store. If PETSTORE_BASE_URL is set, it uses the
-service there. PETSTORE_DATA_DIR or DATABASE_URL must then name its storage.
+This command starts its own store. If PETSTORE_BASE_URL is set, it uses that
+service. Then set PETSTORE_DATA_DIR or DATABASE_URL to the service's storage.
 
 Several runs happen at the same time. If COMMAND needs something that exists
 only once, such as a fixed port, use --at-once 1. A run that takes longer than
@@ -50,13 +51,13 @@ If COMMAND runs in a container, --host gives the address of this machine there:
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
     -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
 
-An agent sends other requests each time. So give it a goal, and let it run
+An agent sends different requests in each run. So give it a goal, and let it run
 several times:
   petstore grade --goal goal.json --trials 5 -- python3 agent.py
-The file says what the store must contain at the end, and what the last line of
-COMMAND must say then. Nothing else may change. COMMAND finds the text of the
-goal in PETSTORE_GOAL, and the MCP server at "mcp" beside PETSTORE_BASE_URL. The
-guide "Agents" describes the file.
+The file says what the store must contain at the end, and what the last printed
+line must contain. Nothing else may change. COMMAND finds the text of the goal
+in PETSTORE_GOAL, and the MCP server at PETSTORE_BASE_URL with /mcp instead of
+/v1. The guide "Agents" describes the file.
 
 The file of --levels has a line for each fault or check: NAME=required,
 NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
@@ -109,14 +110,10 @@ export const gradeCommand = () =>
     .addOption(
       new Option(
         '--thorough',
-        'perform each fault on every use of an operation, not on three; takes long',
+        'perform each fault on every use of an operation, not on three; this takes long',
       ).conflicts('list'),
     )
-    .option(
-      '--timeout <seconds>',
-      'timeout of each run, also of those without faults; 60 by default',
-      parseTimeout,
-    )
+    .option('--timeout <seconds>', 'timeout of each run, with or without faults; 60 by default', parseTimeout)
     .option('--at-once <n>', 'number of runs at the same time; by default two for each processor', parseCount)
     .option('--goal <file>', 'judge an agent by the goal in this file, not by its runs without faults')
     .option(
@@ -132,12 +129,12 @@ export const gradeCommand = () =>
     .option('--levels <file>', 'read levels from a file; --level overrides it')
     .option('--ignore-output', 'do not compare what the program prints')
     .option('--host <address>', 'address that the store of this command listens on and gives to the program')
-    .option('--compare <file>', 'show what became better or worse since this card, which --json printed')
+    .option('--compare <file>', 'show what became better or worse since this card from --json')
     .option('--json', 'print the card as JSON')
     .option('--junit <file>', 'also write the card as JUnit')
     .option('--html <file>', 'also write the card as a page, with pictures of the requests')
     .addOption(
-      new Option('--verbose', 'show all runs, and on standard error what the program prints').conflicts(
+      new Option('--verbose', 'show all runs, and the output of the program on standard error').conflicts(
         'list',
       ),
     )
@@ -192,7 +189,7 @@ function assertHost(command: Command, { host }: Options): void {
   if (host === undefined) return;
   if (process.env[settings.baseUrl.variable]?.trim())
     command.error(
-      `error: --host is for the store that this command starts, but ${settings.baseUrl.variable} names another one: unset it, or leave out --host`,
+      `error: --host is for the store that this command starts, but ${settings.baseUrl.variable} names a running service: unset it, or leave out --host`,
     );
   if (/^(0\.0\.0\.0|\[?::\]?|\*)$/.test(host))
     command.error(
@@ -235,7 +232,7 @@ async function levelsOf(command: Command, { level = [], levels: file }: Options)
 
 function assertConsistent(command: Command, { thorough, fault: faults = [] }: Options, levels: Levels): void {
   const off = faults.find(({ fault }) => levels[fault] === 'off');
-  if (off) command.error(`error: --fault asks for ${off.fault}, and its level is off`);
+  if (off) command.error(`error: --fault names ${off.fault}, but its level is off`);
   const exact = faults.find(({ operation, after }) => operation !== undefined || after !== undefined);
   if (thorough && exact)
     command.error(
@@ -248,7 +245,7 @@ async function goalOf(command: Command, { goal: file, trials }: Options): Promis
     return trials === undefined ? undefined : command.error('error: --trials needs --goal');
   const { maxGoalBytes, readGoal } = await import('../grade/goal/goal-file.ts');
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxGoalBytes)
-    command.error(`error: ${file} is too long for a goal: it must have at most ${maxGoalBytes} bytes`);
+    command.error(`error: ${file} is too long for a goal: at most ${maxGoalBytes} bytes are allowed`);
   const text = readFile(command, file);
   try {
     return readGoal(text);
@@ -288,7 +285,7 @@ async function list({ json, fault: asked }: Options): Promise<void> {
   }
   const rows = faults.map(({ name, level, does }) => [name, level, does]);
   console.log(
-    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nMore about one fault, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
+    `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nTo describe one fault, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
   );
 }
 
@@ -296,7 +293,7 @@ async function list({ json, fault: asked }: Options): Promise<void> {
 function assertWritable(command: Command, { junit, html }: Options): void {
   const files = [junit, html].filter((file) => file !== undefined);
   if (new Set(files.map((file) => resolve(file))).size < files.length)
-    command.error('error: --junit and --html must be two files');
+    command.error('error: --junit and --html must name different files');
   for (const file of files) {
     const problem = write(file, '');
     if (problem !== undefined) command.error(`error: ${problem}`);

@@ -23,12 +23,11 @@ const json = () => new Option('--json', 'print JSON');
 const plan = () =>
   new Option('--plan <plan>', 'plan of the key; required').choices(planNames).makeOptionMandatory();
 const perMinute = () =>
-  new Option(
-    '--per-minute <n>',
-    'requests per minute; required for enterprise, refused for the others',
-  ).argParser(parseCount);
+  new Option('--per-minute <n>', 'requests per minute; only for enterprise, where it is required').argParser(
+    parseCount,
+  );
 const perDay = () =>
-  new Option('--per-day <n>', 'requests per day; required for enterprise, refused for the others').argParser(
+  new Option('--per-day <n>', 'requests per day; only for enterprise, where it is required').argParser(
     parseCount,
   );
 
@@ -37,12 +36,12 @@ export function keysCommand(): Command {
 
   keys
     .command('create')
-    .description('Create a key and print it. It cannot be shown again: only its hash is kept.')
+    .description('Create a key and print it. It cannot be shown again: only its hash is stored.')
     .addOption(plan())
     .option('--workspace <name>', 'workspace that the key gives access to', demoWorkspace)
     .addOption(perMinute())
     .addOption(perDay())
-    .option('--name <label>', 'label to recognize the key by', parseLabel)
+    .option('--name <label>', 'label for the key', parseLabel)
     .addOption(json())
     .action(async (options, command: Command) => {
       const quota = enterpriseQuota(options.plan, options, command);
@@ -60,7 +59,7 @@ export function keysCommand(): Command {
 
   keys
     .command('list')
-    .description('List all keys, revoked ones too.')
+    .description('List all keys, including revoked ones.')
     .addOption(json())
     .action(async (options) => {
       const stored = await withStorage((db) => listKeys(db.read));
@@ -69,7 +68,7 @@ export function keysCommand(): Command {
 
   keys
     .command('show')
-    .description('Show one key: its plan, how much of its limits it has used, its strikes and its ban.')
+    .description('Show one key: its plan, the used part of its limits, its strikes and its ban.')
     .argument('<id>', 'id of the key, as in "keys list"')
     .addOption(json())
     .action(async (id, options) => {
@@ -83,7 +82,7 @@ export function keysCommand(): Command {
 
   keys
     .command('revoke')
-    .description('Revoke a key for good. A running server refuses it within a second.')
+    .description('Revoke a key permanently. A running service refuses it within a second.')
     .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
       const isKnown = await withStorage((db) => db.write((sql) => revokeKey(sql, id, Date.now())));
@@ -92,7 +91,7 @@ export function keysCommand(): Command {
 
   keys
     .command('plan')
-    .description('Change the plan of a key. A running server applies it within a second.')
+    .description('Change the plan of a key. A running service applies it within a second.')
     .argument('<id>', 'id of the key, as in "keys list"')
     .addArgument(new Argument('<plan>', 'the new plan').choices(planNames))
     .addOption(perMinute())
@@ -106,13 +105,15 @@ export function keysCommand(): Command {
   keys
     .command('unban')
     .description(
-      'Lift the ban of a key and forget earlier ones. A running server applies it within a second.',
+      'Lift the ban of a key and forget earlier bans. A running service applies it within a second.',
     )
     .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
       const nowMs = await latestClockMs();
       const isKnown = await withStorage((db) => db.write((sql) => clearBan(sql, id, nowMs)));
-      console.log(isKnown ? `Key ${id} is not banned any more; earlier bans are forgotten.` : noSuchKey(id));
+      console.log(
+        isKnown ? `Key ${id} is not banned any more, and its earlier bans are forgotten.` : noSuchKey(id),
+      );
     });
 
   return keys;
@@ -122,7 +123,7 @@ function noSuchKey(id: string): never {
   throw new Error(`There is no key with the id ${id}. "keys list" shows all keys.`);
 }
 
-/** The quota of an Enterprise key. The other plans have quotas of their own. */
+/** The quota of an Enterprise key. The other plans have fixed quotas. */
 function enterpriseQuota(
   plan: Plan,
   { perMinute, perDay }: QuotaOptions,
@@ -189,7 +190,7 @@ async function currentAccount(sql: Sql, subject: Subject): Promise<Account | und
   const { findSharedAccount } = await import('../limits/shared-accounts.ts');
   return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
     const reason = withoutLogins(error.message, valkeyUrls);
-    throw new Error(`Valkey cannot be reached, and only it has the counts: ${reason}`);
+    throw new Error(`The counts are in Valkey, which cannot be reached: ${reason}`);
   });
 }
 

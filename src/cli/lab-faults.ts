@@ -6,7 +6,7 @@ export const faultsCommand = () =>
   new Command('faults')
     .description('List all faults, or describe one.')
     .argument('[name]', 'a fault, such as rate-limited')
-    .option('--json', 'print everything about them as JSON')
+    .option('--json', 'print all details as JSON')
     .action(async (name: string | undefined, options, command: Command) => {
       if (name !== undefined) await assertFaults(command, [name]);
       const catalogue = await readCatalogue();
@@ -34,7 +34,7 @@ async function listOf(catalogue: readonly Fault[]): Promise<string> {
   ]);
   return `${toColumns([['FAULT', 'KIND', 'ON', 'PARAMETERS', 'WHAT THE SERVICE DOES'], ...rows])}
 
-ON is how many operations a fault fits. What a good client does, and more: petstore lab faults NAME`;
+ON is how many operations a fault fits. To describe one fault, and what a good client does: petstore lab faults NAME`;
 }
 
 async function describe({ name, kind, takesOperation, parameters, ...fault }: Fault): Promise<string> {
@@ -54,7 +54,7 @@ async function describe({ name, kind, takesOperation, parameters, ...fault }: Fa
       'Parameter',
       `${parameter.name}: ${parameter.description} ${rangeOf(parameter)}, ${defaultOf(parameter)} if absent.`,
     ]),
-    ['Checks', shown.join(' ') || 'none of its own'],
+    ['Checks', shown.join(' ') || 'none'],
     ['Operations', fault.operations.join(' ')],
     ['Example', `petstore lab rehearse ${name}${exampleOf({ takesOperation, parameters, ...fault })}`],
   ]);
@@ -88,7 +88,7 @@ export async function assertFaults(
     if (faultNames.includes(name)) continue;
     const near = await nearest(name, faultNames);
     command.error(
-      `error: there is no fault ${name}; ${near ? `did you mean ${near}?` : `"petstore ${listCommand}" lists them`}`,
+      `error: there is no fault ${name}; ${near ? `did you mean ${near}?` : `"petstore ${listCommand}" lists all faults`}`,
     );
   }
 }

@@ -65,7 +65,7 @@ export const recordCommand = () =>
             checksText(report, await requestsOf(lab, id, shownIds(report))),
             ...(faults.length > 0 ? [faultsTable(faults)] : []),
             [...(missed ? [missed] : []), verdictText(report.verdict)].join('\n'),
-            `Recording ${id}. With your key, read all requests there, or …/har for the tools of browsers:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
+            `Recording ${id}. Read all its requests with your key at the URL below, or as …/har for the developer tools of browsers:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
           ];
           console.log(`\n${parts.filter((part) => part !== '').join('\n\n')}`);
         }
@@ -102,7 +102,7 @@ async function untilEnd(
 async function end(lab: Lab, id: string): Promise<void> {
   const { endedAt: earlier } = await lab.getRecording(id);
   const { endedAt, expiresAt } = await lab.endRecording(id);
-  const why = earlier ? 'another recording of the key began' : endedAt ? undefined : 'its time was over';
+  const why = earlier ? 'another recording of the key started' : endedAt ? undefined : 'it expired';
   if (why) note(`The recording ended before the client did, at ${earlier ?? expiresAt}: ${why}.`);
 }
 

@@ -12,8 +12,8 @@ const examples = `
 Write a fault as its name, with parameters after a colon. "petstore lab faults" lists them:
   petstore lab rehearse rate-limited
   petstore lab rehearse rate-limited:operation=placeOrder,times=2,retryAfterSeconds=2 lost-answer:operation=createPet
-Each fault takes operation, an operationId. Without it the fault acts on every operation that it fits. Most faults take
-times (how often, counted for each operation) and after (how many requests pass first).`;
+Most faults take operation (an operationId), times (how often) and after (how many requests pass before the fault). Without
+operation, the fault applies to every operation that it fits, and counts separately for each.`;
 
 export const rehearseCommand = () =>
   withServiceOptions(
@@ -31,7 +31,7 @@ export const rehearseCommand = () =>
     .action(async (faults: PlannedFault[], options, command: Command) => {
       const hasFaults = faults.length > 0;
       if (hasFaults === Boolean(options.show || options.end))
-        command.error('error: name the faults to perform, or give --show or --end alone');
+        command.error('error: name the faults to perform, or use --show or --end alone');
       await assertFaults(
         command,
         faults.map(({ fault }) => fault),
@@ -95,7 +95,7 @@ export function addFault(text: string, before: PlannedFault[] | undefined): Plan
 export function parseCount(text: string): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
-    throw new InvalidArgumentError('It must be a whole number above 0.');
+    throw new InvalidArgumentError('It must be an integer above 0.');
   }
   return count;
 }

@@ -118,5 +118,5 @@ export function missedFaults(faults: readonly MetFault[]): string | undefined {
   if (missed.length === 0) return undefined;
   const names = missed.map(({ fault, operation }) => (operation ? `${fault} on ${operation}` : fault));
   const sentence = `Never performed: ${names.join(', ')}.`;
-  return isUnrehearsed(faults) ? `Nothing was rehearsed. ${sentence}` : sentence;
+  return isUnrehearsed(faults) ? `No fault was performed. ${sentence}` : sentence;
 }

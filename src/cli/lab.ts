@@ -19,7 +19,7 @@ const accountCommand = () =>
   withServiceOptions(
     new Command('account')
       .description(
-        'Show the limits, strikes, ban, rehearsal and recording of a key, and the request that began the ban. It does not count against the limits.',
+        'Show the limits, strikes, ban, rehearsal and recording of a key, and the request that started the ban. This does not count against the limits.',
       )
       .option('--json', 'print JSON'),
   ).action(async (options) => {

@@ -5,7 +5,7 @@ import { withStorage } from './storage.ts';
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description(
-      'Migrate the tables before new instances start. Each start and every other command that opens the storage does the same.',
+      'Migrate the database tables, before new instances start. Each start, and each other command that opens the storage, also does this.',
     )
     .action(async () => {
       await withStorage(async () => {});

@@ -5,7 +5,7 @@ import { printFields } from './terminal.ts';
 export function restoredCommand(): Command {
   return new Command('restored')
     .description(
-      'Begin a new generation after a backup was restored. Run it before the service starts, with all instances stopped. Ids continue far ahead, older positions in the history get 410, and webhooks get events that tell them to read the lists again.',
+      'Run this after you restored a backup, before the service starts, with all instances stopped. It starts a new generation: new ids are much higher, older positions in the history get 410, and webhooks tell receivers to read the lists again.',
     )
     .option('--json', 'print JSON')
     .action(async ({ json }) => {
@@ -13,6 +13,6 @@ export function restoredCommand(): Command {
       const workspaces = await withStorage((db) => beginGeneration(db, Date.now()), { isAlone: true });
       if (workspaces === 0) throw new Error('The storage is empty. Restore a backup first.');
       if (json) printFields({ workspaces }, true);
-      else console.log(`A new generation has begun in ${workspaces} workspaces: ${newGeneration}.`);
+      else console.log(`A new generation has started in ${workspaces} workspaces: ${newGeneration}.`);
     });
 }

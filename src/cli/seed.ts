@@ -27,14 +27,16 @@ export function seedCommand(): Command {
         await addPets(db, id, pets, { atMs: startedMs, workspaceId: id }, progress, signal);
       }).catch((error: Error) => {
         if (added === 0) throw error;
-        throw new Error(`${error.message} ${added} of ${pets} pets were added before.`, { cause: error });
+        throw new Error(`${error.message} ${added} of ${pets} pets were added before this.`, {
+          cause: error,
+        });
       });
       const seconds = (Date.now() - startedMs) / 1000;
       if (added === pets) console.log(`Added ${pets} pets to ${workspace} in ${seconds.toFixed(1)} s.`);
       else
         endBy(
           received() as NodeJS.Signals,
-          `Added ${added} of ${pets} pets to ${workspace}, which stay there.`,
+          `Added ${added} of ${pets} pets to ${workspace}. They stay there.`,
         );
     });
 }
@@ -49,7 +51,7 @@ function endBy(signal: NodeJS.Signals, text: string): void {
 function parsePets(text: string): number {
   const pets = Number(text);
   if (!/^\d+$/.test(text) || pets < 1 || pets > maxPets) {
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxPets}.`);
+    throw new InvalidArgumentError(`It must be an integer from 1 to ${maxPets}.`);
   }
   return pets;
 }

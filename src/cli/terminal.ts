@@ -60,7 +60,9 @@ export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) return;
   const output = [process.stderr, process.stdout].find(({ isTTY }) => isTTY);
   if (!output)
-    throw new Error('Nothing was changed: no terminal can show the question. Use --yes to skip it.');
+    throw new Error(
+      'Nothing was changed: no terminal can show the question. Use --yes to skip the question.',
+    );
   const terminal = createInterface({ input: process.stdin, output });
   const answer = await new Promise<string | undefined>((resolve) => {
     terminal

@@ -5,7 +5,7 @@ import { secretPrefix } from '../settings/secret-key.ts';
 import { parseUrl, readAccess, withServiceOptions } from './find-service.ts';
 
 export function webhooksCommand(): Command {
-  const webhooks = new Command('webhooks').description('Try webhooks without a public address.');
+  const webhooks = new Command('webhooks').description('Test webhooks without a public address.');
 
   const command = webhooks
     .command('listen')
@@ -14,7 +14,7 @@ export function webhooksCommand(): Command {
     )
     .option('--forward <url>', 'address to post each event to, such as http://localhost:3000/hooks', parseUrl)
     .option('--type <type...>', `only events of these types: ${eventTypes.join(', ')}`)
-    .option('--after <id>', 'begin after this event instead of now; 0 is the beginning', parsePosition);
+    .option('--after <id>', 'start after this event instead of now; 0 is the beginning', parsePosition);
   withServiceOptions(command)
     .addOption(
       new Option(
@@ -55,7 +55,7 @@ function parsePosition(text: string): number {
 export function parseSecret(text: string): string {
   const bytes = Buffer.from(text.slice(secretPrefix.length), 'base64');
   if (!text.startsWith(secretPrefix) || bytes.length < 24) {
-    throw new InvalidArgumentError(`It must be ${secretPrefix} and at least 24 bytes in Base64.`);
+    throw new InvalidArgumentError(`It must be ${secretPrefix} followed by at least 24 bytes in Base64.`);
   }
   return text;
 }

@@ -20,12 +20,12 @@ import { confirm, isoTime, printFields, printRows } from './terminal.ts';
 const yes = () =>
   new Option(
     '--yes',
-    'do not ask first. Required at a terminal if its output goes elsewhere. Scripts are never asked',
+    'do not ask for confirmation. Required at a terminal if the output is redirected. Scripts are never asked',
   );
 
 export function workspacesCommand(): Command {
   const workspaces = new Command('workspaces').description(
-    'Create, list, reset and delete workspaces. Each has its own pets, orders and ids; a key gives access to one of them.',
+    'Create, list, reset and delete workspaces. Each has its own pets, orders and ids. A key gives access to one workspace.',
   );
 
   workspaces
@@ -38,7 +38,7 @@ export function workspacesCommand(): Command {
       const { seedWorkspace } = await import('../demo/seed.ts');
       const { id, createdAtMs } = await withStorage((db) =>
         db.write(async (sql) => {
-          if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);
+          if (await findWorkspace(sql, name)) throw new Error(`The workspace ${name} already exists.`);
           const workspace = await createWorkspace(sql, name, Date.now());
           if (options.seed) await seedWorkspace(sql, workspace.id);
           return workspace;
@@ -49,7 +49,7 @@ export function workspacesCommand(): Command {
 
   workspaces
     .command('list')
-    .description('List all workspaces and what they hold.')
+    .description('List all workspaces and what they contain.')
     .option('--json', 'print JSON')
     .action(async (options) => {
       const all = await withStorage((db) => listWorkspaces(db.read));
@@ -61,7 +61,7 @@ export function workspacesCommand(): Command {
 
   workspaces
     .command('reset')
-    .description('Remove everything in a workspace and fill it with the demo data. Its keys stay.')
+    .description('Remove everything in a workspace and fill it with the demo data. Its keys remain valid.')
     .argument('<name>', 'name of the workspace')
     .addOption(yes())
     .action(async (name, options) => {
@@ -82,7 +82,7 @@ export function workspacesCommand(): Command {
 
   workspaces
     .command('delete')
-    .description('Delete a workspace with everything in it, its keys too.')
+    .description('Delete a workspace with all its content and keys.')
     .argument('<name>', 'name of the workspace')
     .addOption(yes())
     .action(async (name, options) => {

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (48e7fb714d3d). Do not edit.
+// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -139,7 +139,7 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     /**
-     * @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted.
+     * @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.
      * @enum {string}
      */
     PetStatus: 'available' | 'pending' | 'sold';
@@ -163,7 +163,7 @@ export interface components {
     Pets: components['schemas']['Pet'][];
     /** @description The body of every error. */
     Error: {
-      /** @description Machine-readable error code. Codes may be added: handle an unknown one by its status. */
+      /** @description Machine-readable error code. Later versions may add codes: handle an unknown one by its status. */
       code: string;
       /** @description Human-readable description of the error. It names every wrong field. */
       message: string;
@@ -310,7 +310,7 @@ export interface components {
     CategoryCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -327,7 +327,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Category'];
     };
-    /** @description The fields of the Category that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    /** @description The fields of the Category that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousCategory: {
       /** @description Category name, for example a kind of animal. */
       name?: string | null;
@@ -338,7 +338,7 @@ export interface components {
     CategoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -360,7 +360,7 @@ export interface components {
     CategoryDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -381,7 +381,7 @@ export interface components {
     PetCreated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -398,7 +398,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Pet'];
     };
-    /** @description The fields of the Pet that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    /** @description The fields of the Pet that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousPet: {
       /** @description The animal's name. */
       name?: string | null;
@@ -413,7 +413,7 @@ export interface components {
     PetUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -435,7 +435,7 @@ export interface components {
     PetDeleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -452,7 +452,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Pet'];
     };
-    /** @description The fields of the InventoryItem that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    /** @description The fields of the InventoryItem that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousInventoryItem: {
       /**
        * Format: int32
@@ -465,7 +465,7 @@ export interface components {
     InventoryUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -487,7 +487,7 @@ export interface components {
     OrderPlaced: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -504,7 +504,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Order'];
     };
-    /** @description The fields of the Order that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was. */
+    /** @description The fields of the Order that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousOrder: {
       /**
        * Format: int64
@@ -528,7 +528,7 @@ export interface components {
     OrderUpdated: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -550,7 +550,7 @@ export interface components {
     OrderCompleted: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -571,7 +571,7 @@ export interface components {
     OrderCancelled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -592,7 +592,7 @@ export interface components {
     WorkspaceReset: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -614,7 +614,7 @@ export interface components {
     WorkspaceSeeded: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -632,7 +632,7 @@ export interface components {
       /** @description An empty object. */
       data: Record<string, never>;
     };
-    /** @description Events that were never sent, because they were removed from the history first. The receiver got a message of type `events.missed` for each gap. Absent if there are none. */
+    /** @description Events that were removed from the history before they could be sent. The receiver got a message of type `events.missed` for each gap. Absent if there are none. */
     MissedEvents: {
       /**
        * Format: int64
@@ -657,13 +657,13 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url: string;
-      /** @description Only events of these types are sent. Absent: all types, also future ones. */
+      /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
       /** @description What the webhook is for. */
       description?: string;
-      /** @description Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept. */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored. */
       enabled: boolean;
       disabledReason?: ('gone' | 'failing') | Unknown;
       /**
@@ -673,7 +673,7 @@ export interface components {
       createdAt: string;
       /**
        * Format: date-time
-       * @description Until when the previous secret also signs. Absent if the secret was never rotated.
+       * @description The time until which the previous secret also signs. Absent if the secret was never rotated.
        */
       previousSecretValidUntil?: string;
       missedEvents?: components['schemas']['MissedEvents'];
@@ -682,7 +682,7 @@ export interface components {
     WebhookDisabled: {
       /**
        * Format: int64
-       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.
+       * @description The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.
        */
       id: Int64;
       /**
@@ -699,7 +699,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Webhook'];
     };
-    /** @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Types may be added, so ignore unknown ones. */
+    /** @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore unknown ones. */
     Event:
       | components['schemas']['CategoryCreated']
       | components['schemas']['CategoryUpdated']
@@ -721,9 +721,9 @@ export interface components {
     Webhooks: components['schemas']['Webhook'][];
     /** @description A webhook to add. */
     NewWebhook: {
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url: string;
-      /** @description Only events of these types are sent. Absent: all types, also future ones. */
+      /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: components['schemas']['EventType'][];
       /** @description What the webhook is for. */
       description?: string;
@@ -735,13 +735,13 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url: string;
-      /** @description Only events of these types are sent. Absent: all types, also future ones. */
+      /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
       /** @description What the webhook is for. */
       description?: string;
-      /** @description Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept. */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored. */
       enabled: boolean;
       disabledReason?: ('gone' | 'failing') | Unknown;
       /**
@@ -751,7 +751,7 @@ export interface components {
       createdAt: string;
       /**
        * Format: date-time
-       * @description Until when the previous secret also signs. Absent if the secret was never rotated.
+       * @description The time until which the previous secret also signs. Absent if the secret was never rotated.
        */
       previousSecretValidUntil?: string;
       missedEvents?: components['schemas']['MissedEvents'];
@@ -779,7 +779,7 @@ export interface components {
         webhookId: Int64;
       };
     };
-    /** @description A message about events that are never sent, because they were removed from the history first. It comes before the next event. Read the lists again. */
+    /** @description A message about events that were removed from the history before they could be sent. It comes before the next event. Read the lists again. */
     EventsMissed: {
       /**
        * @description Distinguishes it from events.
@@ -811,7 +811,7 @@ export interface components {
       };
     };
     /**
-     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up.
+     * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up.
      * @enum {string}
      */
     DeliveryState: 'pending' | 'delivered' | 'failed';
@@ -832,10 +832,10 @@ export interface components {
        * @description The duration in milliseconds.
        */
       durationMs: Int64;
-      /** @description Why it failed. Absent if it did not. */
+      /** @description Why it failed. Absent if it succeeded. */
       error?: string;
     };
-    /** @description An event, a `ping`, or a message about missed events, on its way to a webhook. */
+    /** @description A message to a webhook: an event, a `ping`, or a notice of missed events. */
     Delivery: {
       /**
        * Format: int64
@@ -874,13 +874,13 @@ export interface components {
     Deliveries: components['schemas']['Delivery'][];
     /** @description Fields of a webhook to change. A `types` of null means all types. */
     WebhookPatch: {
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url?: string;
-      /** @description Only events of these types are sent. Absent: all types, also future ones. */
+      /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: components['schemas']['EventType'][] | null;
       /** @description What the webhook is for. */
       description?: string | null;
-      /** @description Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept. */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored. */
       enabled?: boolean;
     };
   };
@@ -943,7 +943,7 @@ export interface operations {
   listPets: {
     parameters: {
       query?: {
-        /** @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
+        /** @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Only pets of this category. */
         categoryId?: Int64;
@@ -998,7 +998,7 @@ export interface operations {
   listInventory: {
     parameters: {
       query?: {
-        /** @description Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
+        /** @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Maximum number of items to return. */
         limit?: number;
@@ -1015,7 +1015,7 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
-        /** @description Only events after this id. If one of them is no longer kept, the response is 410 `events_expired`. Without `after` the list starts with the oldest event that is kept. */
+        /** @description Only events after this id. If one of them is no longer stored, the response is 410 `events_expired`. Without `after` the list starts with the oldest stored event. */
         after?: Int64;
         /** @description Only events of these types. Repeat the parameter for more than one. */
         type?: components['schemas']['EventType'][];
@@ -1034,9 +1034,9 @@ export interface operations {
   streamEvents: {
     parameters: {
       query?: {
-        /** @description Only events after this id; 0 starts with the first. `Last-Event-ID` has priority. */
+        /** @description Only events after this id. 0 starts with the first event. `Last-Event-ID` has priority. */
         after?: Int64;
-        /** @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For skipped events the stream sends a block with only an `id`, the current position. */
+        /** @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For events of other types the stream sends only an `id`, the current position. */
         type?: components['schemas']['EventType'][];
       };
       header?: never;
@@ -1064,7 +1064,7 @@ export interface operations {
   listDeliveries: {
     parameters: {
       query?: {
-        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up. */
+        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up. */
         state?: components['schemas']['DeliveryState'];
         /** @description Maximum number of items to return. */
         limit?: number;

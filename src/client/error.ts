@@ -1,8 +1,9 @@
 import type { ErrorCode } from './description.ts';
 
 /**
- * What `code` of a PetstoreError may be: a code of the API; `no_answer` (the connection broke, or the response is not complete), `timed_out`,
- * `unexpected_answer` (another service responded), `bad_signature` (a webhook is not genuine); or a code of a later version of the API.
+ * The values of `code` in a PetstoreError: a code of the API, also of a later version, or one of the client. `no_answer`: the connection
+ * broke or the response is not complete. `timed_out`. `unexpected_answer`: another service responded. `bad_signature`: a webhook message
+ * is not genuine.
  */
 export type PetstoreErrorCode =
   | ErrorCode

@@ -16,7 +16,7 @@ const isRounded = (token: string) => /^-?\d{16,99}$/.test(token) && !Number.isSa
 
 /**
  * Reads JSON as `JSON.parse` does, but integers beyond 2^53, of up to 99 digits, become `bigint`. Before parsing they are turned into strings
- * that begin with a random mark, since not every engine shows a reviver the source of a number.
+ * that begin with a random mark, because not every engine passes the source of a number to a reviver.
  *
  * @throws SyntaxError if it is not JSON.
  */

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (dd7d8c9584a6). Do not edit.
+// Made from the description of the lab by "npm run generate" (92f6a731e4c4). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -66,13 +66,13 @@ export interface components {
       /** @description The values of a parameter that is a string. The first is the default. */
       values?: string[];
     };
-    /** @description A hard case that the service performs on demand. */
+    /** @description A failure or an unusual response that the service performs on demand. */
     Fault: {
       /** @description Its name. */
       name: string;
-      /** @description What it is about, as a heading. Faults of a group belong together; a later version may have other groups. */
+      /** @description The heading under which it is listed. Later versions may have other groups. */
       group: string;
-      /** @description A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds. */
+      /** @description A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. Later versions may have other kinds. */
       kind: string;
       /** @description Whether `operation` can restrict it to one operation. */
       takesOperation: boolean;
@@ -93,7 +93,7 @@ export interface components {
     FaultList: components['schemas']['Fault'][];
     /** @description The body of every error. */
     Error: {
-      /** @description Machine-readable error code. Codes may be added: handle an unknown one by its status. */
+      /** @description Machine-readable error code. Later versions may add codes: handle an unknown one by its status. */
       code: string;
       /** @description Human-readable description of the error. It names every wrong field. */
       message: string;
@@ -105,13 +105,13 @@ export interface components {
     };
     /** @description A fault of a rehearsal, and how often it was performed. */
     RehearsedFault: {
-      /** @description The name of a fault. `GET /faults` lists them. Faults may be added. */
+      /** @description The name of a fault. `GET /faults` lists them. Later versions may add faults. */
       fault: string;
-      /** @description The operationId of the only operation that it acts on. Later versions may add operations. Absent: every operation that it fits. */
+      /** @description The operationId of the only operation that it affects. Later versions may add operations. Absent: every operation that it fits. */
       operation?: string;
       /**
        * Format: int32
-       * @description How many requests of each operation (for `banned`: of the key) pass first. Not for conditions.
+       * @description How many requests of each operation (for `banned`: of the key) pass before the fault. Not for conditions.
        */
       after?: number;
       /**
@@ -126,7 +126,7 @@ export interface components {
       retryAfterSeconds?: number;
       /**
        * Format: int32
-       * @description For a step: how often it is still to be performed, on all its operations together; 0 once the rehearsal is over. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.
+       * @description For a step: how many performances remain, on all its operations together. 0 after the end of the rehearsal. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.
        */
       remaining?: number;
       /**
@@ -134,7 +134,7 @@ export interface components {
        * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
        */
       silenceMs?: number;
-      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
+      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
@@ -165,7 +165,7 @@ export interface components {
       performed: number;
       /**
        * Format: int32
-       * @description How many requests came before `Retry-After` was over, and got the fault again.
+       * @description How many requests came before the end of `Retry-After`, and got the fault again.
        */
       repeated?: number;
     };
@@ -234,7 +234,7 @@ export interface components {
         | 'new-status'
         | 'sunset';
       /**
-       * @description The operationId of the operation that it acts on. Absent: every operation that it fits.
+       * @description The operationId of the operation that it affects. Absent: every operation that it fits.
        * @enum {string}
        */
       operation?:
@@ -271,7 +271,7 @@ export interface components {
         | 'deleteWebhook';
       /**
        * Format: int32
-       * @description How many requests of each operation (for `banned`: of the key) pass first. Not for conditions.
+       * @description How many requests of each operation (for `banned`: of the key) pass before the fault. Not for conditions.
        */
       after?: number;
       /**
@@ -295,7 +295,7 @@ export interface components {
        */
       silenceMs?: number;
       /**
-       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
+       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
        * @enum {string}
        */
       shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
@@ -327,7 +327,7 @@ export interface components {
     };
     /** @description A rehearsal to start. */
     NewRehearsal: {
-      /** @description Faults to perform. Steps are used up in this order; conditions apply all the time. */
+      /** @description Faults to perform. Steps are performed in this order. Conditions apply all the time. */
       faults: components['schemas']['PlannedFault'][];
       /**
        * Format: int32
@@ -335,7 +335,7 @@ export interface components {
        */
       expiresInSeconds?: number;
     };
-    /** @description One thing that a good client does. */
+    /** @description A rule for clients, and how it is judged. */
     Check: {
       /** @description Its name, which never changes. */
       name: string;
@@ -485,20 +485,20 @@ export interface components {
        * @description Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /** @description The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
+      /** @description The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
       retryOf?: string;
       /** @description The faults that were performed on it. */
       fault?: string;
-      /** @description Response headers, with names in lower case, without those that are the same in every response. */
+      /** @description Response headers, with names in lower case. Headers that are the same in every response are left out. */
       answerHeaders: {
         [key: string]: string;
       };
-      /** @description Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess. */
+      /** @description Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is the fingerprint of a request with the same `Idempotency-Key`, or else a guess. */
       fingerprint: string;
       /** @description The id of its connection. */
       connection: string;
       /**
-       * @description Whether it came through a proxy. Then `connection` is not one of the client.
+       * @description Whether it came through a proxy. Then `connection` is that of the proxy.
        * @enum {boolean}
        */
       proxied?: true;
@@ -515,7 +515,7 @@ export interface components {
       /** @description For a stream that `stream-cut` ended: the id of the incomplete event. */
       cutEventId?: string;
     };
-    /** @description Requests, ordered by when they ended. */
+    /** @description Requests, ordered by their ends. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];
     /** @description A request and its response. */
     HarEntry: {
@@ -524,7 +524,7 @@ export interface components {
        * @description When it was handled.
        */
       startedDateTime: string;
-      /** @description Milliseconds that it took. */
+      /** @description The duration in milliseconds. */
       time: number;
       request: {
         /** @description The method. */
@@ -533,7 +533,7 @@ export interface components {
         url: string;
         /** @description The version of HTTP, or `unknown`. */
         httpVersion: string;
-        /** @description Always empty: cookies are not kept. */
+        /** @description Always empty: cookies are not stored. */
         cookies: {
           /** @description Its name. */
           name: string;
@@ -568,11 +568,11 @@ export interface components {
       response: {
         /** @description The status code; 0 if the connection was cut off. */
         status: number;
-        /** @description What the status is called. */
+        /** @description The reason phrase of the status. */
         statusText: string;
         /** @description The version of HTTP, or `unknown`. */
         httpVersion: string;
-        /** @description Always empty: cookies are not kept. */
+        /** @description Always empty: cookies are not stored. */
         cookies: {
           /** @description Its name. */
           name: string;
@@ -602,25 +602,25 @@ export interface components {
       /** @description Always empty. */
       cache: Record<string, never>;
       timings: {
-        /** @description Always 0: it is not told apart from `wait`. */
+        /** @description Always 0: it is included in `wait`. */
         send: number;
-        /** @description Milliseconds that it took. */
+        /** @description The duration in milliseconds. */
         wait: number;
-        /** @description Always 0: it is not told apart from `wait`. */
+        /** @description Always 0: it is included in `wait`. */
         receive: number;
       };
-      /** @description Which connection carried it. */
+      /** @description The id of its connection. */
       connection: string;
-      /** @description Its number, the faults that touched it, and `left` if the client disconnected before its response was complete. */
+      /** @description Its number, the faults that affected it, and `left` if the client disconnected before its response was complete. */
       comment: string;
     };
-    /** @description An HTTP Archive (HAR 1.2), which the developer tools of browsers open. */
+    /** @description An HTTP Archive (HAR 1.2), which the developer tools of browsers can open. */
     Har: {
       log: {
         /** @description The version of the format. */
         version: string;
         creator: {
-          /** @description What made it. */
+          /** @description The program that created it. */
           name: string;
           /** @description Its version. */
           version: string;
@@ -663,7 +663,7 @@ export interface components {
        */
       at: string;
     };
-    /** @description The ban of the key, if there is one, and the length of the next. */
+    /** @description The ban of the key, if there is one, and the length of the next ban. */
     AccountBan: {
       /**
        * Format: date-time
@@ -716,12 +716,12 @@ export interface components {
       };
       /**
        * Format: int32
-       * @description Requests refused with 429 in this minute.
+       * @description Requests that got 429 in this minute.
        */
       strikes: number;
       /**
        * Format: int32
-       * @description The most strikes in a minute without a ban.
+       * @description The number of strikes in a minute that do not cause a ban. One more starts it.
        */
       strikesAllowed: number;
       ban: components['schemas']['AccountBan'];

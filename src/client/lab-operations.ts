@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (dd7d8c9584a6). Do not edit.
+// Made from the description of the lab by "npm run generate" (92f6a731e4c4). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -31,14 +31,14 @@ export interface Lab {
   /**
    * Start a rehearsal: `POST /rehearsals`.
    *
-   * Makes the service perform faults for your key, and for no other. The previous rehearsal ends. When you get the response, all instances perform the faults; with several instances it takes half a second. `Petstore-Rehearsal` marks each response that a fault has changed.
+   * Makes the service perform faults for your key only. The previous rehearsal ends. When you get the response, all instances perform the faults. With several instances, the response takes half a second. The header `Petstore-Rehearsal` marks each response that a fault has changed.
    */
   startRehearsal(body: types.NewRehearsal, options?: CreateOptions): Promise<types.Rehearsal>;
 
   /**
    * Get a rehearsal: `GET /rehearsals/{rehearsalId}`.
    *
-   * Returns a rehearsal of the key: how often each fault was performed, and how often it is still to be performed.
+   * Returns a rehearsal of the key: how often each fault was performed, and how many performances remain.
    */
   getRehearsal(rehearsalId: string, options?: ReadOptions): Promise<types.Rehearsal>;
 
@@ -59,21 +59,21 @@ export interface Lab {
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it when the client has ended: a client that still waits looks as if it gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 
   /**
    * Get a report card as Markdown: `GET /recordings/{recordingId}/report/markdown`.
    *
-   * Returns the report card for people: failures first, then a table of all checks. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the report card for people: failures first, then a table of all checks. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
    */
   getReportAsMarkdown(recordingId: string, options?: CallOptions): Promise<string>;
 
   /**
    * Get a report card as JUnit XML: `GET /recordings/{recordingId}/report/junit`.
    *
-   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
    */
   getReportAsJunit(recordingId: string, options?: CallOptions): Promise<string>;
 
@@ -87,7 +87,7 @@ export interface Lab {
   /**
    * Start a recording: `POST /recordings`.
    *
-   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored, nor values of headers that are not known to be harmless.
+   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored. Of headers, only values that are known to be harmless are stored.
    */
   startRecording(body: types.NewRecording, options?: CreateOptions): Promise<types.Recording>;
 
@@ -108,7 +108,7 @@ export interface Lab {
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns the requests of a recording, ordered by when they ended. So a reader that follows a running client misses nothing. For the order in which requests began, sort by `at`. To follow a recording, request it again with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns the requests of a recording, ordered by their ends, so that a reader who follows a running client misses nothing. For the order in which requests began, sort by `at`. To follow a recording, repeat the request with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
    */
   listRecordedRequests(
     recordingId: string,
@@ -119,21 +119,21 @@ export interface Lab {
   /**
    * Get a recording as an HTTP Archive: `GET /recordings/{recordingId}/har`.
    *
-   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has 1000 requests at most, and fewer if they are large; its comment then says how to get the next one. A key can read one report, archive or page of requests at a time. 3 more wait; the next gets 429 `rate_limited` with `Retry-After`. A reading stops when its client closes the connection or its side of it.
+   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has at most 1000 requests, and fewer if they are large. If there are more, its comment has the URL of the next archive. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
    */
   getHar(recordingId: string, query?: GetHarQuery, options?: ReadOptions): Promise<types.Har>;
 
   /**
    * End a recording: `POST /recordings/{recordingId}/end`.
    *
-   * Ends a recording. It contains every request that got its response before this one arrived, and `requests` is final. Later ones are left out and counted in `leftOut`. So are requests that another instance writes more than 500 ms later, because the storage is slow. You can read a recording until a day after it began.
+   * Ends a recording. It contains every request whose response was sent before this request arrived. Its `requests` does not change afterwards. Later requests are counted in `leftOut`, and so are requests that another instance stores more than 500 ms later. You can read a recording until a day after its start.
    */
   endRecording(recordingId: string, options?: CreateOptions): Promise<types.Recording>;
 
   /**
    * Get the account of the key: `GET /account`.
    *
-   * Returns the state of the key: its limits, its strikes (refused requests that count towards a ban), its ban and the request that started it, its streams, and its active rehearsal and recording. It does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.
+   * Returns the state of the key: its limits, strikes, ban, streams, and active rehearsal and recording. A strike is a request that got 429 and counts towards a ban. This request does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.
    */
   getAccount(options?: ReadOptions): Promise<types.Account>;
 

@@ -48,10 +48,10 @@ export class List<Item> implements AsyncIterable<Item> {
 }
 
 /**
- * The URL of the next page. Only the query comes from the link: the key is sent to `baseUrl` alone, also where the service names
- * another host. `seen` has the queries of the pages so far.
+ * The URL of the next page. Only the query comes from the link, so the key is never sent to another host than that of `baseUrl`.
+ * `seen` has the queries of the pages so far.
  *
- * @throws PetstoreError if the link leads to one of them: the list would never end.
+ * @throws PetstoreError if the link leads to one of them. The list would never end.
  */
 function nextUrl(headers: Headers, url: URL, seen: ReadonlySet<string>): URL | undefined {
   const target = nextLink(headers.get('link'));

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (48e7fb714d3d). Do not edit.
+// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -34,7 +34,7 @@ export interface Operations {
   /**
    * List pets: `GET /pets`.
    *
-   * Returns the pets that match all filters, ordered by id. With `id` it returns single pets, up to a hundred at once, on one page unless `limit` is set. With one `id` the `ETag` is that of the pet, for use in `If-Match`. Otherwise, or if there is no such pet, it is that of the page.
+   * Returns the pets that match all filters, ordered by id. With `id` it returns these pets, up to a hundred, on one page unless you set `limit`. With one `id` of an existing pet, the `ETag` is that of the pet: you can send it as `If-Match`. Otherwise it is the `ETag` of the page.
    */
   listPets(query?: ListPetsQuery, options?: ReadOptions): List<types.Pet>;
 
@@ -48,7 +48,7 @@ export interface Operations {
   /**
    * Get a pet: `GET /pets/{petId}`.
    *
-   * Returns a pet. `GET /pets?id=` does the same for one or several pets; for one pet it returns the same `ETag`.
+   * Returns a pet. `GET /pets?id=` does the same for one or several pets. For one pet it returns the same `ETag`.
    *
    * **Deprecated** since 2025-12-05. Its sunset is 2030-12-05: it may be removed from then on. Use `GET /pets` instead.
    *
@@ -75,7 +75,7 @@ export interface Operations {
   /**
    * Remove a pet: `DELETE /pets/{petId}`.
    *
-   * Removes a pet and its inventory entry. Refused with `conflict` while an open order has units of it. Completed orders stay.
+   * Removes a pet and its inventory entry. Returns 409 `conflict` while an open order holds units of the pet. Complete orders stay.
    */
   deletePet(petId: Int64, options?: ChangeOptions): Promise<void>;
 
@@ -103,7 +103,7 @@ export interface Operations {
   /**
    * Replace a category: `PUT /categories/{categoryId}`.
    *
-   * Replaces all fields of a category. Without `description` the old one is removed.
+   * Replaces all fields of a category. Without `description`, the old description is removed.
    */
   replaceCategory(
     categoryId: Int64,
@@ -114,7 +114,7 @@ export interface Operations {
   /**
    * Remove a category: `DELETE /categories/{categoryId}`.
    *
-   * Removes a category. Refused with `conflict` while a pet belongs to it.
+   * Removes a category. Returns 409 `conflict` while a pet belongs to it.
    */
   deleteCategory(categoryId: Int64, options?: ChangeOptions): Promise<void>;
 
@@ -128,7 +128,7 @@ export interface Operations {
   /**
    * Place an order: `POST /store/orders`.
    *
-   * Places an order. Every field is optional. With `petId` the units are taken from stock at once; if there are too few, the order is refused with `insufficient_stock`. An order placed as `complete` is fulfilled from the start.
+   * Places an order. Every field is optional. With `petId` the units are taken from stock at once. If there are too few, the response is 409 `insufficient_stock`. An order with `complete: true` is fulfilled from the start.
    */
   placeOrder(body: types.Order, options?: CreateOptions): Promise<types.Order & { id: Int64 }>;
 
@@ -142,7 +142,7 @@ export interface Operations {
   /**
    * Change or fulfil an order: `PATCH /store/orders/{orderId}`.
    *
-   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` changes the stock by the difference. `complete: true` fulfils and closes the order. `petId` cannot change. A request that changes nothing returns the order unchanged, even a complete one, so you can retry it.
+   * Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` changes the stock by the difference. `complete: true` fulfils and closes the order. `petId` cannot change. A request that changes nothing returns the order unchanged, even if it is complete, so you can retry it.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -164,7 +164,7 @@ export interface Operations {
   /**
    * List the inventory: `GET /inventory`.
    *
-   * Returns the inventory entries, ordered by pet id: all, or those with one status.
+   * Returns all inventory entries, or those with one status, ordered by pet id.
    */
   listInventory(query?: ListInventoryQuery, options?: ReadOptions): List<types.InventoryItem>;
 
@@ -178,7 +178,7 @@ export interface Operations {
   /**
    * Set the stock of a pet: `PATCH /inventory/{petId}`.
    *
-   * Sets the units in stock. This also sets the status of the entry and of its pet: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.
+   * Sets the units in stock. This also sets the status of the entry and of its pet. It is `available` above 0, `pending` at 0 with units in open orders, and otherwise `sold`.
    *
    * **Experimental:** this operation may change or be removed without notice.
    */
@@ -191,7 +191,7 @@ export interface Operations {
   /**
    * List events: `GET /store/events`.
    *
-   * Returns the events of the workspace, oldest first: from the oldest event that is kept, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned: send it as `after` to get newer events.
+   * Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned. Send it as `after` to get newer events.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -200,7 +200,7 @@ export interface Operations {
   /**
    * Get an event: `GET /store/events/{eventId}`.
    *
-   * Returns one event of the workspace, while it is kept.
+   * Returns one event of the workspace, while it is stored.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -209,7 +209,7 @@ export interface Operations {
   /**
    * Follow events: `GET /store/events/stream`.
    *
-   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. Starts after the event in `Last-Event-ID` or `after`; without both, it starts now. A stream ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.
+   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -230,7 +230,7 @@ export interface Operations {
   /**
    * Add a webhook: `POST /store/webhooks`.
    *
-   * Adds a webhook. From now on, the service sends each event to its URL with a POST, signed by Standard Webhooks 1.0 with the `secret` of this response. The secret is not shown again. A 2xx within 15 seconds is a success. Otherwise the service retries, up to 9 attempts within about 28 hours. It does not follow redirects. A 410 disables the webhook, and so do 5 days with failures only. First attempts are made in the order of events, one at a time; retries do not delay later events. The history keeps more events for a slow receiver, up to a bound. Beyond it the receiver gets `events.missed`, which names the gap. An event may arrive more than once, with the same `webhook-id`. The number of webhooks of a workspace depends on the plan: Free 2, Pro 10, Business 50, Enterprise 100.
+   * Adds a webhook. From now on, the service sends each event to its URL with a POST, signed by Standard Webhooks 1.0 with the `secret` of this response. The secret is not shown again. A 2xx within 15 seconds is a success. Otherwise the service retries, up to 9 attempts within about 28 hours. It does not follow redirects. A 410 disables the webhook, and so do 5 days in which every attempt failed. First attempts are made in the order of events, one at a time. Retries do not delay later events. The history stores more events for a slow receiver, up to a limit. Above it, the receiver gets `events.missed`, which names the missed events. An event may arrive more than once, with the same `webhook-id`. The number of webhooks of a workspace depends on the plan: Free 2, Pro 10, Business 50, Enterprise 100.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -239,7 +239,7 @@ export interface Operations {
   /**
    * Try a webhook: `POST /store/webhooks/{webhookId}/ping`.
    *
-   * Sends a `ping` to the webhook as soon as possible. The response does not wait for it: `listDeliveries` shows the result. Refused with `conflict` while the webhook is disabled, or while 10 pings and deliveries of `redeliver` are waiting.
+   * Sends a `ping` to the webhook as soon as possible. The response does not wait for it: `listDeliveries` shows the result. Returns 409 `conflict` while the webhook is disabled, or while 10 pings and deliveries of `redeliver` are waiting.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -248,7 +248,7 @@ export interface Operations {
   /**
    * Replace the secret of a webhook: `POST /store/webhooks/{webhookId}/rotate-secret`.
    *
-   * Gives the webhook a new secret. For 24 hours the service also signs with the previous secret, so that receivers can switch. Older secrets stop at once.
+   * Gives the webhook a new secret. For 24 hours the service also signs with the previous secret, so that receivers can switch. Older secrets become invalid at once.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -257,7 +257,7 @@ export interface Operations {
   /**
    * List deliveries: `GET /store/webhooks/{webhookId}/deliveries`.
    *
-   * Returns the deliveries to a webhook, newest first, with their state and attempts. Deliveries are kept as long as events.
+   * Returns the deliveries to a webhook, newest first, with their state and attempts. Deliveries are stored as long as events.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -266,7 +266,7 @@ export interface Operations {
   /**
    * Send again: `POST /store/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver`.
    *
-   * Sends a delivery again as soon as possible, whatever its state. The response does not wait for it. If it fails, it is retried like a new one. Refused with `conflict` while the webhook is disabled.
+   * Sends a delivery again as soon as possible, in any state. The response does not wait for it. If it fails, it is retried like a new one. Returns 409 `conflict` while the webhook is disabled.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -284,7 +284,7 @@ export interface Operations {
   /**
    * Change fields of a webhook: `PATCH /store/webhooks/{webhookId}`.
    *
-   * Changes the given fields of a webhook (JSON Merge Patch, RFC 7396). `enabled: false` stops it. `enabled: true` continues after the last event that was sent. If the next event is no longer kept, the receiver gets `events.missed`, and then the oldest event that is kept. A change applies to every attempt that starts after the response; other instances apply it a moment later.
+   * Changes the given fields of a webhook (JSON Merge Patch, RFC 7396). `enabled: false` stops it. `enabled: true` continues after the last event that was sent. If the next event is no longer stored, the receiver gets `events.missed`, and then the oldest stored event. A change applies to every attempt that starts after the response. Other instances apply it a moment later.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -293,7 +293,7 @@ export interface Operations {
   /**
    * Remove a webhook: `DELETE /store/webhooks/{webhookId}`.
    *
-   * Removes a webhook with its deliveries. An attempt that is in progress may still arrive.
+   * Removes a webhook and its deliveries. An attempt that is in progress may still arrive.
    *
    * **Beta:** this operation may change, with notice.
    */

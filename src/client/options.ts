@@ -57,7 +57,7 @@ export interface CallOptions {
   /** How long the call may take in all, in milliseconds, in place of `timeoutMs` of the client. For a list: each page. */
   timeoutMs?: number | undefined;
   /**
-   * `X-Request-Id`: 1 to 128 visible ASCII characters, which stand in the log of the service. Random by default. Do not set it for a
+   * `X-Request-Id`: 1 to 128 visible ASCII characters, which appear in the log of the service. Random by default. Do not set it for a
    * change: after a lost response the client looks for this id in the history.
    */
   requestId?: string | undefined;

@@ -71,7 +71,7 @@ export class Deadline {
     });
   }
 
-  /** Aborts the signal, and so whatever still uses it. */
+  /** Aborts the signal, and with it everything that still uses it. */
   end(reason?: unknown): void {
     this.disarm();
     this.#outer?.removeEventListener('abort', this.#abort);

@@ -58,8 +58,8 @@ const temporary = new Set([408, 429, 500, 502, 503, 504]);
 const unclear = new Set([408, 500, 502, 503, 504]);
 
 /**
- * Sends a request, with further attempts after temporary failures. Every attempt reads its response to the end, since a truncated response is a
- * failure.
+ * Sends a request, with further attempts after temporary failures. Every attempt reads its response to the end, because a truncated response is
+ * a failure.
  *
  * @throws PetstoreError if attempts or time are used up, a wait would be too long, or another attempt would not help.
  */

@@ -14,8 +14,8 @@ interface Columns<Item> {
 }
 
 /**
- * Declares the columns of a select list once, and how a row of them becomes an item. `toItem` must not keep the named row, which is
- * the same object for every row: so reading by name is as fast as by position, and rows stay arrays.
+ * Declares the columns of a select list once, and how a row of them becomes an item. `toItem` must not keep the named row: one
+ * object serves every row, so that reading by name is as fast as by position.
  */
 export function columns<const Name extends string, Item>(
   names: readonly Name[],

@@ -5,8 +5,8 @@ import { ForeignKeyError } from './sql.ts';
 const deadlockDetected = '40P01';
 
 /**
- * Errors of a transaction that lost a race with another. A unique violation is also one: stores look for a row before they insert
- * it, so another transaction inserted it in between, and the next run will find it.
+ * Errors of a transaction that lost a race with another. A unique violation is also one. Stores look for a row before they insert it,
+ * so another transaction inserted it in between. The next run finds it.
  */
 const races = new Set([
   '40001' /* serialization_failure */,

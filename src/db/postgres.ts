@@ -193,8 +193,8 @@ class PostgresDatabase implements Database {
 
   /**
    * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others continue without
-   * it: in the next group if the server refused the write, and otherwise in a second run with savepoints. A write that lost a race
-   * runs again after a growing random pause, so that the same transactions do not collide again.
+   * it. If the server refused the write, they run in the next group, otherwise in a second run with savepoints. A write that lost a
+   * race runs again after a growing random pause, so that the same transactions do not collide again.
    */
   async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {
     const endMs = performance.now() + this.#deadlineMs;

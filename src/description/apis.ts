@@ -26,7 +26,7 @@ export function describeStore(
     faults: hasLab ? faults : [],
     errorPages: errorPagesUrl(baseUrl),
     quota: plans.free,
-    keptKeys: 'twice the requests of a day',
+    keptKeys: 'twice as many as its plan has requests per day',
     tags: tagsOf(operations),
   };
   return describeApi(operations, baseUrl, info, version);
@@ -67,19 +67,19 @@ function introduction(baseUrl: string, guides: Guide[]): string {
   const [start, authentication, ...others] = guides.map(
     ({ name }) => `[${name}](${referenceUrl(baseUrl)}/guides/${slugOf(name)})`,
   );
-  return `A demo API that behaves like a real one, for people who build SDK generators, gateways, clients and agents: exact rate limits,
-errors that name the wrong field, writes that survive a crash. It is a pet shop with categories, orders and stock. You can read the
-history of all changes as a list, as a stream and as webhooks. Try whatever you like.
+  return `A realistic demo API for people who build SDK generators, gateways, clients and agents. It has exact rate limits, errors that
+name the wrong field, and writes that survive a crash. It is a pet store with categories, orders and stock. You can read the history of
+all changes as a list, as a stream and as webhooks. Try whatever you like.
 
-1. **Get a key.** The service prints one when it starts. ${authentication} says how to send it.
-2. **Send a first request,** from your terminal as in ${start}, or from the reference: enter the key at the
-   top of the page, and press *Try it* on the page of any operation.
+1. **Get a key.** The service prints one when it starts. ${authentication} explains how to send it.
+2. **Send a first request** from your terminal, as in ${start}. Or use the reference: enter the key at the
+   top of the page, and press *Try it* on the page of an operation.
 3. **Write a robust client.** Read these guides: ${others.join(', ')}.
 
-This description is also served as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), for generators and other tools,
-in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and in [3.2](${baseUrl}/openapi-3.2.json). [AsyncAPI](${baseUrl}/asyncapi.yaml) describes the
-stream of events and the webhooks.
-[llms.txt](${rootUrl}/llms.txt) lists all of it for assistants, as plain text. The [changelog](${rootUrl}/changelog) says what is new.`;
+For generators and other tools, this description is available as [JSON](${baseUrl}/openapi.json) and [YAML](${baseUrl}/openapi.yaml), and
+in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json). [AsyncAPI](${baseUrl}/asyncapi.yaml) describes the
+stream of events and the webhooks. [llms.txt](${rootUrl}/llms.txt) is an overview for assistants, as plain text. The
+[changelog](${rootUrl}/changelog) says what is new.`;
 }
 
 /** The description of the lab of an API at `baseUrl`. */
@@ -90,14 +90,14 @@ const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',
   introduction: `The lab tests your client. A **rehearsal** makes the API at ${baseUrl} perform faults for your key only: limits, bans,
 failures, broken connections. A **recording** stores the requests of your client and their responses. Its report card says what the
-client does well, and what it must fix.
+client does well, and what you must fix.
 
-The keys are those of the API. Requests to the lab do not count against the limits of a key. They have a limit of their own:
+The lab takes the API keys of the API. Requests to the lab do not count against the limits of a key. They have their own limit:
 ${labQuota.perMinute} a minute. [Rehearse failures](${referenceUrl(baseUrl)}/guides/rehearse-failures) shows each fault with an example.`,
   guides: [],
   faults: [],
   errorPages: errorPagesUrl(baseUrl),
   quota: labQuota,
-  keptKeys: `${grouped(labKeptBounds.keys)} of the lab`,
+  keptKeys: `${grouped(labKeptBounds.keys)} for the lab`,
   tags: tagsOf(labOperations),
 });

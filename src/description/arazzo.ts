@@ -164,10 +164,10 @@ interface Details {
   /** The expected status; by default 200. */
   status?: number;
   criteria?: string[];
-  /** Regular expressions, by what they are about. */
+  /** Regular expressions, by the expression that they are matched against. */
   patterns?: Record<string, string>;
   outputs?: JsonObject;
-  /** Where it goes on, if not with the next step. */
+  /** The step that follows, if it is not the next one. */
   onSuccess?: JsonObject[];
   /** When it is sent again, and how often. */
   onFailure?: JsonObject;

@@ -10,7 +10,7 @@ import { type JsonObject, jsonSchema, Schemas } from './schemas.ts';
 import { StreamedEvent, streamNote } from './streamed-event.ts';
 
 const { id, event } = StreamedEvent.properties;
-/** What a block of the stream says of its event. */
+/** The fields of a block of the stream, besides its data. */
 const streamFields = Type.Object({ id, event });
 
 const signedFields = Type.Object(
@@ -22,7 +22,7 @@ const signedFields = Type.Object(
   ),
 );
 
-/** The AsyncAPI 3.0 document of what the service sends by itself: the stream of events, and messages to webhooks. */
+/** The AsyncAPI 3.0 document of the stream of events and of the messages to webhooks. */
 export function describeEvents(operations: readonly Operation[], baseUrl: string): JsonObject {
   const schemas = new Schemas(jsonSchema);
   const { protocol, host, pathname } = new URL(baseUrl);

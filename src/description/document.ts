@@ -114,7 +114,7 @@ interface Context {
   parameters: Parameters;
   responses: Responses;
   baseUrl: string;
-  /** Whether messages to webhooks stand beside the operations, not as callbacks of one. */
+  /** Whether the document has messages to webhooks under `webhooks`, not as callbacks of an operation. */
   hasWebhooks: boolean;
 }
 

@@ -18,7 +18,7 @@ import { StreamedEvent } from './streamed-event.ts';
 /** Errors of requests that fail before their operation is known. */
 const statusesBeforeRouting = [408, 431];
 
-/** What the description says of responses. */
+/** The form in which responses are described. */
 interface Forms {
   /** Streams are described by their items, as OpenAPI 3.2 can. */
   hasItems: boolean;
@@ -161,7 +161,7 @@ export function responseHeaders(
       etagOf(jsonText(exampleResource(operations))),
     ),
     IdempotencyReplayed: text(
-      '`true` if this is the first response for the same Idempotency-Key again.',
+      '`true` if this is a replay of the first response for the same Idempotency-Key.',
       'true',
     ),
     LastEventID: required(
@@ -194,7 +194,7 @@ export function responseHeaders(
     XRateLimitLimit: requiredCount('The limit of the window with the fewest requests left.', perMinute),
     XRateLimitRemaining: requiredCount('Requests remaining in that window.', perMinute - 1),
     XRateLimitReset: requiredCount(
-      `Unix timestamp, in seconds, at which that limit resets${hasBans ? '; the end of a ban during one' : ''}.`,
+      `Unix timestamp, in seconds, at which that limit resets${hasBans ? '; during a ban, the end of the ban' : ''}.`,
       1_764_892_860,
     ),
     XRequestId: required(
@@ -216,7 +216,7 @@ function lifecycleComponents(operations: readonly Operation[], baseUrl: string):
       example.Deprecation,
     ),
     LifecycleLink: required(
-      'What to use instead, with `rel="successor-version"`, and what deprecation and sunset mean here, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
+      'The successor, with `rel="successor-version"`, and documentation of the deprecation and the sunset, with `rel="deprecation"` (RFC 9745) and `rel="sunset"` (RFC 8594).',
       example.Link,
     ),
     ...(operations.some(isDeprecatedPage) && {

@@ -20,8 +20,8 @@ interface SampleRequest {
 
 /**
  * Programs that send the example request of an operation: with cURL, with `fetch` in JavaScript and with `requests` in Python. They read
- * the key from PETSTORE_API_KEY, retry after a Retry-After of at most a minute, and read a stream for a few seconds. curl does not retry
- * a broken connection: its only option for that also retries 404.
+ * the key from PETSTORE_API_KEY and retry if Retry-After is a minute at most. They read a stream for a few seconds. curl does not
+ * retry a broken connection, because its only option for that also retries 404.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);
@@ -94,15 +94,15 @@ function javaScript(request: SampleRequest): string {
     '',
     'let response = await send();',
     'for (let retry = 0; retry < 3; retry++) {',
-    '  // Limited, banned or failed: wait as Retry-After says, in seconds',
-    '  // or as a date, unless that is too long, and longer each time.',
+    '  // Retry after a limit, a ban or a failure. Retry-After is in',
+    '  // seconds or a date. Waits grow. If one is over a minute, give up.',
     '  const { status, headers } = response;',
     '  const after = headers.get("Retry-After");',
     '  if (!after && status > 0 && status < 500) break;',
     '  const date = Date.parse(after);',
-    '  const told = isNaN(after) ? date - Date.now() : after * 1000;',
-    '  if (told > 60_000) break;',
-    '  const wait = told + 250 * 2 ** retry;',
+    '  const asked = isNaN(after) ? date - Date.now() : after * 1000;',
+    '  if (asked > 60_000) break;',
+    '  const wait = asked + 250 * 2 ** retry;',
     '  await new Promise((resolve) => setTimeout(resolve, wait));',
     '  response = await send();',
     '}',
@@ -174,15 +174,15 @@ function python(request: SampleRequest): string {
     '    except requests.ConnectionError:',
     '        if retry == 3:',
     '            raise',
-    '    # Limited, banned or failed: wait as Retry-After says, in seconds',
-    '    # or as a date, unless that is too long, and longer each time.',
+    '    # Retry after a limit, a ban or a failure. Retry-After is in',
+    '    # seconds or a date. Waits grow. If one is over a minute, give up.',
     '    if after.isdigit():',
-    '        told = int(after)',
+    '        asked = int(after)',
     '    else:',
-    '        told = parsedate_to_datetime(after).timestamp() - time.time()',
-    '    if retry == 3 or told > 60:',
+    '        asked = parsedate_to_datetime(after).timestamp() - time.time()',
+    '    if retry == 3 or asked > 60:',
     '        break',
-    '    time.sleep(max(told, 0) + 0.25 * 2**retry)',
+    '    time.sleep(max(asked, 0) + 0.25 * 2**retry)',
     'response.raise_for_status()',
     ...(isStream
       ? pythonReader

@@ -6,7 +6,7 @@ import { exampleOf, type JsonObject } from './schemas.ts';
 const example = exampleOf(Event) as JsonObject;
 
 export const streamNote =
-  'Blocks without `data` are no events: they set the reconnection time by `retry`, or name by `id` the position up to which the stream has come.';
+  'Blocks without `data` are not events. They set the reconnection time with `retry`, or the current position with `id`.';
 
 /** An event of the stream, as parsers of `text/event-stream` return it. */
 export const StreamedEvent = Type.Object(

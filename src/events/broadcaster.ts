@@ -6,7 +6,7 @@ import { Slots } from '../foundation/fair-slots.ts';
 import type { Changes } from '../history/changes.ts';
 import { readEvents, type StoredEvent } from '../history/store.ts';
 
-/** The most events of a batch, and so the most that is held for one reader. */
+/** The maximum of events in a batch, and so in memory for one reader. */
 const batchSize = 100;
 /** How many reads begin in a turn of the event loop. Readers that catch up leave the rest of it to requests. */
 const readsPerTurn = 2;

@@ -48,7 +48,8 @@ export class OpenStreams {
     this.#touchedAtMs = parts.stopwatch();
     this.#broadcaster = new EventBroadcaster(parts.db, parts.changes);
     const failed = (err: unknown) => {
-      if (!(err instanceof StorageUnavailableError)) parts.log.error({ err }, 'streams are not looked after');
+      if (!(err instanceof StorageUnavailableError))
+        parts.log.error({ err }, 'the open streams cannot be checked');
     };
     const timer = setInterval(() => this.#keepAlive(), checkEveryMs).unref();
     this.#stops = [

@@ -30,11 +30,11 @@ export const eventOperations = [
     id: 'listEvents',
     tag: 'Store',
     summary: 'List events',
-    description: `Returns the events of the workspace, oldest first: from the oldest event that is kept, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned: send it as \`after\` to get newer events.`,
+    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned. Send it as \`after\` to get newer events.`,
     stability: 'beta',
     query: {
       after: position(
-        'Only events after this id. If one of them is no longer kept, the response is 410 `events_expired`. Without `after` the list starts with the oldest event that is kept.',
+        'Only events after this id. If one of them is no longer stored, the response is 410 `events_expired`. Without `after` the list starts with the oldest stored event.',
       ),
       type: ofTypes('Only events of these types. Repeat the parameter for more than one.', [
         'pet.created',
@@ -69,14 +69,14 @@ export const eventOperations = [
     id: 'getEvent',
     tag: 'Store',
     summary: 'Get an event',
-    description: 'Returns one event of the workspace, while it is kept.',
+    description: 'Returns one event of the workspace, while it is stored.',
     stability: 'beta',
     params: { eventId },
     success: resource(Event, 'The event.'),
     handle: async (sql, { workspaceId, params }) => {
       const event = await findEvent(sql, workspaceId, params.eventId);
       if (!event)
-        throw new ApiError('not_found', 'There is no event with this eventId, or it is no longer kept.');
+        throw new ApiError('not_found', 'There is no event with this eventId, or it is no longer stored.');
       return JSON.parse(event.json) as Event;
     },
   }),
@@ -88,12 +88,14 @@ export const eventOperations = [
     tag: 'Store',
     summary: 'Follow events',
     description:
-      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. Starts after the event in `Last-Event-ID` or `after`; without both, it starts now. A stream ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
+      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
     stability: 'beta',
     query: {
-      after: position('Only events after this id; 0 starts with the first. `Last-Event-ID` has priority.'),
+      after: position(
+        'Only events after this id. 0 starts with the first event. `Last-Event-ID` has priority.',
+      ),
       type: ofTypes(
-        'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For skipped events the stream sends a block with only an `id`, the current position.',
+        'Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For events of other types the stream sends only an `id`, the current position.',
         ['pet.created'],
       ),
     },
@@ -124,7 +126,7 @@ function assertPosition(
     throw errorAt(
       place,
       'invalid_request',
-      (shown) => `There is no event ${shown(digitsOf(after))} yet; the last one is ${shown(last)}.`,
+      (shown) => `Event ${shown(digitsOf(after))} does not exist yet. The last event is ${shown(last)}.`,
     );
   }
   if (after < first - 1) {
@@ -132,7 +134,7 @@ function assertPosition(
       place,
       'events_expired',
       (shown) =>
-        `The events after ${shown(after)} are no longer kept; the oldest is ${shown(first)}. Read the lists again, and then the events after ${shown(first - 1)}.`,
+        `The events after ${shown(after)} are no longer stored. The oldest is ${shown(first)}. Read the lists again, and then the events after ${shown(first - 1)}.`,
       { Link: `<${baseUrl}/store/events>; rel="first"` },
     );
   }

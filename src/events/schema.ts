@@ -14,7 +14,7 @@ const variants = events.map(({ type, data, meaning, previous }) =>
   Type.Object(
     {
       id: Id(
-        'The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup the history starts over, at a much higher position.',
+        'The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.',
       ),
       type: Type.Literal(type, { description: 'What happened.', examples: [type] }),
       timestamp: DateTime('When the change was made, in UTC.', '2026-11-21T09:30:00.000Z'),
@@ -40,7 +40,7 @@ export const Event = Type.Union(variants, {
   title: 'Event',
   discriminator: 'type',
   description:
-    'An entry in the history of a workspace. Its `type` determines the schema of `data`. Types may be added, so ignore unknown ones.',
+    'An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore unknown ones.',
 });
 export type Event = Static<(typeof variants)[number]>;
 

@@ -11,16 +11,16 @@ export const errorCodes = {
   ],
   invalid_reference: [400, 'The body names a category or pet that does not exist.'],
   unauthorized: [401, 'The API key is missing, malformed, unknown or revoked.'],
-  key_banned: [403, 'The API key is banned for a while: it was used for too many requests after 429.'],
-  not_found: [404, 'There is nothing at this path.'],
+  key_banned: [403, 'The API key is banned for a while: a client kept sending after 429.'],
+  not_found: [404, 'The path or the id in it does not exist.'],
   method_not_allowed: [405, 'The path exists, but not with this method.'],
   request_timeout: [408, 'The request did not arrive in time.'],
   conflict: [409, 'The state of the resource does not allow the change.'],
   idempotency_key_in_use: [409, 'A request with this Idempotency-Key is still in progress.'],
   insufficient_stock: [409, 'The pet has too few units in stock.'],
-  order_complete: [409, 'The order is complete and closed.'],
+  order_complete: [409, 'The order is complete and cannot change.'],
   gone: [410, 'The sunset of the operation has passed, and it is no longer served.'],
-  events_expired: [410, 'The events after this position are no longer kept.'],
+  events_expired: [410, 'The events after this position are no longer stored.'],
   precondition_failed: [412, 'The resource does not meet If-Match or If-None-Match.'],
   payload_too_large: [
     413,
@@ -30,7 +30,7 @@ export const errorCodes = {
   idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
   rate_limited: [429, 'A limit of the plan is used up. Retry-After says when to try again.'],
   headers_too_large: [431, `The headers are larger than ${kibibytes(maxHeaderBytes)}.`],
-  internal_error: [500, 'The service failed. The failure was logged under the request id.'],
+  internal_error: [500, 'The service failed. The log has the failure under the request id.'],
   unavailable: [503, 'The storage is unavailable at the moment.'],
 } as const satisfies Record<string, readonly [status: number, when: string]>;
 
@@ -157,12 +157,15 @@ const retryUnavailableAfterSeconds = 1;
 
 /** Errors of Fastify and Node.js, by their codes. */
 const frameworkErrors: Record<string, [ErrorCode, string]> = {
-  FST_ERR_BAD_URL: ['invalid_request', 'The request target is malformed; look at its percent-encoding.'],
+  FST_ERR_BAD_URL: ['invalid_request', 'The request target is malformed. Check its percent-encoding.'],
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A segment of the path is too long.'],
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', `The body must not exceed ${maxBodyBytes} bytes.`],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The body is not as long as Content-Length says.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    'The length of the body differs from Content-Length.',
+  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Content-Type must be a media type.'],
-  ECONNRESET: ['invalid_request', 'The connection ended before the body did.'],
+  ECONNRESET: ['invalid_request', 'The connection ended before the end of the body.'],
   HPE_HEADER_OVERFLOW: [
     'headers_too_large',
     `The headers must not exceed ${kibibytes(maxHeaderBytes)} in all.`,
@@ -185,7 +188,7 @@ export function toApiError(error: unknown, requestId: string): ApiError {
   const errorCode = (error as { code?: string } | null)?.code ?? '';
   const [code, message] = frameworkErrors[errorCode] ?? [
     'internal_error',
-    `The service failed, which is not your fault. The failure was logged under the request id ${requestId}.`,
+    `The service failed. This is not your fault. The log has the failure under the request id ${requestId}.`,
   ];
   return new ApiError(code, message, {}, { cause: error });
 }

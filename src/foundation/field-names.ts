@@ -49,7 +49,7 @@ export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
 const documented = new Map<string, string>(fieldNames.map((name) => [name.toLowerCase(), name]));
 
-/** Gives headers their documented names, whatever their case. */
+/** Gives headers their documented names. The case of the given names does not matter. */
 export function withDocumentedNames<Value>(fields: Readonly<Record<string, Value>>): Record<string, Value> {
   const named: Record<string, Value> = {};
   for (const name in fields) named[documented.get(name.toLowerCase()) ?? name] = fields[name] as Value;

@@ -1,6 +1,6 @@
 /**
- * How an escape of JSON for a character of ASCII begins. JSON within JSON has more backslashes, all of which are taken at once: to
- * begin at each of them anew would take long where there are many.
+ * The start of a JSON escape of an ASCII character. JSON within JSON has more backslashes. The pattern matches all of them at once,
+ * because a match attempt at each of them would be slow.
  */
 const jsonEscape = String.raw`(?<!\\)\\+u00`;
 
@@ -34,7 +34,7 @@ const webhookSecretsInText = new RegExp(`${prefix('whsec')}${base64}{24,}`, 'g')
 const colon = orEscaped(':', '3[Aa]');
 const slash = orEscaped(plainSlash, '2[Ff]');
 const at = orEscaped('@', '40');
-/** Any characters of an address, but for these and for escapes with these hexadecimal digits. */
+/** A pattern for the characters of an address, without these characters and without escapes with these hexadecimal digits. */
 const partOf = (characters: string, hexadecimal: string) =>
   String.raw`(?:[^\s"\\${characters}]|\\+(?!\\|u00(?:${hexadecimal})))*`;
 
@@ -65,8 +65,7 @@ const sentinelPasswordsInText = new RegExp(
 );
 
 /**
- * What stands in every text that one of the patterns above finds something in. Nearly no line of a log has it, and to look for it
- * costs less than the patterns do.
+ * Every text that a pattern above matches also matches this one. It is cheaper than the patterns, and nearly no line of a log matches.
  */
 const hint = /pet_|whsec_|%|:\/\/|\\u00|\\\//;
 

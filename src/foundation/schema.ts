@@ -71,7 +71,7 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
   type: 'string',
   title: 'PetStatus',
   description:
-    'Orders and stock changes set it: `available` with units in stock, `pending` without units but with units in open orders, `sold` otherwise. A client may also set it through the pet. Only the stock decides whether an order is accepted.',
+    'Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.',
   examples: ['available'],
 });
 export type PetStatus = Static<typeof PetStatus>;
@@ -106,7 +106,8 @@ export function toInt64(digits: string): number | undefined {
 export const ErrorBody = Type.Object(
   {
     code: Type.String({
-      description: 'Machine-readable error code. Codes may be added: handle an unknown one by its status.',
+      description:
+        'Machine-readable error code. Later versions may add codes: handle an unknown one by its status.',
     }),
     message: Type.String({
       description: 'Human-readable description of the error. It names every wrong field.',

@@ -36,8 +36,8 @@ export interface Tracer {
   /** Runs `work`, which the request that runs now does not wait for, without its span. */
   leave(work: () => void): void;
   /**
-   * Runs `enqueue`, in a span until the callback that it gets runs for the first time, and in another one from then to the end.
-   * What others do in the same queue belongs to none of them.
+   * Runs `enqueue` in two spans: one until its callback first runs, and one from then to the end. The work of others in the same
+   * queue is in neither.
    */
   queue<Callback extends (...args: never[]) => unknown, T>(
     callback: Callback,

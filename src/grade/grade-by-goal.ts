@@ -11,8 +11,8 @@ import { withoutFaults } from './run-name.ts';
 import { toCalmRun, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 /**
- * Grades an agent: runs it several times without faults, then as often under each fault, and judges by a goal what each run left and
- * said. Faults strike what any of the runs without faults uses. If none of these reaches the goal, no fault is tried.
+ * Grades an agent: runs it several times without faults, then as many times under each fault. A goal judges the store and the output
+ * after each run. Faults strike operations that any run without faults used. If none of those runs reaches the goal, no fault is tried.
  */
 export async function gradeByGoal(options: GradeOptions & { goal: Goal; timeoutMs: number }): Promise<Grade> {
   const { levels, onProgress = () => {}, trials = 1, env = process.env } = options;
@@ -83,5 +83,5 @@ export async function gradeByGoal(options: GradeOptions & { goal: Goal; timeoutM
 
 const hopeless = (trials: number) =>
   trials === 1
-    ? 'Without faults it does not reach the goal.'
-    : `Without faults it reached the goal in none of ${trials} trials.`;
+    ? 'Without faults the program does not reach the goal.'
+    : `Without faults the program reached the goal in none of ${trials} trials.`;

@@ -10,12 +10,13 @@ import { Runner } from './run/runner.ts';
 import { isUndoneByHung, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 const defaultTimeoutMs = 60_000;
-/** The largest number of further runs without a fault, which show what changes by itself. */
+/** The maximum of further runs without a fault. They show what varies from run to run. */
 const maxLaterRuns = 3;
 
 /**
- * Grades a program: runs it twice without faults, then under each fault, and compares what each run did, left and printed. If one seems
- * to deviate, the program runs without faults again, since something may vary by itself. With a goal, that judges each run instead.
+ * Grades a program: runs it twice without faults, then under each fault, and compares the writes, the store and the output of each run.
+ * If a run seems to deviate, the program runs without faults again, because something may vary from run to run. If there is a goal, the
+ * goal judges each run instead.
  */
 export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const { timeoutMs = defaultTimeoutMs, goal, onProgress = () => {} } = options;

@@ -25,7 +25,7 @@ export interface Ending {
 }
 
 /**
- * Which use of its operations a fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once whatever the
+ * Which use of its operations a fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once at any
  * operation.
  */
 export type Place = 'first' | 'middle' | 'last' | 'whole' | number;
@@ -65,9 +65,9 @@ export interface Baseline extends Ending {
 
 /** A run of the program under a fault. */
 export interface FaultRun extends Ending {
-  /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
+  /** The name of the run, unique for every program: `lost-answer, first use`. */
   name: string;
-  /** Of several runs under the same fault at the same place, which this is. */
+  /** The number of this run among the runs under the same fault at the same place. */
   trial?: number;
   /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
@@ -75,12 +75,12 @@ export interface FaultRun extends Ending {
   /** What the fault strikes, with all its parameters. */
   strikes: PlannedFault[];
   verdict: Verdict;
-  /** Whether a good program may wait for as long as the run may take, so that it proves little if it hung. */
+  /** Whether a good program may wait for the whole time limit of the run. Then a hung run proves little. */
   mayWaitLong: boolean;
   /** How often the fault was performed. */
   performed: number;
   deviations: Deviation[];
-  /** Under a fault that is silent: when the program gave up by itself; null if it never did. */
+  /** Under a silent fault: when the program gave up; null if it never did. */
   gaveUpAfterMs?: number | null;
   /** If a goal judges the program: whether the store is as wanted. */
   goalReached?: boolean;
@@ -114,9 +114,12 @@ export interface Grade {
   /** The number of runs, with those without faults. */
   runCount: number;
   /**
-   * `failed`: a run changed the store differently than without faults, or a program that changes nothing printed something else; a run hung
-   * although the service responded; a required fault was not survived; a required check failed; or the baseline has a problem.
-   * `incomplete`: no fault was reached.
+   * `incomplete`: no fault was reached. `failed`: at least one of these is true:
+   * - A run changed the store differently than without faults.
+   * - A program that changes nothing printed something else.
+   * - A run hung although the service responded.
+   * - A required fault was not survived, or a required check failed.
+   * - The baseline has a problem.
    */
   verdict: 'passed' | 'failed' | 'incomplete';
 }

@@ -69,7 +69,7 @@ class RunningStore implements GradingStore {
 
   static async open(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<RunningStore> {
     const config = readConfig(env);
-    const addressSetBy = `${settings.baseUrl.variable}, which is set,`;
+    const addressSetBy = settings.baseUrl.variable;
     // Before anything is created in the storage.
     await assertLab({ baseUrl: config.baseUrl, addressSetBy, ...(signal && { signal }) });
     const db = await openStorage(config, { deadlineMs });
@@ -115,7 +115,7 @@ class RunningStore implements GradingStore {
       await withService({ ...access, ...(signal && { signal }) }, ({ lab }) => lab.getAccount());
     } catch (error) {
       throw new Error(
-        `${(error as Error).message} Programs are graded in workspaces that are made in the storage of the service, which PETSTORE_DATA_DIR or DATABASE_URL must name here, too. Without PETSTORE_BASE_URL, "grade" starts a service of its own.`,
+        `${(error as Error).message} "grade" creates workspaces in the storage of the service: set PETSTORE_DATA_DIR or DATABASE_URL to the same storage. Without PETSTORE_BASE_URL, "grade" starts its own service.`,
         { cause: error },
       );
     }

@@ -58,7 +58,10 @@ export class Reference implements Judge {
   problem(timeoutMs: number): string | undefined {
     const problems = this.runs.map((run) => problemOf(run, timeoutMs));
     const problem = problems.find((found) => found !== undefined);
-    return problem && `${problems[0] === undefined ? 'It ran well once, but not again. ' : ''}${problem}`;
+    return (
+      problem &&
+      `${problems[0] === undefined ? 'The first run succeeded, but a later one did not. ' : ''}${problem}`
+    );
   }
 
   toBaseline(problem?: string): Baseline {
@@ -140,8 +143,8 @@ function problemOf(run: Run, timeoutMs: number) {
   const { problem, exitStatus } = run;
   if (problem !== undefined) return problem;
   if (exitStatus === undefined)
-    return `Without a fault it does not end within ${timeoutMs / 1_000} s. If it needs longer, raise --timeout.`;
-  if (exitStatus !== 0) return `Without a fault it ends with ${exitStatus}, not with 0.`;
+    return `Without faults the program does not end within ${timeoutMs / 1_000} s. If it needs longer, raise --timeout.`;
+  if (exitStatus !== 0) return `Without faults the program exits with ${exitStatus}, not with 0.`;
   return idleness(run);
 }
 
@@ -151,7 +154,7 @@ export function idleness({
   requests,
 }: Pick<Run, 'requestCount' | 'requests'>): string | undefined {
   if (requestCount === 0)
-    return 'It sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL. Read both from the environment.';
+    return 'The program sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL. It must read both from the environment.';
   if (!requests.some(({ operation }) => operation))
     return 'None of its requests matches an operation of the API. PETSTORE_BASE_URL ends in /v1: append paths such as /pets.';
   return undefined;

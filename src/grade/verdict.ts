@@ -45,7 +45,7 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, judge: Judge):
   const touched = requests.filter((request) => request.fault?.split(' ').includes(fault.name));
   const mayWait = strikes.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
   const [first] = touched;
-  // A program that was ended left its last request then, and not by itself.
+  // A program that was ended did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
@@ -76,8 +76,8 @@ const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
   (retryAfterMs(answerHeaders['retry-after'], Date.parse(at) + durationMs) ?? 0) > patienceMs;
 
 /**
- * The verdict on a run, and the deviations that count. A program that ends with a status other than 0 reports by itself that work is left:
- * then only what it did twice counts. What a hung program left undone may show where it hung. `mayGiveUp`: such a status is right.
+ * The verdict on a run, and the deviations that count. A status other than 0 reports that work is left, so then only repeated writes
+ * count. The work that a hung program left undone may show where it hung. `mayGiveUp`: a status other than 0 is right.
  */
 function verdictOn(
   { exitStatus }: Pick<FaultRun, 'exitStatus'>,

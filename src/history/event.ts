@@ -34,7 +34,7 @@ function previousOf(data: TObject, example: object): TObject {
   const optional = fields.map(([name, schema]) => [name, Type.Optional(schema)]);
   return Type.Object(patchOf(Object.fromEntries(optional)), {
     title: `Previous${title}`,
-    description: `The fields of the ${title} that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it leads back to what was.`,
+    description: `The fields of the ${title} that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state.`,
     examples: [example],
   });
 }

@@ -16,7 +16,7 @@ declare module 'fastify' {
     errorCode: ErrorCode | undefined;
   }
   interface FastifyInstance {
-    /** Where each error code has a page, below. */
+    /** The reference has a page for each error code below this URL. */
     errorPages: string;
   }
   interface FastifyContextConfig {
@@ -28,7 +28,7 @@ declare module 'fastify' {
 /** Returns the headers of every response of a route, for the path parameters of the request. */
 export type RouteHeaders = (params: Record<string, string>) => Fields;
 
-/** What describes a JSON text that is sent. */
+/** The headers that describe a JSON body. */
 export const bodyFields = (body: string | Uint8Array, mediaType = jsonType): Fields => ({
   'Content-Type': mediaType,
   'Content-Length': String(Buffer.byteLength(body)),

@@ -28,9 +28,9 @@ export function refuseConnect(
 }
 
 /**
- * Tells a client that waits with its body to go on (`Expect: 100-continue`; RFC 9110, section 10.1.1) once the body is about
- * to be read, so that no client sends the body of a refused request. If the client was never told, the connection ends
- * with the response: it would be unclear whether the body or another request comes next. Other expectations are ignored.
+ * Sends `100 Continue` to a client with `Expect: 100-continue` (RFC 9110, section 10.1.1) when the body is about to be read. So no client
+ * sends the body of a refused request. Without the 100 the connection ends with the response, because the next bytes could be the body
+ * or another request. Other expectations are ignored.
  */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request, response) => {

@@ -15,7 +15,7 @@ export interface TimeLimits {
   unreadMs: number;
   /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
   idleMs: number;
-  /** How long it may go on sending after the service ended the connection; what it sends is dropped. */
+  /** How long it may continue to send after the service ended the connection. These bytes are dropped. */
   lingerMs: number;
 }
 
@@ -32,7 +32,7 @@ export const defaultTimeLimits: TimeLimits = {
 /** Requests that a client may send on one connection before it has read the response to the first of them. */
 const maxUnread = 32;
 /**
- * How many bytes are read that a client sends after the end of its connection: more than `deploy/nginx.conf` lets through. nginx
+ * The maximum of bytes to read from a client after the end of its connection. It is above the limit of `deploy/nginx.conf`, because nginx
  * would treat a reset as a broken instance.
  */
 export const lingerBytes = 4 * 1024 * 1024;
@@ -154,8 +154,8 @@ export function cameAfterIdling(request: IncomingMessage): boolean {
 export const isEnding = (socket: Socket) => ending.has(socket);
 
 /**
- * Writes `last` and ends the connection. What the client still sends is read and dropped for a while: closing with unread
- * bytes would reset the connection, and the client might lose the response (RFC 9112, section 9.6).
+ * Writes `last` and ends the connection. For a while, bytes that the client still sends are read and dropped. Closing with
+ * unread bytes would reset the connection, and the client might lose the response (RFC 9112, section 9.6).
  */
 export function endConnection(socket: Socket, last = ''): void {
   ending.add(socket);

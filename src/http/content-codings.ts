@@ -21,7 +21,7 @@ export interface Form {
 export interface Forms {
   /** A hash of the text. */
   tag: string;
-  /** The text in a coding. It is compressed once, beside the event loop, when it is asked for first. */
+  /** The text in a coding. It is compressed once, at the first request, in another thread. */
   in(coding: Coding): Promise<Form>;
 }
 

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../foundation/errors.ts';
 
 /**
- * Aborts once the client of a request has disconnected, or has its response. A client that closes its side of the connection counts as
- * disconnected. A few clients only mean that they send nothing more, which looks the same: they get the reason as the response.
+ * Aborts when the client of a request has disconnected or has its response. A client that closes its side of the connection counts as
+ * disconnected. A few clients close it and still read. They get the reason as the response.
  */
 export function disconnected({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): AbortSignal {
   const { socket } = request;

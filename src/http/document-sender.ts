@@ -20,20 +20,20 @@ export const documentBounds: DocumentBounds = { sending: 32, waiting: 256, slowM
 /** A response that sends a document. */
 interface Sending {
   response: ServerResponse;
-  /** Since when its client has not taken the last piece, if it has not. */
+  /** When its last piece was sent, if the client has not read it yet. */
   unreadSinceMs: number | undefined;
-  /** Goes on with it. */
+  /** Continues to send. */
   resume(): void;
 }
 
-/** What one address has asked for. */
+/** The responses to one address. */
 interface Queue {
   address: string;
-  /** Those that have a place. */
+  /** Responses with a place. */
   sending: Set<Sending>;
-  /** Those that wait for a place. */
+  /** Responses that wait for a place. */
   waiting: Set<Sending>;
-  /** Those with a place that wait for a turn of the event loop. */
+  /** Responses with a place that wait for a turn of the event loop. */
   ready: Sending[];
   timer?: NodeJS.Timeout | undefined;
 }

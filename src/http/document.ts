@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-/** What is sent with a document. */
+/** The path and the headers of a document. */
 interface Served {
   path: string;
   mediaType: string;
@@ -27,7 +27,7 @@ interface TextDocument extends Served {
   forms(): Forms | Promise<Forms>;
 }
 
-/** Texts with the same beginning of their paths. One route for all of them keeps the start short. */
+/** Texts whose paths begin the same. One route for all of them keeps the start short. */
 interface TextDocuments extends Served {
   /** The ends of the paths: letters, digits, `_` and `-`. */
   names: readonly string[];

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { errorAt } from '../foundation/errors.ts';
 
 /**
- * A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, whatever happened to the
- * resource in between.
+ * A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, even if the resource
+ * changed in between.
  */
 export const etagOf = (representation: string): string => `"${hash('sha1', representation, 'base64url')}"`;
 
@@ -59,14 +59,14 @@ export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current
     throw errorAt(
       { header: 'If-Match' },
       'precondition_failed',
-      'If-Match does not match: the resource has changed. Get it again and repeat the change on the new version.',
+      'If-Match does not match: the resource has changed. Read it again, and repeat the change on the new version.',
     );
   }
   if (ifNoneMatch !== undefined && isKnown(ifNoneMatch, etagOf(current))) {
     throw errorAt(
       { header: 'If-None-Match' },
       'precondition_failed',
-      'If-None-Match matches the resource as it is now.',
+      'If-None-Match matches the current version of the resource.',
     );
   }
 }

@@ -54,7 +54,7 @@ export function fieldLines({ rawHeaders }: IncomingMessage, name: string): strin
 /** Fields that proxies add. */
 export const proxyFields = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-/** Whether something between client and service says that it passed the request on. */
+/** Whether a proxy header shows that a proxy forwarded the request. */
 export const isPassedOn = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
   proxyFields.some((name) => headers[name] !== undefined);
 
@@ -63,8 +63,8 @@ export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * Whether other software may see the end of a request elsewhere (RFC 9112, sections 6.1 and 6.3): it has a Transfer-Encoding other
- * than `chunked` alone, such as `identity`, which is obsolete, or is one of HTTP/1.0.
+ * Whether other software may see the end of a request elsewhere (RFC 9112, sections 6.1 and 6.3). Its Transfer-Encoding is other than
+ * `chunked`, such as the obsolete `identity`, or it has one in HTTP/1.0.
  */
 export const isMisframed = ({ headers, httpVersion }: IncomingMessage) => {
   const coding = headers['transfer-encoding'];

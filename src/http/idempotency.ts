@@ -53,10 +53,10 @@ export interface AnswerCipher {
 export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
- * Runs `run` once for each Idempotency-Key of an API key: a later request with the same fingerprint within `rememberHours` gets the
- * first response again, marked `Idempotency-Replayed`; one with another fingerprint is refused with `idempotency_key_reused`. A new
- * key beyond the bounds is refused with `conflict`, since to forget another one early would let its request happen twice.
- * All of it happens in the transaction behind `sql`, so a refused request leaves the key unused.
+ * Runs `run` once for each Idempotency-Key of an API key. Within `rememberHours`, a request with the same fingerprint gets the first
+ * response again, marked `Idempotency-Replayed`, and one with another fingerprint gets `idempotency_key_reused`. A new key beyond
+ * the bounds gets `conflict`: removing an older key early would let its request happen twice. All of it happens in the transaction
+ * of `sql`, so a refused request leaves the key unused.
  */
 export async function once(
   sql: Transaction,
@@ -179,7 +179,7 @@ const retryInUseAfterSeconds = 1;
 export const idempotencyKeyInUse = () =>
   new ApiError(
     'idempotency_key_in_use',
-    `A request with this Idempotency-Key is still in progress. Send it again after ${retryInUseAfterSeconds} s to get the same response.`,
+    `A request with this Idempotency-Key is still in progress. Send the request again after ${retryInUseAfterSeconds} s to get its response.`,
     { 'Retry-After': String(retryInUseAfterSeconds) },
   );
 

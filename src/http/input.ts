@@ -40,8 +40,8 @@ interface InputSpec {
 }
 
 /**
- * A reader of requests of one operation. It parses path and query strictly from text, converts no value of the body, drops
- * undeclared properties of the body, and throws one `invalid_request` that names everything that is wrong.
+ * A reader of requests of one operation. It parses path and query strictly from text. It converts no value of the body, and drops
+ * undeclared properties. It throws one `invalid_request` that names everything that is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
   const readParams = objectReader(spec.params, pathParameter);
@@ -158,7 +158,7 @@ function assertWellEncoded(query: string): void {
 function parseBody(request: FastifyRequest): Values {
   const bytes = request.body as Buffer | undefined;
   if (!bytes?.length) {
-    throw new ApiError('invalid_json', 'The request has no body; it must be a JSON object.');
+    throw new ApiError('invalid_json', 'The request has no body. Send a JSON object.');
   }
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {

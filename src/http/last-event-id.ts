@@ -18,7 +18,7 @@ export function lastEventIdOf(request: FastifyRequest): number | undefined {
   return id;
 }
 
-/** The digits of a position as they stand in `Last-Event-ID`, in the query or in its cursor: a number beyond 2^53 has lost the last ones. */
+/** The digits of a position as sent in `Last-Event-ID`, in the query or in its cursor. A number beyond 2^53 has lost its last digits. */
 export function sentDigits({ raw }: FastifyRequest, position: number): string {
   if (Number.isSafeInteger(position)) return String(position);
   const query = new URLSearchParams(raw.url?.replace(/^[^?]*/, ''));

@@ -24,9 +24,9 @@ export function takePlace(request: IncomingMessage): string {
   return prefix + url.slice(start.length);
 }
 
-/** Nobody was redirected to this place, or no longer. */
+/** No request was redirected to this place, or the redirect has expired. */
 export const nothingThere = () =>
   new ApiError(
     'not_found',
-    `There is nothing at this path. Redirects of a rehearsal work only while it is active.`,
+    `This path does not exist. The redirects of a rehearsal work only while it is active.`,
   );

@@ -1,6 +1,6 @@
 /**
- * What relies on undocumented behaviour of Node's HTTP server, tested on Node.js 24.0 and 26.10: the fields in
- * `test/http/node-internals.test.ts`, and what they are for in the tests of slow, rude and stopped connections.
+ * This module relies on undocumented fields of Node's HTTP server. `test/http/node-internals.test.ts` tests the fields, and the tests
+ * of slow, rude and stopped connections test their effects. Tested on Node.js 24.0 and 26.10.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ export function pendingResponse(socket: Socket): ServerResponse<IncomingMessage>
   return (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
 }
 
-/** Closes the connection after this response, whatever its headers say. */
+/** Closes the connection after this response, even if its headers say otherwise. */
 export function endAfter(response: ServerResponse): void {
   Object.assign(response, { _last: true });
 }

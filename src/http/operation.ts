@@ -25,12 +25,12 @@ export type AnyInput = Input<TProperties, TProperties, TProperties>;
 
 /** An operation with its handler. `Services` is the type of what the handler needs besides the request: one parameter, or none. */
 export interface Handled<Services extends unknown[] = []> extends Operation {
-  /** Is waited for before it is handled, and before its transaction. */
+  /** Awaited before `handle` and before the transaction. */
   prepare?(input: AnyInput, ...services: Services): Promise<void>;
   handle(sql: Sql | Transaction, input: AnyInput, ...services: Services): Promise<unknown>;
 }
 
-/** Operations that need nothing besides the request any more. */
+/** Binds the services to the handlers, so that they need only the request. */
 export const withServices = <Services extends unknown[]>(
   operations: readonly Handled<Services>[],
   ...services: Services
@@ -52,7 +52,7 @@ interface Shape {
   description: string;
   stability?: 'beta' | 'experimental';
   deprecated?: Deprecation;
-  /** Whether the reference offers no way to send a request. */
+  /** Hides the panel of the reference that sends a request. */
   hideTryItPanel?: boolean;
   /** Whether it makes the service send events to the `url` of its body. */
   sendsEvents?: boolean;
@@ -62,7 +62,7 @@ interface Shape {
   hasSecret?: boolean;
   /** Changes the key's active rehearsal or recording. The response waits for the key caches. */
   bindsKey?: boolean;
-  /** Path parameters of its examples, where those of the schemas would be refused, or would take away what others use. */
+  /** Path parameters of its examples. Set where the examples of the schemas would fail, or would delete what other examples use. */
   sampleParams?: Record<string, number | string>;
 }
 
@@ -122,18 +122,18 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   page: PageRequest;
   /** The event that `Last-Event-ID` names, if the operation returns a stream. */
   lastEventId: number | undefined;
-  /** For handlers that take long: a signal that aborts once the client has disconnected, or has its response. */
+  /** For long handlers: a signal that aborts when the client has disconnected or has its response. */
   disconnected(): AbortSignal;
-  /** The digits of a position as they were sent: a number beyond 2^53 has lost the last ones. */
+  /** The digits of a position as sent. A number beyond 2^53 has lost its last digits. */
   digitsOf(position: number): string;
   /** Throws `precondition_failed` if If-Match or If-None-Match does not allow a change to `current`. */
   assertMayChange(current: unknown): void;
 }
 
-/** What handlers need of the installation in which they run. */
+/** The installation, as handlers see it. */
 export interface Installation {
   key: InstallationKey;
-  /** What a URL must be to be called as a webhook, for a message ("must be …"). Undefined: it is. */
+  /** Why a URL is not allowed as a webhook, as the end of a message ("must be …"). Undefined if it is allowed. */
   targetProblem(url: string): string | undefined;
 }
 
@@ -205,7 +205,7 @@ export function created<S extends TSchema>(
 export const pathOfCreated = ({ path }: Operation, { id }: { id: number | string }): string =>
   `${path}/${typeof id === 'number' ? digits(id) : id}`;
 
-/** 202 with what is still to be done. */
+/** 202 with the work that remains. */
 export function accepted<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
   return { kind: 'accepted', status: 202, description, schema };
 }

@@ -24,10 +24,10 @@ export const maxLimit = 100;
 export const writeCursor = (operationId: string, id: number | string) =>
   Buffer.from(`${operationId}:${id}`).toString('base64url');
 
-/** What stands behind the colon of a cursor, whatever its operation. */
+/** The part of a cursor after the colon, for any operation. */
 export const numberIn = (cursor: string) => Buffer.from(cursor, 'base64url').toString().replace(/^.*:/s, '');
 
-/** What stands for the id in a cursor of this operation, or undefined if it is not one. */
+/** The id in a cursor of this operation. Undefined if the cursor is not one of this operation. */
 export function positionIn(operationId: string, cursor: string): string | undefined {
   const position = Buffer.from(cursor, 'base64url')
     .toString()
@@ -67,7 +67,7 @@ function cursorForm(operationId: string) {
   return { maxLength, pattern: `^${known}(?:${number})$` };
 }
 
-/** What the operation of a list takes beside its filters. */
+/** The query parameters of a list, besides its filters. */
 export const pageQueryOf = (operationId: string) => {
   const { pattern, maxLength } = cursorForm(operationId);
   return {

@@ -9,7 +9,7 @@ import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix } from './tar
 
 const maxHintLength = 500;
 
-/** Knows which methods each path takes. It responds to OPTIONS, and says what is wrong with requests that no route takes. */
+/** The methods of each path. It responds to OPTIONS, and explains what is wrong with requests that match no route. */
 export class Paths {
   readonly #starts: string[];
   /** The form of each path that is of no API, by the path as the router takes it. */
@@ -43,8 +43,8 @@ export class Paths {
   }
 
   /**
-   * Throws `not_found` if the path is another spelling of a path of no API, which the router accepts, and `invalid_request` if
-   * other software may see the end of a request elsewhere that no API admits.
+   * For requests outside of the APIs. Throws `not_found` if the path is another spelling of an existing path, which the router would
+   * accept. Throws `invalid_request` if a proxy may see the end of the request elsewhere.
    */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
@@ -63,7 +63,7 @@ export class Paths {
 
   /**
    * Throws `invalid_request` if other software, such as a proxy, may read the target of a request differently (RFC 9112,
-   * section 3.2), and `not_found` if the router matches a path that the description does not have.
+   * section 3.2). Throws `not_found` if the router matches a path that the description does not have.
    */
   assertTarget(request: FastifyRequest): void {
     assertHost(request.raw);
@@ -71,7 +71,7 @@ export class Paths {
     if (!/^(?:\/|https?:)[^#]*$/i.test(request.url)) {
       throw new ApiError(
         'invalid_request',
-        'The request target must be a path, or a URL of http or https, without "#".',
+        'The request target must be a path or an http or https URL, without "#".',
       );
     }
     if (!request.is404 && !request.operation) throw this.#notFound(request);
@@ -86,7 +86,7 @@ export class Paths {
     if (!methods) throw this.#notFound(request);
     const allow = methods.join(', ');
     if (request.method !== 'OPTIONS') {
-      throw new ApiError('method_not_allowed', `This path takes ${allow}, not ${request.method}.`, {
+      throw new ApiError('method_not_allowed', `This path allows ${allow}, not ${request.method}.`, {
         Allow: allow,
       });
     }
@@ -99,16 +99,16 @@ export class Paths {
   #notFound(request: FastifyRequest): ApiError {
     const given = encodedPathOf(request);
     // A longer path is not a typing mistake, so it gets no hint.
-    if (given.length > maxHintLength) return new ApiError('not_found', 'There is nothing at this path.');
+    if (given.length > maxHintLength) return new ApiError('not_found', 'This path does not exist.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
     const document = [path, `${path}.md`].map(decoded).find((candidate) => this.#isDocument(candidate));
     const candidates = [path, ...this.#starts.map((start) => start + path)];
     const meant = document ?? candidates.find((candidate) => this.#methods(decoded(candidate)));
     const start = this.#starts.find((start) => path.startsWith(`${start}/`)) ?? prefix;
     const hint = meant
-      ? `You may mean ${meant}.`
-      : `${start}/openapi.json lists all paths, and /llms.txt what there is to read.`;
-    return new ApiError('not_found', `There is nothing at this path. ${hint}`);
+      ? `Did you mean ${meant}?`
+      : `${start}/openapi.json lists all paths, and /llms.txt lists the documentation.`;
+    return new ApiError('not_found', `This path does not exist. ${hint}`);
   }
 }
 
@@ -140,7 +140,7 @@ function assertFraming(request: IncomingMessage): void {
     throw errorAt(
       { header: 'Transfer-Encoding' },
       'invalid_request',
-      'Transfer-Encoding must be chunked and nothing else, in a request of HTTP/1.1.',
+      'Transfer-Encoding must be only "chunked", in an HTTP/1.1 request.',
     );
 }
 

@@ -8,7 +8,7 @@ interface Targeted {
 /** The beginning of all paths of the API. */
 export const prefix = '/v1';
 
-/** The beginning of all paths of the lab, an API of its own beside it. */
+/** The prefix of all paths of the lab, which is an API of its own. */
 export const labPrefix = '/lab';
 
 /** The URL of the lab of an API. */
@@ -48,8 +48,8 @@ export const encodedPathOf = (request: Targeted) =>
   withoutQueryAndOrigin(request).replace(/#.*$/s, '') || '/';
 
 /**
- * An encoded slash stays encoded, since it is not a separator. If a part is malformed, only the first segment is decoded,
- * to see which API the path is for: each part that fails costs as much as a request.
+ * An encoded slash stays encoded, because it is not a separator. If a part is malformed, only the first segment is decoded,
+ * to find the API of the path. Each part that fails to decode would cost as much as a request.
  */
 export function decoded(path: string): string {
   const whole = decodedPart(path);

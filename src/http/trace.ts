@@ -14,7 +14,7 @@ function traceparentOf(request: FastifyRequest): string {
   return request.traceparent;
 }
 
-/** Whether nobody gave a request a trace, and its id is random, so that the trace follows from it. */
+/** Whether the trace id is derived from the request id: no trace was sent, and the request id is random. */
 const followsFromId = ({ id, traceparent, headers }: FastifyRequest) =>
   traceparent === undefined &&
   headers.traceparent === undefined &&

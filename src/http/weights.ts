@@ -4,9 +4,9 @@ const maxLength = 1_000;
 const weightForm = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
 /**
- * The members of a field such as `Accept` in lower case, with their weights (RFC 9110, section 12.4.2). Of parameters it knows the charset
- * of our texts. Members with others, and malformed ones, are left out. So is a field that is so long that reading it would
- * cost more than the rest of the response.
+ * The members of a field such as `Accept` in lower case, with their weights (RFC 9110, section 12.4.2). The only known parameter is the
+ * charset of our texts. Members with other parameters and malformed members are left out. A field above `maxLength` is ignored, because
+ * parsing it would cost more than the rest of the response.
  */
 export function weightsIn(field: string | undefined): Map<string, number> {
   const weights = new Map<string, number>();

@@ -107,7 +107,7 @@ export function identifier(db: Database, limiter: Pick<Limiter, 'peek'>): Identi
     if (caller) return caller;
     if (caller === false) throw unknownKey();
     if (!isWellFormedKey(key)) {
-      throw unauthorized('This is not a well-formed API key; it may be mistyped.', 'invalid_token');
+      throw unauthorized('The API key is malformed. It may be mistyped or incomplete.', 'invalid_token');
     }
     return lookUp(request, key);
   };
@@ -130,7 +130,7 @@ export function presentedKey(authorization: string | undefined, apiKey: string |
     throw unauthorized('Send an API key, as "Authorization: Bearer KEY" or "X-API-Key: KEY".');
   }
   if (apiKey !== undefined && apiKey !== key) {
-    throw unauthorized('Authorization and X-API-Key carry different keys; send one.', 'invalid_token');
+    throw unauthorized('Authorization and X-API-Key have different keys. Send one key.', 'invalid_token');
   }
   return key;
 }

@@ -33,9 +33,13 @@ export class LookupThrottle {
     if (this.#waiting.length >= maxWaiting) {
       // The requests in flight use up the limit of the address, so these wait for a turn before they are charged.
       if (room > 0) await this.#turn;
-      throw new ApiError('rate_limited', 'Too many unknown keys come from this address. Try again shortly.', {
-        'Retry-After': '1',
-      });
+      throw new ApiError(
+        'rate_limited',
+        'Too many requests with unknown keys come from this address. Try again shortly.',
+        {
+          'Retry-After': '1',
+        },
+      );
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push(() => lookUp().then(resolve, reject));

@@ -10,7 +10,7 @@
  * Each refused request is a strike. A client that collects more strikes in a minute than its plan admits in a minute (and more than
  * ten) is not backing off. Its key is banned, beginning with that request. The first ban is short. A ban that begins within the
  * memory of the previous one is longer by a factor, up to a maximum. A request during a ban changes nothing: it does not count
- * and does not prolong the ban. When a ban begins, the strikes return to zero. A ban ends by itself. An operator can clear the
+ * and does not prolong the ban. When a ban begins, the strikes return to zero. A ban ends when its time is over. An operator can clear the
  * bans of a key: all bans that began until then are void.
  *
  * `decide` is a pure function of the account, the terms and the time. It needs no timer: windows and bans end by comparison of
@@ -26,8 +26,8 @@
  * - The account remembers the day before its latest one. So a day continues where it was when the clock went ahead. It starts at
  *   zero if the clock showed two other days meanwhile. A day that was used while the clock was ahead also starts at zero when
  *   it really comes. Otherwise one wrong moment could cost a caller that day.
- * - However often the clock jumps, the account gets no more than this: what is left of the new windows each time the clock goes
- *   ahead, and one more minute within the same day each time it goes back far.
+ * - Each time the clock goes ahead, the account gets the rest of the new windows. Each time it goes back far, the account gets one more
+ *   minute within the same day. It never gets more.
  * - Clearing bans at a time more than two minutes ahead of the clock does nothing. At a time less than two minutes from the clock, it
  *   also voids everything that the account counted ahead of the clock.
  * - A clock that is behind looks the same as a clock that was ahead and is now right.

@@ -197,8 +197,8 @@ export class SharedLimiter implements Limiter {
     this.#log.warn(
       { reason },
       isFirst
-        ? 'Valkey is away: this instance limits on its own until it is back'
-        : 'Valkey is still away, now for another reason',
+        ? 'Valkey is away: until it is back, this instance counts limits alone'
+        : 'Valkey is still away, but for another reason',
     );
   }
 

@@ -117,7 +117,7 @@ function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: 
   const waitMs = headers && askedWaitMs(headers, nowMs);
   return {
     code,
-    message: mayBeDone ? `${message} It may have been done. Send the same call again.` : message,
+    message: mayBeDone ? `${message} The call may have taken effect. Send the same call again.` : message,
     ...(waitMs !== undefined && { retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
   };
 }

@@ -67,16 +67,12 @@ function messageOf(request: FastifyRequest): unknown {
     return errorAnswer(400, -32_700, error.message);
   }
   if (!Array.isArray(message)) return message;
-  return errorAnswer(
-    400,
-    -32_600,
-    'Send one message in each request: this protocol has no batches any more.',
-  );
+  return errorAnswer(400, -32_600, 'Send one message per request. The protocol no longer has batches.');
 }
 
 /**
- * Whether a web page of an origin may send messages: a page of this service, or one on a machine of its own. Others could reach a service
- * of their visitor's network by a name that leads there (DNS rebinding). Programs send no Origin.
+ * Whether pages of an origin may send messages. Only pages of this service and of the local machine may. Other pages could use DNS
+ * rebinding to reach a service in the network of their visitor. Programs send no Origin.
  */
 function originCheck(baseUrl: string): (origin: string) => boolean {
   const hosts = [new URL(baseUrl).hostname, 'localhost', '127.0.0.1', '[::1]'];

@@ -34,7 +34,7 @@ interface Parts {
 }
 
 const instructions =
-  'A demo pet store: categories, pets, their stock, orders, and a history of all changes. A failed call returns a code and a message that say why. If it has retryAfterSeconds, wait that long, then send the same call again. If no result comes, send the same call again with the same idempotencyKey. Ids beyond 2^53 are strings of digits: send them back unchanged.';
+  'A demo pet store: categories, pets, their stock, orders, and a history of all changes. A failed call returns a code and a message with the reason. If it has retryAfterSeconds, wait that long, then send the same call again. If you get no result, send the same call again with the same idempotencyKey. Ids above 2^53 are strings of digits: send them back unchanged.';
 
 /**
  * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.

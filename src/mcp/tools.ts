@@ -70,7 +70,7 @@ const definitions: readonly Definition[] = [
     name: 'find_categories',
     title: 'Find categories',
     description:
-      'Lists the categories that pets belong to, such as Dogs. Other tools take the `id` of one as `categoryId`.',
+      'Lists the categories that pets belong to, such as Dogs. Other tools take its `id` as `categoryId`.',
     operation: 'listCategories',
     items: 'categories',
   },
@@ -78,7 +78,7 @@ const definitions: readonly Definition[] = [
     name: 'find_pets',
     title: 'Find pets',
     description:
-      'Lists pets, all or those that match every filter. With `id` it returns the pets with these ids. It cannot search by name: read all pages. It does not say how many units are in stock: `get_stock` does.',
+      'Lists all pets, or those that match every filter. With `id` it returns the pets with these ids. It cannot search by name: read all pages. For the units in stock, use `get_stock`.',
     operation: 'listPets',
     items: 'pets',
   },
@@ -98,14 +98,14 @@ const definitions: readonly Definition[] = [
     name: 'set_stock',
     title: 'Restock a pet',
     description:
-      'Sets how many units of a pet are in stock. `quantity` is the new total, not a difference; units that open orders hold do not count.',
+      'Sets how many units of a pet are in stock. `quantity` is the new total, not a difference. Units in open orders do not count.',
     operation: 'updateInventory',
   },
   {
     name: 'find_orders',
     title: 'Find orders',
     description:
-      'Lists orders, all or those that match every filter. An order is open until it is fulfilled or cancelled.',
+      'Lists all orders, or those that match every filter. An order is open until it is fulfilled or cancelled.',
     operation: 'listOrders',
     items: 'orders',
   },
@@ -113,7 +113,7 @@ const definitions: readonly Definition[] = [
     name: 'place_order',
     title: 'Order a pet',
     description:
-      'Places an open order, and takes its units from stock at once: all of them or none. With too few units it fails with `insufficient_stock`.',
+      'Places an open order, and takes its units from stock at once: all of them or none. If there are too few, it fails with `insufficient_stock`.',
     operation: 'placeOrder',
     without: ['complete'],
   },

@@ -53,7 +53,7 @@ export class Metrics {
   readonly #traffic = new Map<string, Traffic>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
-  /** Responses that faults of rehearsals touched, by fault. */
+  /** Responses that faults of rehearsals changed, by fault. */
   readonly #rehearsed: Map<string, number>;
   readonly #isReady: MetricSources['isReady'];
   #ready = false;
@@ -254,7 +254,7 @@ export class Metrics {
     );
     exposition.counter(
       'petstore_webhook_missed_events_total',
-      'Events that a webhook never gets, because they were no longer kept when their turn came.',
+      'Events that were removed before their webhook received them.',
       [],
       (set) => set({}, deliveries.counts.missed),
     );

@@ -11,9 +11,9 @@ export interface RequestOutcome {
   method?: string | undefined;
   url?: string | undefined;
   operation?: Operation | undefined;
-  /** Who sent it, if it was admitted with a valid key. */
+  /** The caller, if the request was admitted with a valid key. */
   caller?: Caller | undefined;
-  /** Whose key it carried, also if it was refused. */
+  /** The caller whose key it carried, also if the request was refused. */
   sender?: Caller | undefined;
   address: string | undefined;
   /** 0 if the connection was cut off instead of a response. */
@@ -22,7 +22,7 @@ export interface RequestOutcome {
   durationMs?: number | undefined;
   /** Why it could not be read: the error code of Node.js. */
   reason?: string | undefined;
-  /** The faults of a rehearsal that touched the response. */
+  /** The faults of a rehearsal that changed the response. */
   faults?: readonly string[] | undefined;
   /** The code of an error. */
   code?: string | undefined;

@@ -10,7 +10,7 @@ const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'
 
 const spans = new WeakMap<FastifyRequest, RequestSpan>();
 
-/** Gives each request a span, but for those to the paths `except`. */
+/** Gives each request a span, except requests to the paths in `except`. */
 export function traceRequests(app: FastifyInstance, tracer: Tracer, except: readonly string[]): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (except.includes(pathOf(request))) return done();

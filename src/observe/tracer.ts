@@ -5,7 +5,7 @@ import type { IdGenerator } from '@opentelemetry/sdk-trace-base';
 import { ApiError } from '../foundation/errors.ts';
 import type { AttemptSpan, Attributes, RequestSpan, SpanText, Tracer } from '../foundation/tracing.ts';
 
-/** Makes random ids, but for one span whose ids are known already. */
+/** Makes random ids, except for one span whose ids are already known. */
 export class KnownIds implements IdGenerator {
   readonly #random: IdGenerator;
   #next: SpanContext | undefined;
@@ -53,8 +53,8 @@ export class OpenTelemetryTracer implements Tracer {
   }
 
   /**
-   * When an attempt begins is known only once it has ended, but its id is sent with it. So the sampler decides on a span that is not
-   * ended, and the one that counts gets its ids.
+   * The start of an attempt is known only after its end, but its span id is sent with it. So the sampler decides on a planned span that
+   * never ends. The final span gets its ids.
    */
   planAttempt(text: SpanText, parent: string | undefined): AttemptSpan {
     const context = this.#remote(parent);
@@ -114,7 +114,7 @@ export class OpenTelemetryTracer implements Tracer {
     return this.#sdk.startSpan(name, { ...options, kind, attributes }, context);
   }
 
-  /** Ends the span that `spanOf` then gives, once `work` is done. */
+  /** When `work` is done, ends the span that `spanOf` returns. */
   async #endAfter<T>(spanOf: () => Span, work: Promise<T>): Promise<T> {
     try {
       const result = await work;

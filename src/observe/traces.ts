@@ -81,8 +81,11 @@ function reporting(exporter: SpanExporter, log: Pick<Log, 'info' | 'warn'>): Spa
       exporter.export(spans, (result) => {
         const hasFailed = result.code !== 0;
         if (hasFailed && !isFailing)
-          log.warn({ reason: result.error?.message }, 'the collector takes no spans, so they are dropped');
-        else if (isFailing && !hasFailed) log.info('the collector takes spans again');
+          log.warn(
+            { reason: result.error?.message },
+            'the collector does not accept spans, so they are dropped',
+          );
+        else if (isFailing && !hasFailed) log.info('the collector accepts spans again');
         isFailing = hasFailed;
         done(result);
       });

@@ -11,7 +11,7 @@ import type { AllParts, Components } from './components.ts';
 
 export type ErrorAnswers = ReturnType<typeof errorAnswers>;
 
-/** Responds with an error, whatever was thrown on the way of a request and however much of it could be read. */
+/** Responds with an error for anything that a request throws, also if the request could not be read completely. */
 export function errorAnswers({ config, log, clock }: AllParts, components: Components, paths: Paths) {
   const { admission, labAdmission, outcomes, requestLog } = components;
   return { answerError, answerUnrouted, answerUndecodable, answerBroken };

@@ -89,7 +89,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     refuse(error as NodeJS.ErrnoException, config);
   }
   dispatcher.start();
-  const failed = (err: unknown) => log.warn({ err }, 'sweeping failed');
+  const failed = (err: unknown) => log.warn({ err }, 'expired data cannot be removed');
   const sweeps = sweepsOf(parts, limiter);
   const ends = sweeps.map(({ everyMs, sweep }) => repeat(everyMs, sweep, failed));
   return {
@@ -106,7 +106,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     },
     async stop(withinMs) {
       for (const end of ends) end();
-      // After a response that was under way its connection stays open for requests that nobody will accept.
+      // A connection stays open after a response that was in progress. No request on it would be accepted.
       const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
       const giveUp = setTimeout(() => app.server.closeAllConnections(), withinMs ?? usualStopMs).unref();
       await Promise.all([app.close(), dispatcher.stop(withinMs)]);
@@ -180,7 +180,7 @@ function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port
   const { code } = error;
   if (code === 'EADDRINUSE')
     throw new PortInUseError(
-      `PORT ${port} on ${host} is in use. Take another one, or a free one: PORT=0 ${start}`,
+      `PORT ${port} on ${host} is in use. Use another port, or a free one: PORT=0 ${start}`,
     );
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     throw new Error(`HOST ${host} is not an address of this machine.`);

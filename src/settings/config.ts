@@ -59,7 +59,7 @@ export const settings = {
     variable: 'PETSTORE_SECRET_KEY',
     default: '',
     meaning:
-      'at least 32 random characters, the same for all instances; webhook secrets are derived from it. By default the service makes one and keeps it in `secret.key` in the data folder',
+      'at least 32 random characters, the same for all instances; webhook secrets are derived from it. By default the service creates one and stores it in `secret.key` in the data folder',
     read: secret(32),
   },
   /** The address of the API. It ends in `/v1`, without a slash. */
@@ -108,14 +108,14 @@ export const settings = {
   enforceSunset: {
     variable: 'PETSTORE_ENFORCE_SUNSET',
     default: 'off',
-    meaning: '`on`: deprecated operations return 410 from their sunset on',
+    meaning: '`on`: deprecated operations return 410 after their sunset',
     read: onOrOff,
   },
   /** How long events are kept. */
   maxEventAgeMs: {
     variable: 'PETSTORE_EVENTS_DAYS',
     default: '7',
-    meaning: 'how many days events are kept',
+    meaning: 'how many days events are stored',
     read: scaled(number(0.001), dayMs),
   },
   /** How many events of a workspace are kept, unless they are too old. */
@@ -123,13 +123,13 @@ export const settings = {
     variable: 'PETSTORE_EVENTS_COUNT',
     default: '100000',
     meaning:
-      'how many events of each workspace are kept; the oldest are removed first, whatever their age. Up to as many again are kept while an enabled webhook has yet to receive them',
+      'maximum number of stored events for each workspace; the oldest are removed first. Up to twice as many are stored while an enabled webhook has not received them yet',
     read: number(1),
   },
   logLevel: {
     variable: 'LOG_LEVEL',
     default: 'info',
-    meaning: `log level, from nothing to everything: ${quoted(logLevels)}`,
+    meaning: `log level, from least to most: ${quoted(logLevels)}`,
     read: choice(logLevels),
   },
   logFormat: {
@@ -145,7 +145,7 @@ export const banSettings = {
   strikesFactor: {
     variable: 'PETSTORE_BAN_STRIKES_FACTOR',
     default: String(defaultBanRules.strikesFactor),
-    meaning: `refused requests allowed in a minute, as a multiple of the plan's requests per minute; never fewer than ${minStrikes}`,
+    meaning: `strikes (requests that get 429) allowed in a minute, as a multiple of the plan's requests per minute; never fewer than ${minStrikes}`,
     read: number(0),
   },
   firstMs: {
@@ -157,7 +157,7 @@ export const banSettings = {
   growth: {
     variable: 'PETSTORE_BAN_GROWTH',
     default: String(defaultBanRules.growth),
-    meaning: 'factor by which each ban is longer than the previous one',
+    meaning: 'how many times as long as the previous ban the next one is',
     read: number(1),
   },
   longestMs: {
@@ -169,7 +169,7 @@ export const banSettings = {
   memoryMs: {
     variable: 'PETSTORE_BAN_MEMORY_HOURS',
     default: String(defaultBanRules.memoryMs / hourMs),
-    meaning: 'time after the start of a ban during which a further ban is longer',
+    meaning: 'time after the start of a ban in which the next ban is longer',
     read: scaled(number(0), hourMs),
   },
 } satisfies Record<keyof BanRules, Setting<number>>;
@@ -191,11 +191,12 @@ export type Environment = Record<string, string | undefined>;
 /** The variable from which clients, such as the code samples, read their key. The service ignores it. */
 export const clientKeyVariable = 'PETSTORE_API_KEY';
 
-/** The variable in which "grade --goal" tells an agent its task. The service ignores it. */
+/** The variable with the task that "grade --goal" gives to an agent. The service ignores it. */
 export const goalVariable = 'PETSTORE_GOAL';
 
 /** The warning about an unknown variable. */
-export const unknownVariable = 'there is no setting with this name; "petstore serve --help" lists them';
+export const unknownVariable =
+  'there is no setting with this name; "petstore serve --help" lists all settings';
 
 /** Reads the configuration from environment variables. An empty variable counts as absent. Throws ConfigError. */
 export function readConfig(env: Environment): Config {

@@ -51,7 +51,7 @@ export function aboutDataDir(dataDir: string, error: unknown): unknown {
   const { message } = error as Error;
   if (message.startsWith(begins)) return error;
   // Messages of the system and of SQLite give no advice.
-  const said = message.endsWith('.') ? message : `${message}. Correct that, or choose another folder.`;
+  const said = message.endsWith('.') ? message : `${message}. Correct this, or choose another folder.`;
   return new StorageUnavailableError(begins + (isFull(dataDir, error) ? fullDisk : said), { cause: error });
 }
 
@@ -91,7 +91,7 @@ export function closeToOthers(dataDir: string): void {
   if (!isOpen || warnedFolders.has(dataDir)) return;
   warnedFolders.add(dataDir);
   console.error(
-    `petstore: Other users may change what is in PETSTORE_DATA_DIR ${dataDir}. Give the service a folder of its own.`,
+    `petstore: Other users may change the files in PETSTORE_DATA_DIR ${dataDir}. Give the service its own folder.`,
   );
 }
 

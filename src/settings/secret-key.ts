@@ -98,7 +98,7 @@ export function installationKey({
   if (secretKey !== undefined) return new InstallationKey(secretKey);
   if (databaseUrl !== undefined) {
     throw new ConfigError(
-      'PETSTORE_SECRET_KEY must be set with DATABASE_URL, to the same text for all instances; "openssl rand -base64 32" prints one.',
+      'PETSTORE_SECRET_KEY must be set if DATABASE_URL is set, to the same text for all instances. "openssl rand -base64 32" creates one.',
     );
   }
   return loadSecretKey(dataDir);

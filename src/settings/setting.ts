@@ -81,9 +81,7 @@ export const port: Reader<number> = (text, variable) => {
 export const databaseUrl: Reader<string | undefined> = (text, variable) => {
   if (text === '') return undefined;
   if (severalHosts.test(text)) {
-    throw new ConfigError(
-      `${variable} must name one host, which always leads to the server that can be written.`,
-    );
+    throw new ConfigError(`${variable} must name one host, which must always resolve to the primary server.`);
   }
   const { protocol } = URL.canParse(text) ? new URL(text) : {};
   if (protocol === 'postgres:' || protocol === 'postgresql:') return text;

@@ -15,7 +15,7 @@ export interface ValkeyUrl {
   sentinel?: { master: string; login: Login };
 }
 
-/** An address that can never lead to shared limits, whatever state its servers are in. */
+/** An address that can never lead to shared limits, even if its servers run. */
 export class WrongValkeyUrl extends Error {}
 
 const [serverPort, sentinelPort] = [6379, 26_379];

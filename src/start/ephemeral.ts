@@ -12,8 +12,9 @@ export async function openEphemeral(
   options: WorkspaceOptions,
 ) {
   const kept = databaseUrl !== undefined ? 'DATABASE_URL' : valkeyUrls.length > 0 ? 'VALKEY_URL' : undefined;
-  if (kept) throw new ConfigError(`${kept} must be absent with --ephemeral, which keeps nothing.`);
-  if (!demo) throw new ConfigError('PETSTORE_DEMO must be on with --ephemeral, which has no other key.');
+  if (kept) throw new ConfigError(`${kept} must be absent with --ephemeral, which stores nothing.`);
+  if (!demo)
+    throw new ConfigError('PETSTORE_DEMO must be on with --ephemeral, because there is no other key.');
   const store = await openStore(options);
   return {
     parts: store.parts,

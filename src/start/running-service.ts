@@ -62,7 +62,7 @@ async function explaining<T>(access: ServiceAccess, work: (options: Options) => 
   const key = access.key.trim();
   if (!/^[!-~]+$/.test(key))
     throw new Error(
-      `This is not a well-formed API key; it may be mistyped. The service at ${baseUrl} has other keys.`,
+      `The API key is malformed. It may be mistyped or incomplete. It is not a key of the service at ${baseUrl}.`,
     );
   let failedUrl = baseUrl;
   const send: typeof fetch = async (url, init) => {
@@ -86,14 +86,14 @@ function explanationOf(error: PetstoreError, access: ServiceAccess, url: string)
   const { status, code } = error;
   const reason = unreachableBecause(error);
   if (reason !== undefined)
-    return `${baseUrl} cannot be reached (${reason}). Is the service running?${addressSetBy ? ` ${addressSetBy} says where.` : ''}`;
+    return `${baseUrl} cannot be reached (${reason}). Is the service running?${addressSetBy ? ` ${addressSetBy} sets its address.` : ''}`;
   const message = messageOf(error);
   if (status === 404 && !(message && isOfOneThing(url)))
-    return `There is no lab at ${labUrlOf(access)}. The service has one if it runs with PETSTORE_LAB=on.`;
-  if (status === 401 && message) return `${message} The service at ${baseUrl} has other keys.`;
+    return `There is no lab at ${labUrlOf(access)}. Start the service with PETSTORE_LAB=on.`;
+  if (status === 401 && message) return `${message} It is not a key of the service at ${baseUrl}.`;
   if (message) return message;
   return code === 'unexpected_answer' && status !== undefined && status >= 300
-    ? `The response of ${url} is ${status}.`
+    ? `${url} returned ${status}.`
     : error.message;
 }
 
@@ -114,7 +114,7 @@ export function messageOf({ details }: PetstoreError): string | undefined {
 /** Whether a URL names one rehearsal or recording: a service with a lab may answer 404 there, too. */
 const isOfOneThing = (url: string) => /\/lab\/(?:rehearsals|recordings)\/./.test(url);
 
-/** The reason of a failed `fetch`, which stands in the cause of its error. */
+/** The reason of a failed `fetch`, from the cause of its error. */
 export function fetchFailureReason(error: unknown): string {
   const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
   return cause?.code ?? cause?.message ?? message;

@@ -44,7 +44,7 @@ export async function serve(
     process.on('exit', () => output.flush());
     const log = createLogger(config.logLevel, output, prettyFor(config.logFormat, logStream));
     output.onReadAgain = (dropped) =>
-      log.warn({ dropped }, 'nobody read the log for a while, so lines were dropped');
+      log.warn({ dropped }, 'the log was not read for a while, so lines were dropped');
     for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
     if (isMoved) log.warn(`the database comes from another folder, as after a restore: ${newGeneration}`);
     const traces = await startTraces(env, log);
@@ -65,7 +65,7 @@ export async function serve(
     process.on('exit', () => answers?.flush());
     if (answers) answers.write(readyLine(shown, demoKey));
     else if (demoKey) output.write(welcomeText(shown, demoKey));
-    else if (config.port === 0) console.error(`petstore: PORT 0 became ${served.port}.`);
+    else if (config.port === 0) console.error(`petstore: The free port is ${served.port}.`);
     const answer = answers && ((line: string) => answers.write(line));
     if (control) store?.runStdinCommands(control, { answer, onEnd: () => stop('the end of standard input') });
   } catch (error) {
@@ -90,7 +90,7 @@ function announce(announcement: Announcement, { app }: Service, log: Log): void 
   try {
     announcement.announce(app.server.address() as AddressInfo);
   } catch (err) {
-    log.warn({ err }, 'commands cannot find this service by its data folder');
+    log.warn({ err }, 'the address of this service could not be written, so commands need --url');
   }
 }
 

@@ -28,15 +28,15 @@ import { openStore, type Store } from './from-code/store.ts';
 export interface StartOptions extends WorkspaceOptions {
   /** Port of 127.0.0.1 to listen on. Default: 0, which picks a free one. */
   port?: number;
-  /** Folder that keeps the data, for one store at a time. Default: data is kept in memory. */
+  /** Folder for the data, for one store at a time. Default: the data is in memory. */
   dataDir?: string;
   /**
-   * `real`, the default: time passes, and can be moved ahead. `manual` or a Date: it stands still, now or at that time, until it is moved.
+   * `real`, the default: time passes and can be moved ahead. `manual` or a Date: the clock stops, now or at that time, until it is moved.
    */
   clock?: 'real' | 'manual' | Date;
   /** Whether there is a lab, which `rehearse` and `record` need. Default: true. */
   lab?: boolean;
-  /** Whether deprecated operations answer 410 after their sunset. Default: false. */
+  /** Whether deprecated operations return 410 after their sunset. Default: false. */
   enforceSunset?: boolean;
 }
 
@@ -52,9 +52,9 @@ export interface PetstoreServer extends Access, AsyncDisposable {
   /** Creates another workspace and a key to it. Rejects if the name is taken, and with TypeError if the name or an option is invalid. */
   addWorkspace(name: string, options?: WorkspaceOptions): Promise<Access>;
   /**
-   * Returns the store to its start, within milliseconds: the initial content and events, ids from 1, no webhooks, rehearsals, recordings
-   * or idempotency keys, unused limits, no bans, and the clock at its start. Address and key stay. Other workspaces are deleted, open
-   * streams end, and requests from before have no effect any more. With `dataDir`, earlier data of the folder is deleted, too.
+   * Resets the store within milliseconds. The content, the events, the ids and the clock are as at the start. Webhooks, rehearsals,
+   * recordings, idempotency keys, used limits and bans are removed. Address and key stay. Other workspaces are deleted, open streams end,
+   * and requests from before the reset have no effect. With `dataDir`, earlier data of the folder is deleted, too.
    */
   reset(): Promise<void>;
   /** Performs faults on requests of a key. Rejects with a message that names the mistake, with TypeError if it is in an option. */
@@ -152,7 +152,7 @@ function serverOf(
   };
 }
 
-/** Where the clock stands still, in milliseconds since 1970; undefined if time passes. */
+/** The time of a stopped clock, in milliseconds since 1970. Undefined if time passes. */
 function startOf(clock: StartOptions['clock']): number | undefined {
   if (clock === 'manual') return realNow();
   return clock === 'real' ? undefined : clock?.getTime();
@@ -160,7 +160,7 @@ function startOf(clock: StartOptions['clock']): number | undefined {
 
 const port: Rule = {
   fits: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
-  must: 'a whole number from 0 to 65535',
+  must: 'an integer from 0 to 65535',
 };
 const clock: Rule = {
   fits: (value) =>

@@ -16,9 +16,9 @@ Petstore is ready.
   API          ${baseUrl}
   Description  ${baseUrl}/openapi.json
   Demo key     ${demoKey}
-               (${dataDir === undefined ? 'not stored' : `Free plan, kept in ${join(dataDir, 'demo.key')}`})
+               (${dataDir === undefined ? 'not stored' : `Free plan, stored in ${join(dataDir, 'demo.key')}`})
 ${targetPolicy(served).allowLoopback ? '  Webhooks     may call this machine, such as http://localhost:3000 (only with the demo workspace)\n' : ''}
-The reference, which can send requests with this key:
+The reference. It can send requests with this key:
 
   ${referenceUrlWithKey(baseUrl, demoKey)}
 ${lab ? `\n${labLines(baseUrl, demoKey)}` : ''}
@@ -32,7 +32,7 @@ A first request:
 const labLines = (
   baseUrl: string,
   demoKey: string,
-) => `The lab page, which shows the limits, requests, faults and store of this key live:
+) => `The lab page. It shows the limits, requests, faults and store of this key live:
 
   ${labPageUrlWithKey(baseUrl, demoKey)}
 `;

@@ -52,7 +52,7 @@ export async function createPing(
   if (waiting.length === maxWaitingPings) {
     throw new ApiError(
       'conflict',
-      `This webhook already has ${maxWaitingPings} deliveries that wait. Try again when they are sent.`,
+      `This webhook already has ${maxWaitingPings} waiting deliveries. Try again when they are sent.`,
     );
   }
   const [row] = await sql`

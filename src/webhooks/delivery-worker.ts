@@ -94,8 +94,8 @@ export interface WorkerContext {
 }
 
 /**
- * Sends to one webhook while this instance has its lease: new events one after another, and retries beside them. It releases the lease
- * when there is nothing to send.
+ * Sends to one webhook while this instance has its lease: new events one after another, and retries at the same time. It releases the
+ * lease when there is nothing to send.
  */
 export class DeliveryWorker {
   readonly webhook: WebhookRef;
@@ -302,7 +302,7 @@ export class DeliveryWorker {
     const count = missed.last - missed.first + 1;
     counts.missed += count;
     const facts = { workspaceId, webhookId, count, firstEventId: missed.first, lastEventId: missed.last };
-    log.warn(facts, 'events were no longer kept when a webhook came to them');
+    log.warn(facts, 'events were removed before a webhook received them');
     this.#mayHaveUnsentMissed = true;
     await this.#sendUnsentMissed();
   }
@@ -316,7 +316,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Sends due deliveries one after another, beside the other tasks. */
+  /** Sends due deliveries one after another, in parallel with the other tasks. */
   async #sendRetries(): Promise<void> {
     const { db, clock } = this.#context;
     while (this.#maySend) {
@@ -355,7 +355,7 @@ export class DeliveryWorker {
     return this.#record([final], (sql) => recordRetry(sql, this.webhook, owner, due, final));
   }
 
-  /** What a message says. Undefined if its event is no longer kept. */
+  /** The body of a message. Undefined if its event is no longer stored. */
   async #contentOf({ eventId, missedFrom, createdAtMs }: DueDelivery): Promise<Content | undefined> {
     const { workspaceId, id } = this.webhook;
     const timestamp = toTime(createdAtMs);
@@ -460,7 +460,7 @@ export class DeliveryWorker {
     // An ApiError means that the workspace was deleted.
     if (!(error instanceof LeaseLostError || error instanceof ApiError)) {
       this.#hasFailed = true;
-      this.#context.log.error({ err: error, ...this.webhook }, 'a webhook cannot be worked on');
+      this.#context.log.error({ err: error, ...this.webhook }, 'the messages of a webhook cannot be sent');
     }
     this.abort();
   }
@@ -489,7 +489,7 @@ export class DeliveryWorker {
   async #release(): Promise<void> {
     const { db, clock, owner } = this.#context;
     const untilMs = clock() - leaseMs;
-    // After an error of this program, and while the storage is unavailable, the lease expires by itself.
+    // After an error of this program, or while the storage is unavailable, the lease is not released: it expires.
     if (!this.#hasFailed) {
       await db
         .write((sql) => releaseLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition))

@@ -35,8 +35,8 @@ interface Parts extends Omit<WorkerContext, 'owner' | 'slots' | 'counts'> {
 }
 
 /**
- * Finds webhooks with something to send, leases them, and runs a worker for each. Other instances do the same beside it. The way of a
- * message: delivery-worker, sender, send-batch, send-request. The way of its result: retry-policy, result-queue, result-store.
+ * Finds webhooks with something to send, leases them, and runs a worker for each. Other instances do the same at the same time. A
+ * message passes through delivery-worker, sender, send-batch and send-request. Its result passes through retry-policy, result-queue and result-store.
  */
 export class Dispatcher {
   /** How many events the slowest enabled webhook is behind, a second ago. */
@@ -143,7 +143,8 @@ export class Dispatcher {
       await work();
       this.#isStorageAway = false;
     } catch (err) {
-      if (!(err instanceof StorageUnavailableError)) log.error({ err }, 'looking for what to send failed');
+      if (!(err instanceof StorageUnavailableError))
+        log.error({ err }, 'the next messages to webhooks cannot be found');
       else if (!this.#isStorageAway)
         log.warn({ err }, 'nothing is sent to webhooks while the storage is away');
       this.#isStorageAway = err instanceof StorageUnavailableError;
@@ -155,7 +156,10 @@ export class Dispatcher {
     this.#isOverviewDue = false;
     const { workspaces, lag, lost } = await readOverview(db.read, key);
     if (lost > this.#lostSecrets)
-      log.error({ webhooks: lost }, 'the secret key is not the one with which secrets of webhooks were made');
+      log.error(
+        { webhooks: lost },
+        'the secret key differs from the one that created the secrets of these webhooks',
+      );
     this.#lostSecrets = lost;
     this.#workspaces = workspaces;
     this.lag = lag;

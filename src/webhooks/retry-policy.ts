@@ -93,7 +93,7 @@ export function resultFor(url: string, result: AttemptResult): AttemptResult {
   return elsewhereAtMs === undefined ? rest : { ...rest, state: 'pending', nextAttemptAtMs: elsewhereAtMs };
 }
 
-/** The outcome if the secret was made under another key of the installation, so that nobody could verify a message. */
+/** The outcome if the secret was made with another key of the installation. The receiver could not verify a message. */
 export const secretLost: AttemptOutcome = {
   durationMs: 0,
   error:
@@ -102,7 +102,7 @@ export const secretLost: AttemptOutcome = {
 
 /** The result for a delivery whose event has expired. */
 export const eventExpired = (atMs: number): AttemptResult => ({
-  attempt: { at: toTime(atMs), durationMs: 0, error: 'The event is no longer kept, so it was not sent.' },
+  attempt: { at: toTime(atMs), durationMs: 0, error: 'The event is no longer stored, so it was not sent.' },
   state: 'failed',
   failures: 0,
 });

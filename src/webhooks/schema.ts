@@ -14,7 +14,7 @@ const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
 const url = Text(
   maxUrlLength,
-  'Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. A service with the demo workspace that listens on a loopback address also accepts URLs of its own machine, with `http` too.',
+  'Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine.',
   exampleUrl,
   ofForm(urlPattern),
 );
@@ -26,7 +26,7 @@ const fields = {
       minItems: 1,
       maxItems: eventTypes.length,
       uniqueItems: true,
-      description: 'Only events of these types are sent. Absent: all types, also future ones.',
+      description: 'Only events of these types are sent. Absent: all types, including future ones.',
       examples: [['pet.created', 'pet.updated']],
     }),
   ),
@@ -35,7 +35,7 @@ const fields = {
 
 const enabled = Type.Boolean({
   description:
-    'Whether events are sent. Events that occur while it is `false` are sent once it is `true` again, if they are still kept.',
+    'Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored.',
   examples: [true],
 });
 
@@ -66,7 +66,7 @@ const ownFields = {
   createdAt: DateTime('When it was added, in UTC.', exampleTime),
   previousSecretValidUntil: Type.Optional(
     DateTime(
-      'Until when the previous secret also signs. Absent if the secret was never rotated.',
+      'The time until which the previous secret also signs. Absent if the secret was never rotated.',
       '2026-11-22T09:30:00.000Z',
     ),
   ),
@@ -85,7 +85,7 @@ const ownFields = {
       {
         title: 'MissedEvents',
         description:
-          'Events that were never sent, because they were removed from the history first. The receiver got a message of type `events.missed` for each gap. Absent if there are none.',
+          'Events that were removed from the history before they could be sent. The receiver got a message of type `events.missed` for each gap. Absent if there are none.',
         examples: [{ count: 1_200, lastEventId: 5_400, noticedAt: exampleTime }],
       },
     ),
@@ -133,7 +133,7 @@ export const DeliveryState = Type.Enum(['pending', 'delivered', 'failed'], {
   type: 'string',
   title: 'DeliveryState',
   description:
-    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: it was given up.',
+    '`pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up.',
   examples: ['delivered'],
 });
 export type DeliveryState = Static<typeof DeliveryState>;
@@ -156,7 +156,10 @@ const Attempt = Type.Object(
       examples: [48],
     }),
     error: Type.Optional(
-      Type.String({ description: 'Why it failed. Absent if it did not.', examples: ['The receiver returned 500.'] }),
+      Type.String({
+        description: 'Why it failed. Absent if it succeeded.',
+        examples: ['The receiver returned 500.'],
+      }),
     ),
   },
   {
@@ -194,7 +197,7 @@ export const Delivery = Type.Object(
   },
   {
     title: 'Delivery',
-    description: 'An event, a `ping`, or a message about missed events, on its way to a webhook.',
+    description: 'A message to a webhook: an event, a `ping`, or a notice of missed events.',
     examples: [
       {
         id: 1,
@@ -250,7 +253,7 @@ export const EventsMissed = Type.Object(
   {
     title: 'EventsMissed',
     description:
-      'A message about events that are never sent, because they were removed from the history first. It comes before the next event. Read the lists again.',
+      'A message about events that were removed from the history before they could be sent. It comes before the next event. Read the lists again.',
   },
 );
 export type EventsMissed = Static<typeof EventsMissed>;

@@ -48,8 +48,8 @@ export interface AttemptOutcome {
 }
 
 /**
- * Lets a connection serve another request only if its URL and the addresses of its host are the same, so each request goes to an
- * address that was checked for it. Bytes between two responses end the connection: Node.js 24 would read them without end.
+ * Reuses a connection only for the same URL with the same addresses of its host. So each request goes to an address that was checked
+ * for it. Bytes between two responses end the connection, because Node.js 24 would read them without end.
  */
 function keepChecked<Kind extends Agent>(agent: Kind): Kind {
   const getName = agent.getName.bind(agent);

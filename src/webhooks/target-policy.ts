@@ -13,8 +13,8 @@ export interface TargetPolicy {
 }
 
 /**
- * The policy of a service. It allows loopback only with the demo workspace, and only if nobody else can reach the service: it listens
- * on loopback, its base URL is there, and it trusts no proxy.
+ * The policy of a service. It allows loopback only with the demo workspace, and only if no other machine can reach the service. For
+ * that, it must listen on loopback, have a base URL on loopback, and trust no proxy.
  */
 export function targetPolicy({
   demo,

@@ -43,7 +43,7 @@ export async function createWebhook(
   if (Number(count?.[0]) >= max) {
     throw new ApiError(
       'conflict',
-      `This workspace has ${count?.[0]} webhooks; the plan of this API key allows ${max}. Remove one first.`,
+      `This workspace has ${count?.[0]} webhooks. The plan of this API key allows ${max}. Remove one first.`,
     );
   }
   const { last } = await extentOf(sql, workspaceId);
@@ -57,7 +57,7 @@ export async function createWebhook(
 }
 
 /**
- * Changes the given fields of a webhook if `check` accepts its current state. An enabled webhook goes on from its position in the
+ * Changes the given fields of a webhook if `check` accepts its current state. An enabled webhook continues from its position in the
  * history. Enabling it, or another URL, clears earlier failures.
  */
 export async function updateWebhook(

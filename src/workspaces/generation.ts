@@ -5,7 +5,7 @@ import { workspaceReset, workspaceSeeded } from './events.ts';
 
 /** The effects of a new generation, for operators. */
 export const newGeneration =
-  'ids go on far ahead, older positions in the history get 410 events_expired, and webhooks get workspace.reset and workspace.seeded';
+  'new ids are much higher, older positions in the history get 410 events_expired, and webhooks get workspace.reset and workspace.seeded';
 
 /**
  * Begins a new generation after a restore. A restored store would give out again the ids that it gave out after the backup. So its

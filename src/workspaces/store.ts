@@ -179,7 +179,7 @@ const longTables = [
 const longRowsPerTransaction = 200;
 
 /**
- * Begins to delete a workspace. Revokes its keys, so that nobody uses it meanwhile, and removes its long rows in short transactions.
+ * Begins to delete a workspace. Revokes its keys, so that no request uses it meanwhile, and removes its long rows in short transactions.
  * Call deleteInBatches and deleteWorkspace afterwards. `onDeleted` gets the number of rows of each transaction.
  */
 export async function closeWorkspace(

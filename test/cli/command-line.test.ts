@@ -238,12 +238,12 @@ const wrongCalls: [string[], RegExp][] = [
   [['keys', 'create', '--plan', 'gold'], /free, pro, business, enterprise/],
   [['keys', 'create', '--plan', 'free', '--per-minute', '5'], /enterprise/],
   [['keys', 'create', '--plan', 'enterprise'], /--per-minute and --per-day/],
-  [['keys', 'create', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '1'], /whole number above 0/],
+  [['keys', 'create', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '1'], /integer above 0/],
   [['keys', 'revoke'], /missing required argument 'id'/],
   [['keys', 'plan', 'key_x', 'gold'], /free, pro, business, enterprise/],
   [['workspaces', 'create', 'No Spaces'], /a-z/],
   [['seed', '--workspace', 'demo'], /--pets/],
-  [['seed', '--workspace', 'demo', '--pets', 'many'], /whole number/],
+  [['seed', '--workspace', 'demo', '--pets', 'many'], /integer/],
 ];
 
 test('a wrong call exits with 2 and says what is wrong', async (t) => {
@@ -310,7 +310,7 @@ test('Ctrl-C ends seed after the pets that it is adding, says how many stay, and
   // A shell gives this the status 130, and ends a loop around it.
   assert.deepEqual(await ended, [null, 'SIGINT']);
   const [, added] =
-    /^petstore: Stopped by SIGINT\. Added (\d+) of 100000000 pets to shop, which stay there\.\n$/.exec(
+    /^petstore: Stopped by SIGINT\. Added (\d+) of 100000000 pets to shop\. They stay there\.\n$/.exec(
       output,
     ) ?? [];
   assert.equal(Number(added), await held(), output);

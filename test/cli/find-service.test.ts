@@ -15,7 +15,7 @@ import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
 const noService = (folder: string) =>
-  `petstore: No service runs with PETSTORE_DATA_DIR ${folder}. Start one with "npm start", or give its address with --url or PETSTORE_BASE_URL.\n`;
+  `petstore: No service runs with PETSTORE_DATA_DIR ${folder}. Start one with "npm start", or set its address with --url or PETSTORE_BASE_URL.\n`;
 
 const addressFile = (folder: string) => join(folder, 'service.address');
 const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;

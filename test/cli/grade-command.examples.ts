@@ -90,7 +90,7 @@ test('what a program prints is shown where that is asked for, and the exit statu
   assert.equal(passed.status, 0, passed.stdout);
   const idle = petstore(['grade', '--', ...blind]);
   assert.equal(idle.status, 1);
-  assert.match(idle.stdout, /^Wrote {2}nothing to do$/m);
+  assert.match(idle.stdout, /^Output {2}nothing to do$/m);
 });
 
 test('what a program writes, and the card in a file, get the modes that the user lets them have', (t) => {

@@ -80,9 +80,9 @@ test('the lab of a running service is used on the command line', async (t) => {
     const failing: [string[], RegExp][] = [
       [
         ['account', '--url', away],
-        /cannot be reached \(ECONNREFUSED\)\. Is the service running\? --url says where\./,
+        /cannot be reached \(ECONNREFUSED\)\. Is the service running\? --url sets its address\./,
       ],
-      [['rehearse', '--show', '--key', other], /API key.* has other keys/],
+      [['rehearse', '--show', '--key', other], /API key.* is not a key of the service/],
       [['rehearse', '--show'], /This key has no rehearsal/],
       [['rehearse', 'rate-limited:delayMs=1'], /delayMs is not a parameter of rate-limited/],
       [['record', '--', './no-such-program'], /\.\/no-such-program does not start \(ENOENT\)/],
@@ -162,7 +162,7 @@ test('the lab of a running service is used on the command line', async (t) => {
       const idle = petstore(['lab', 'record', '--markdown', '--', 'true'], env);
       assert.equal(idle.status, 3, 'nothing was observed');
       assert.match(idle.stdout, /^# Report card: incomplete\n/);
-      assert.match(idle.stderr, /\nNothing was rehearsed\. Never performed: rate-limited\.\n/);
+      assert.match(idle.stderr, /\nNo fault was performed\. Never performed: rate-limited\.\n/);
     },
   );
 
@@ -181,7 +181,7 @@ test('the lab of a running service is used on the command line', async (t) => {
         [asks, meets, asks].map((command) => ['lab', 'record', '--', ...command]),
         env,
       );
-      const nothing = /^reset +placeOrder +0 +1$[\s\S]+\nNothing was rehearsed\. .*\nVerdict: incomplete\n/m;
+      const nothing = /^reset +placeOrder +0 +1$[\s\S]+\nNo fault was performed\. .*\nVerdict: incomplete\n/m;
       assert.match(missed?.stdout as string, /PASSED +retry\.only-when-useful/);
       assert.match(missed?.stdout as string, nothing);
       assert.equal(missed?.status, 3);
@@ -207,7 +207,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     );
     assert.match(
       replaced?.stderr as string,
-      /ended before the client did, at .*: another recording of the key began\./,
+      /ended before the client did, at .*: another recording of the key started\./,
     );
     assert.equal(removed?.status, 1);
     assert.match(removed?.stderr as string, /petstore: This key has no recording with this recordingId\./);

@@ -96,7 +96,7 @@ test('a folder that holds something else, too, keeps its mode; it is told where 
   chmodSync(join(folder, 'notes.txt'), 0o644);
   for (const [mode, warning] of [
     [0o755, /^$/],
-    [0o777, /^petstore: Other users may change what is in PETSTORE_DATA_DIR .*\n$/],
+    [0o777, /^petstore: Other users may change the files in PETSTORE_DATA_DIR .*\n$/],
   ] as const) {
     chmodSync(folder, mode);
     const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder });
@@ -119,7 +119,7 @@ test("another user's folder keeps its mode, and it is told that it is another us
   chownSync(folder, 65_534, 65_534);
   const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder });
   assert.equal(status, 0);
-  assert.match(stderr, /^petstore: Other users may change what is in PETSTORE_DATA_DIR .*\n$/);
+  assert.match(stderr, /^petstore: Other users may change the files in PETSTORE_DATA_DIR .*\n$/);
   assert.equal(modesIn(folder)['.'], '755');
 });
 

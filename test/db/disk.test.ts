@@ -144,7 +144,7 @@ test('a command that fills the disk says so, and how much it has done', {
   assert.equal(status, 1);
   assert.match(
     stderr,
-    /^petstore: .*\/data cannot be used: The disk is full\. .* [1-9]\d*0000 of 1000000 pets were added before\.\n$/,
+    /^petstore: .*\/data cannot be used: The disk is full\. .* [1-9]\d*0000 of 1000000 pets were added before this\.\n$/,
   );
 });
 

@@ -94,7 +94,7 @@ test('a list answers 400 to what the pattern of its cursor refuses, and to nothi
     'GET',
     `/store/events?cursor=${writeCursor('listEvents', '999999999999999999')}`,
   );
-  assert.match(beyond.body.message, /^There is no event 999999999999999999 yet/);
+  assert.match(beyond.body.message, /^Event 999999999999999999 does not exist yet/);
 });
 
 test('the URL of a webhook is of the form of its pattern, and what has this form is refused for its host alone', async () => {

@@ -125,7 +125,7 @@ test('what is no longer kept is 410 with a link to the oldest, and what is not t
     const expired = await store.call('GET', `/store/events?after=${after}`);
     assert.deepEqual([expired.status, expired.body.code], [410, 'events_expired']);
     assert.equal(expired.headers.link, '<http://localhost:8080/v1/store/events>; rel="first"');
-    assert.match(expired.body.message, /the oldest is 5/);
+    assert.match(expired.body.message, /The oldest is 5/);
   }
   assert.equal((await store.call('GET', '/store/events/4')).status, 404);
   for (const after of ['7', '9007199254740991', '9223372036854775807']) {

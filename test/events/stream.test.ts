@@ -137,7 +137,7 @@ test('what the history no longer holds is 410 with the way to the oldest, and wh
     assert.deepEqual([answer.status, answer.body.code], [410, 'events_expired']);
     assert.match(
       answer.body.message,
-      /the oldest is 7\. Read the lists again, and then the events after 6\.$/,
+      /The oldest is 7\. Read the lists again, and then the events after 6\.$/,
     );
     assert.equal(answer.headers.link, '<http://localhost:8080/v1/store/events>; rel="first"');
   }
@@ -147,9 +147,9 @@ test('what the history no longer holds is 410 with the way to the oldest, and wh
   const waiting = await open('?after=10');
   const yet = await refusal('?after=11');
   assert.deepEqual([yet.status, yet.body.code], [400, 'invalid_request']);
-  assert.match(yet.body.message, /^There is no event 11 yet; the last one is 10\.$/);
+  assert.match(yet.body.message, /^Event 11 does not exist yet\. The last event is 10\.$/);
   for (const digits of ['9007199254740993', '9223372036854775000', '9223372036854775807']) {
-    const message = `There is no event ${digits} yet; the last one is 10.`;
+    const message = `Event ${digits} does not exist yet. The last event is 10.`;
     assert.equal((await refusal(`?after=${digits}`)).body.message, message);
     assert.equal((await refusal('?after=0', { 'last-event-id': digits })).body.message, message);
     assert.equal((await store.call('GET', `/store/events?after=${digits}`)).body.message, message);

@@ -61,7 +61,7 @@ test('the summary names the worst first, with the use, the requests, and what to
   assert.equal(counts, `${length + 4} runs: 2 without faults, ${length + 2} under ${length} faults.`);
   assert.match(
     flat(text),
-    /✗ did it twice: two pets Smaug where there was one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client Sends .* To change Make the key once/,
+    /✗ did it twice: two pets Smaug where there was one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client Sends .* Fix Make the key once/,
   );
   const heads = [...text.matchAll(/^[✗!] {2}([^:]+):/gm)].map(([, title]) => title);
   assert.deepEqual(heads, [
@@ -71,14 +71,14 @@ test('the summary names the worst first, with the use, the requests, and what to
   assert.match(text, /^5 more: --verbose$/m);
   assert.match(
     text,
-    /^Silence .*delay, first use: never gave up; slow, first use: gave up after 5\.0\n? *s$/m,
+    /^Timeouts .*delay, first use: never gave up; slow, first use: gave up after 5\.0\n? *s$/m,
   );
   assert.match(text, /^Refused .*#3 POST \/v1\/store\/orders: 422 validation_failed$/m);
   assert.match(
     flat(text),
     /Verdict: failed Not survived: 4 of \d+ required faults \(5 runs\)\. Required checks failed: 4\./,
   );
-  assert.match(text, /\nOnce more: petstore grade --fault lost-answer:operation=createPet,after=0 -- node/);
+  assert.match(text, /\nRun again: petstore grade --fault lost-answer:operation=createPet,after=0 -- node/);
 });
 
 test('the summary has at most 40 lines, whatever the program and the terminal', () => {
@@ -115,7 +115,7 @@ test('a verbose card has every run and every finding, and ends with the summary'
   assert.match(text, /^without faults\n! {2}if-match\.sent: 1 of 1 changes/m);
   assert.match(
     text,
-    / {2}Ended {2}exit status 1 after 0\.7 s\n {2}Wrote {6}at ask .*\n.*\n {9}Error: 429 rate_limited\n/,
+    / {2}Ended {3}exit status 1 after 0\.7 s\n {2}Output {6}at ask .*\n.*\n {10}Error: 429 rate_limited\n/,
   );
 });
 
@@ -267,12 +267,12 @@ test('the card of a program that survives everything says so', () => {
     /Verdict: passed It survived every required fault that it reached, made no other changes/,
   );
   assert.match(text, /^Not reached {2}1 fault: sunset$/m);
-  assert.doesNotMatch(text, /To change|Once more|✗|!/);
+  assert.doesNotMatch(text, /Fix|Run again|✗|!/);
 });
 
 test('a program of which nothing can be compared is told so in all forms', () => {
   const grade = { ...carefulGrade, baseline: { ...carefulGrade.baseline, nothingToCompare: true } };
-  const sentence = 'Nothing to compare, so survived only means exit status 0.';
+  const sentence = 'Nothing to compare, so a survived run only means exit status 0.';
   const card = cardOf(grade);
   for (const text of [flat(shown(card)), toJunit(card), toPage(card)]) assert.ok(text.includes(sentence));
   assert.equal(toData(card).baseline.nothingToCompare, true);
@@ -284,8 +284,8 @@ test('the card of a program that fails without faults says only that', () => {
     textOf(brokenGrade),
     [
       'Report card of node examples/careless.mjs\n1 run without faults.',
-      'Ended  exit status 1 after 61 ms\nWrote  TypeError: url is undefined',
-      'Verdict: failed  Without a fault it ends with 1, not with 0.',
+      'Ended   exit status 1 after 61 ms\nOutput  TypeError: url is undefined',
+      'Verdict: failed  Without faults the program exits with 1, not with 0.',
     ].join('\n\n'),
   );
 });
@@ -478,7 +478,7 @@ test('a comparison leaves out faults that only one card has, and says so', () =>
   const one = cardOf(gradeOf('reset', runOf('reset', { verdict: 'failed', exitStatus: 1 })));
   const card = comparedWith(toData(cardOf(carefulGrade)), one);
   const { note, worse, gone, new: added } = card.changes ?? {};
-  assert.equal(note, `Left out: ${carefulGrade.faults.length - 1} faults that only one of both cards has.`);
+  assert.equal(note, `Left out: ${carefulGrade.faults.length - 1} faults that only one of the cards has.`);
   assert.deepEqual(worse, [{ name: 'reset, first use', before: 'survived', now: 'failed (exit status 1)' }]);
   assert.deepEqual(
     gone?.map(({ name }) => name),
@@ -492,7 +492,7 @@ test('a comparison leaves out faults that only one card has, and says so', () =>
   const newer = { ...toData(one), checksVersion: 99 };
   assert.match(
     comparedWith(newer, one).changes?.note ?? '',
-    /^That card has version 99 of the checks, this one/,
+    /^The earlier card has version 99 of the checks, this one/,
   );
 });
 
@@ -500,14 +500,14 @@ test('a file that is no card is refused with a sentence', () => {
   const data = toData(cardOf(carefulGrade));
   const { faults: _, ...partial } = data;
   for (const [text, message] of [
-    ['', /^is not JSON: give a card/],
+    ['', /^is not JSON: pass a card/],
     ['<xml/>', /^is not JSON/],
-    ['null', /^is not a card: give what "petstore grade --json" printed$/],
+    ['null', /^is not a card from "petstore grade --json"$/],
     ['{"faults": []}', /^is not a card/],
     [JSON.stringify(partial), /^is not a card/],
     [
       JSON.stringify({ ...data, cardVersion: 7 }),
-      /^is a card of version 7, and this program reads version 1$/,
+      /^is a card of version 7, but this program reads version 1$/,
     ],
   ] as const)
     assert.throws(() => readCard(text), { message });
@@ -558,7 +558,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
   assert.match(message as string, /^did it twice: two pets Smaug where there was one \(\+1\)$/);
   assert.match(
     details as string,
-    /^lost-answer at the 1st createPet: did it twice: two pets .*\n#2 \+0\.01 s POST \/v1\/pets, key 9f8b7c6d…: cut off \(fault\)\n#3 .*\nThe service: .*\nA good client: .*\nTo change: .*\n(?:.*\n)+Once more: petstore/,
+    /^lost-answer at the 1st createPet: did it twice: two pets .*\n#2 \+0\.01 s POST \/v1\/pets, key 9f8b7c6d…: cut off \(fault\)\n#3 .*\nThe service: .*\nA good client: .*\nFix: .*\n(?:.*\n)+Run again: petstore/,
   );
   // A run that survived has passed, whatever checks say. Those have cases of their own.
   assert.deepEqual(

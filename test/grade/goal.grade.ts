@@ -163,7 +163,11 @@ test('without faults each trial is judged: what it says must be so, and nothing 
     const [run] = baseline.trials as [FaultRun];
     assert.deepEqual([run.verdict, whatIn(run)], [verdict, what], source);
     if (verdict === 'survived') assert.equal(baseline.problem, undefined);
-    else assert.deepEqual([baseline.problem, faults], ['Without faults it does not reach the goal.', []]);
+    else
+      assert.deepEqual(
+        [baseline.problem, faults],
+        ['Without faults the program does not reach the goal.', []],
+      );
   }
   const inVain = toText(cardOf(graded[8] as Grade), { isVerbose: true });
   assert.match(inVain, /failed \(exit status 3\): .*the goal is reached, though/);
@@ -178,7 +182,7 @@ test('an agent that hangs, or reaches its goal only sometimes, is told so, and a
     hangs.baseline.trials?.map(({ verdict }) => verdict),
     ['hung'],
   );
-  assert.equal(hangs.baseline.problem, 'Without faults it does not reach the goal.');
+  assert.equal(hangs.baseline.problem, 'Without faults the program does not reach the goal.');
   const seen = join(temporaryFolder(t), 'seen');
   const sometimes = await judged(
     program(

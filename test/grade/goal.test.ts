@@ -63,12 +63,16 @@ test('a goal file is refused with a pointer to each mistake, and with what is al
     [
       'done {orders.id}',
       [],
-      /#\/says has {orders\.id}, for which "wanted" must name orders once, with the count 1/,
+      /#\/says has {orders\.id}, so "wanted" must name orders exactly once, with the count 1/,
     ],
-    ['done {orders.id}', [nemo, nemo], /must name orders once/],
+    ['done {orders.id}', [nemo, nemo], /must name orders exactly once/],
     ['done {orders.id}', [{ ...nemo, count: 2 }], /with the count 1/],
-    ['done {orders.name}', [nemo], /has {orders\.name}; orders have id, petId, quantity, shipDate, complete/],
-    ['{orders.id} ', [nemo], /must have words beside its placeholders/],
+    [
+      'done {orders.name}',
+      [nemo],
+      /has {orders\.name}, but orders have only id, petId, quantity, shipDate, complete/,
+    ],
+    ['{orders.id} ', [nemo], /must have text besides its placeholders/],
   ];
   for (const [text, wanted, message] of says)
     assert.throws(() => goalOf(wanted, { says: text }), { message });

@@ -55,7 +55,7 @@ test('a service that cannot be used for grading is explained in words', async (t
   const none = join(dataDir, 'none');
   await assert.rejects(
     open('http://127.0.0.1:1', none),
-    /cannot be reached .*\? PETSTORE_BASE_URL, which is set, says where\.$/,
+    /cannot be reached .*\? PETSTORE_BASE_URL sets its address\.$/,
   );
   assert.ok(!existsSync(none), 'nothing is made where there is no service');
 });

@@ -161,7 +161,7 @@ test('a fault that a user gives is refused in words that say what is allowed', (
     ],
     [
       { fault: 'lost-answer', after: 'x' },
-      /^after of lost-answer must be a whole number from 0 to 10000, not x$/,
+      /^after of lost-answer must be an integer from 0 to 10000, not x$/,
     ],
     [{ fault: 'lost-answer', after: -1 }, /not -1$/],
     [{ fault: 'conflict', operation: 'createPet' }, /^operation of conflict must be one of .*updatePet/],

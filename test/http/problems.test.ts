@@ -154,7 +154,7 @@ const places: [what: string, ask: () => Promise<JsonAnswer>, errors: object[]][]
   [
     'a position that no event has',
     () => asProblem('GET', '/v1/store/events?after=4711'),
-    [{ parameter: 'after', detail: /^There is no event 4711 yet; / }] as object[],
+    [{ parameter: 'after', detail: /^Event 4711 does not exist yet\. / }] as object[],
   ],
   [
     'a header field',
@@ -189,7 +189,7 @@ test('the ids of a problem are those that the client knows', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['large-ids']);
   const { body } = await store.call('GET', '/store/events?after=4711', { headers: { accept: problemType } });
-  assert.match(body.detail, /^There is no event 10000000000009423 yet; the last one is 1\d{16}\.$/);
+  assert.match(body.detail, /^Event 10000000000009423 does not exist yet\. The last event is 1\d{16}\.$/);
   assert.deepEqual(body.errors, [{ parameter: 'after', detail: body.detail }]);
 });
 

@@ -81,6 +81,6 @@ test('without a lab the rehearsal of a key does nothing, and what is to be read 
 test('a hint leads from a mistyped path to that of the lab', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { body } = await store.send('GET', '/faults');
-  assert.match(body.message, /You may mean \/lab\/faults\.$/);
+  assert.match(body.message, /Did you mean \/lab\/faults\?$/);
   assert.match((await store.send('GET', '/lab/fault')).body.message, /\/lab\/openapi\.json lists all paths/);
 });

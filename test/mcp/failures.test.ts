@@ -89,7 +89,7 @@ test('an answer that is cut in half is reported as lost', async (t) => {
   await rehearse(store, [{ fault: 'truncated', operation: 'createPet' }], { key });
   const { isError, content } = await call(agent, 'add_pet', pet('half'));
   assert.deepEqual([isError, content.code], [true, 'no_answer']);
-  assert.match(content.message, /It may have been done\. Send the same call again\.$/);
+  assert.match(content.message, /The call may have taken effect\. Send the same call again\.$/);
   assert.equal((await call(agent, 'add_pet', pet('half'))).isError, false);
 });
 

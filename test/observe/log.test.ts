@@ -79,7 +79,7 @@ test('requests of one address without a valid key are sampled in the log, which 
     assert.equal(answered(store).length, second * 10);
     passSecond();
     const { msg, leftOut } = linesOf(store).at(-1);
-    assert.deepEqual([msg, leftOut], ['more were answered than are logged one by one', 30]);
+    assert.deepEqual([msg, leftOut], ['further requests were not logged one by one', 30]);
   }
   passSecond();
   assert.equal(store.log.length, 22, 'nothing is told of nothing');
@@ -127,7 +127,7 @@ test('failures are told each where a key was admitted, and else sampled', async 
   assert.equal(failed.length, 15 + 10);
   assert.ok(
     linesOf(store).some(
-      ({ msg, leftOut }) => msg === 'more failed than are logged one by one' && leftOut === 5,
+      ({ msg, leftOut }) => msg === 'further failures were not logged one by one' && leftOut === 5,
     ),
   );
 });

@@ -206,8 +206,8 @@ test('the log says once that the collector takes nothing, and that it takes span
   assert.deepEqual(
     logged().map(({ level, msg }) => [level, msg]),
     [
-      ['warn', 'the collector takes no spans, so they are dropped'],
-      ['info', 'the collector takes spans again'],
+      ['warn', 'the collector does not accept spans, so they are dropped'],
+      ['info', 'the collector accepts spans again'],
     ],
   );
 });

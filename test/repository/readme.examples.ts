@@ -110,7 +110,10 @@ test('limits are rehearsed as the tour and the guide say: a key for load tests h
     ['Bella', ...times(10, 'rate_limited'), ...times(9, 'key_banned')],
   );
 
-  assert.match(paste(unban).stdout, /^Key key_\w+ is not banned any more; earlier bans are forgotten\.\n$/);
+  assert.match(
+    paste(unban).stdout,
+    /^Key key_\w+ is not banned any more, and its earlier bans are forgotten\.\n$/,
+  );
   await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
 });
 

@@ -146,7 +146,8 @@ async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const told = () => /Petstore is ready[\s\S]*localhost:(\d+)[\s\S]*curl|PORT 0 became (\d+)\./.exec(output);
+  const told = () =>
+    /Petstore is ready[\s\S]*localhost:(\d+)[\s\S]*curl|The free port is (\d+)\./.exec(output);
   while (!told() && child.exitCode === null) await sleep(10);
   const [, welcomed, became] = told() ?? [];
   assert.ok(welcomed ?? became, output);
@@ -219,7 +220,7 @@ test('several hosts in DATABASE_URL are refused in one line without its password
     'postgres:///petstore?sslmode=disable&host=one%2Ctwo',
   ]) {
     assert.throws(() => read(several), {
-      message: 'DATABASE_URL must name one host, which always leads to the server that can be written.',
+      message: 'DATABASE_URL must name one host, which must always resolve to the primary server.',
     });
   }
   for (const one of [

@@ -185,7 +185,7 @@ test('a clock is real unless it is told otherwise, and is moved only ahead', asy
 
 test('time ends where all that lasts still ends in a year of four digits', async (t) => {
   const store = await startFromCode(t);
-  const message = 'Time goes no further than 9999-12-01T00:00:00.000Z.';
+  const message = 'Time cannot pass 9999-12-01T00:00:00.000Z.';
   await assert.rejects(store.clock.set(new Date('9999-12-01T00:00:01Z')), { name: 'RangeError', message });
   await assert.rejects(store.clock.set(new Date(8.64e15)), { name: 'RangeError', message });
   const last = await startFromCode(t, { clock: new Date('9999-12-01T00:00:00Z') });

@@ -42,19 +42,19 @@ for (const [options, message] of [
   [{ clock: new Date('x') }, /^clock must be/],
   [{ plan: 'cheap' }, /^plan must be one of free, pro, business, enterprise, not "cheap"\.$/],
   [{ plan: 'free', quota: { perMinute: 1, perDay: 1 } }, /^The plan free has its own limits/],
-  [{ port: '0' }, /^port must be a whole number from 0 to 65535, not "0"\.$/],
+  [{ port: '0' }, /^port must be an integer from 0 to 65535, not "0"\.$/],
   [{ seed: 'no' }, /^seed must be true or false, not "no"\.$/],
   [{ lab: 'off' }, /^lab must be true or false, not "off"\.$/],
   [{ enforceSunset: 1 }, /^enforceSunset must be true or false, not 1\.$/],
   [{ clock: new Date('9999-12-01T00:00:00.001Z') }, /^clock must be .* a Date from 1970 to 9999-12-01T/],
-  [{ typo: 1 }, /^There is no "typo" in options, only seed, plan, quota, /],
-  [{ quota: { perHour: 1 } }, /^There is no "perHour" in quota, only perMinute, perDay\.$/],
+  [{ typo: 1 }, /^options must not have "typo"\. Allowed: seed, plan, quota, /],
+  [{ quota: { perHour: 1 } }, /^quota must not have "perHour"\. Allowed: perMinute, perDay\.$/],
   [{ quota: null }, /^quota must be an object, not null\.$/],
-  [{ quota: { perMinute: '1', perDay: 1 } }, /^quota\.perMinute must be a whole number above 0, not "1"\.$/],
+  [{ quota: { perMinute: '1', perDay: 1 } }, /^quota\.perMinute must be an integer above 0, not "1"\.$/],
   [null, /^options must be an object, not null\.$/],
   [[], /^options must be an object, not \[\]\.$/],
   ['x', /^options must be an object, not "x"\.$/],
-  [{ quota: { perMinute: 1 } }, /^quota\.perDay must be a whole number above 0, not undefined\.$/],
+  [{ quota: { perMinute: 1 } }, /^quota\.perDay must be an integer above 0, not undefined\.$/],
 ] as [unknown, RegExp][]) {
   test(`an invalid option is a TypeError: ${JSON.stringify(options)}`, async () => {
     await assert.rejects(startPetstore(options as StartOptions), { name: 'TypeError', message });
@@ -68,7 +68,7 @@ test('stores of one process, and workspaces of one store, are separate', async (
   assert.equal((await call(other, 'GET', '/pets/21')).status, 404);
   assert.deepEqual((await call(added, 'GET', '/pets')).body, []);
   assert.equal((await call({ ...other, key: one.key }, 'GET', '/pets')).status, 401);
-  await assert.rejects(one.addWorkspace('second'), /There is a workspace second already/);
+  await assert.rejects(one.addWorkspace('second'), /The workspace second already exists/);
   await assert.rejects(one.addWorkspace('third', { plan: 'cheap' as 'free' }), TypeError);
 });
 

@@ -28,26 +28,29 @@ test('an answer of the service is reported in its own words, with what the user 
   assert.equal(await messageFrom(t, refusal(409, 'Try later.')), 'Try later.');
   assert.equal(
     await messageFrom(t, refusal(401, 'Unknown key.')),
-    'Unknown key. The service at ORIGIN/v1 has other keys.',
+    'Unknown key. It is not a key of the service at ORIGIN/v1.',
   );
   assert.equal(
     await messageFrom(t, refusal(404, 'No such path.')),
-    'There is no lab at ORIGIN/lab. The service has one if it runs with PETSTORE_LAB=on.',
+    'There is no lab at ORIGIN/lab. Start the service with PETSTORE_LAB=on.',
   );
 });
 
 test('an answer of another program is reported with its status and address', async (t) => {
   const message = await messageFrom(t, (_request, response) => response.writeHead(502).end('<p>Bad</p>'));
-  assert.equal(message, 'The response of ORIGIN/lab/account is 502.');
+  assert.equal(message, 'ORIGIN/lab/account returned 502.');
   const moved = await messageFrom(t, (_request, response) =>
     response.writeHead(302, { location: '/elsewhere' }).end(),
   );
-  assert.equal(moved, 'The response of ORIGIN/lab/account is 302.');
+  assert.equal(moved, 'ORIGIN/lab/account returned 302.');
 });
 
 test('a service that does not answer, or answers without end, is reported as unreachable', async (t) => {
   const none = await messageFrom(t, (request) => request.socket.destroy());
-  assert.match(none, /^ORIGIN\/v1 cannot be reached \(\w+\)\. Is the service running\? --url says where\.$/);
+  assert.match(
+    none,
+    /^ORIGIN\/v1 cannot be reached \(\w+\)\. Is the service running\? --url sets its address\.$/,
+  );
   const endless = await messageFrom(t, (_request, response) => {
     const chunk = Buffer.alloc(1_048_576, ' ');
     const write = () => {

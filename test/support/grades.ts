@@ -291,7 +291,7 @@ export const brokenGrade: Grade = grade([], {
   baseline: {
     ...{ exitStatus: 1, lastLines: ['TypeError: url is undefined'], tookMs: 61, operations: [], checks: [] },
     ...{ requests: [], refused: [], nothingToCompare: false },
-    problem: 'Without a fault it ends with 1, not with 0.',
+    problem: 'Without faults the program exits with 1, not with 0.',
   },
   ...{ runCount: 1, verdict: 'failed' },
 });

@@ -248,7 +248,7 @@ test('under another secret key nothing is sent until the secret is replaced, and
   const [{ state, attempts }] = await deliveriesOf(store);
   assert.deepEqual([state, attempts[0].status], ['pending', undefined]);
   assert.match(attempts[0].error, /^The service has lost the secret of this webhook/);
-  await until(() => store.log.some((line) => line.includes('the secret key is not the one')));
+  await until(() => store.log.some((line) => line.includes('the secret key differs from the one')));
   const { secret } = (await store.call('POST', '/store/webhooks/1/rotate-secret')).body;
   store.nowMs += minuteMs;
   await until(() => receiver.messages.length === 1);
@@ -276,5 +276,5 @@ test('what is no longer kept is not sent, and the delivery says so', async (t) =
   assert.deepEqual([missed.type, next.id], ['events.missed', 3], 'from the oldest kept');
   await until(async () => (await deliveriesOf(store)).at(-1).state === 'failed');
   const { attempts } = (await deliveriesOf(store)).at(-1);
-  assert.equal(attempts.at(-1).error, 'The event is no longer kept, so it was not sent.');
+  assert.equal(attempts.at(-1).error, 'The event is no longer stored, so it was not sent.');
 });

@@ -101,7 +101,7 @@ test('past the bound the receiver, the webhook, the log and the metrics say what
   );
   assert.deepEqual((await webhook(store)).missedEvents, { count: 30, lastEventId: 30, noticedAt });
   assert.match(await store.metrics(), /^petstore_webhook_missed_events_total 30$/m);
-  const line = store.log.find((line) => line.includes('no longer kept when a webhook came'));
+  const line = store.log.find((line) => line.includes('removed before a webhook received'));
   assert.match(line ?? '', /"count":30,"firstEventId":1,"lastEventId":30/);
   store.nowMs += hourMs;
   // It is retried like every other message.

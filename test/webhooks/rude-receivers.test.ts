@@ -100,7 +100,11 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
   ['has an extension without end', onRequest(saysWithoutEnd(`${chunked}1;`, xs)), 200],
   ['has trailers without end', onRequest(saysWithoutEnd(`${chunked}0\r\n`, 'X: x\r\n')), 200],
   ['has a body that drips', onRequest(drips(`${ok}\r\n`, 'x')), 200],
-  ['fails without end', onRequest(saysWithoutEnd('HTTP/1.1 500 x\r\n\r\n', xs)), 'The receiver returned 500.'],
+  [
+    'fails without end',
+    onRequest(saysWithoutEnd('HTTP/1.1 500 x\r\n\r\n', xs)),
+    'The receiver returned 500.',
+  ],
 ];
 
 for (const [what, behave, told] of behaviours) {

@@ -292,7 +292,10 @@ test('a redirect is a failure and is not followed', async (t) => {
     });
     const { port } = await listen(t, redirecting);
     const { error, ...result } = await sendTo(`http://localhost:${port}/`);
-    assert.deepEqual([result.status, error], [status, `The receiver returned ${status}; redirects are not followed.`]);
+    assert.deepEqual(
+      [result.status, error],
+      [status, `The receiver returned ${status}; redirects are not followed.`],
+    );
   }
   assert.equal(connections(), 0);
 });

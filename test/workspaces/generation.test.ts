@@ -41,7 +41,7 @@ test('what was pending before a generation fails as no longer kept, and the webh
   await until(() => receiver.messages.length === 3);
   assert.deepEqual(typesOf(receiver.messages.slice(1)), ['workspace.reset', 'workspace.seeded']);
   const failed = (await deliveriesOf(store)).find(({ state }: { state: string }) => state === 'failed');
-  assert.match(failed.attempts.at(-1).error, /no longer kept/);
+  assert.match(failed.attempts.at(-1).error, /no longer stored/);
   assert.equal((await webhook(store)).enabled, true);
 });
 

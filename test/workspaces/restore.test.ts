@@ -109,7 +109,7 @@ test(
       assert.equal(status, 0, stderr);
       assert.deepEqual(JSON.parse(stdout), { workspaces: 1 });
     }
-    assert.match(runs.at(-1)?.stdout ?? '', /^A new generation has begun in 1 workspaces: /);
+    assert.match(runs.at(-1)?.stdout ?? '', /^A new generation has started in 1 workspaces: /);
     const { db } = await openAsService(t, dataDir);
     const { key } = await db.write((sql) => createKey(sql, { workspaceId: 1, plan: 'free' }, Date.now()));
     const store = new Petstore(db, dataDir);

@@ -6,7 +6,7 @@ import { RecordedRequests } from '../../lab/recordings/schema.ts';
 import { verdicts } from '../grade.ts';
 import { ranks } from './words.ts';
 
-/** Raise it when a property is removed or comes to mean something else. */
+/** Raise it when a property is removed or changes its meaning. */
 export const cardVersion = 1;
 
 const enumerated = <const Value extends string>(
@@ -39,14 +39,14 @@ const CardFinding = Type.Object({
   kind: enumerated([...verdicts, 'check'], 'A verdict, or `check` if a check failed.', 'did-it-twice'),
   title: Shown('The verdict in words, or the name of the check.', 'did it twice'),
   what: Shown('What happened, in a sentence.', 'two pets Smaug where there was one'),
-  where: Shown('The use that the fault struck.', 'lost-answer at the 4th createPet'),
-  fault: Type.Optional(Shown('The fault; absent without faults.', 'lost-answer')),
+  where: Shown('Where the fault was performed, or the run.', 'lost-answer at the 4th createPet'),
+  fault: Type.Optional(Shown('The fault. Absent without faults.', 'lost-answer')),
   requests: Type.Array(requestId, { description: 'The requests behind it.' }),
   service: Type.Optional(Shown('What the service did.', 'committed request 4, then reset the connection')),
   goodClient: Type.Optional(Shown('What a good client does.', 'Retries with the same `Idempotency-Key`.')),
-  change: Type.Optional(Shown('What to change.', 'Make the key once, before the loop of attempts.')),
+  change: Type.Optional(Shown('What to change.', 'Create the key once, before the loop of attempts.')),
   again: Shown(
-    'A command line that does this run again.',
+    'A command that repeats this run.',
     'petstore grade --fault lost-answer:operation=createPet,after=3 -- node client.mjs',
   ),
 });
@@ -55,7 +55,7 @@ const ending = {
   exitStatus: Type.Optional(
     Type.Integer({
       description:
-        'The exit status, or 128 and the number of the signal that ended the program. Absent if it did not end in time.',
+        'The exit status, or 128 plus the number of the signal that ended the program. Absent if it did not end in time.',
       examples: [0],
     }),
   ),
@@ -74,21 +74,21 @@ const CardRun = Type.Object({
   trial: Type.Optional(Units(1, 'Which of several runs under the same fault at the same place it is.', 2)),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
-      'Which use of its operations the fault strikes; a number is the n-th. `whole`: it is a condition, or strikes once.',
+      'Which use of its operations the fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once.',
     examples: ['middle'],
   }),
   strikes: Type.Array(
     Type.Object({
-      operation: Type.Optional(Shown('The operationId; any operation if absent.', 'createPet')),
-      after: Units(0, 'How many uses the fault lets pass.', 3),
+      operation: Type.Optional(Shown('The operationId. Absent: any operation.', 'createPet')),
+      after: Units(0, 'How many uses pass before the fault.', 3),
       parameters: Type.Optional(
         Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
-          description: 'Its other parameters. `times`: how many uses in a row it strikes; one if absent.',
+          description: 'Its other parameters. `times`: how many uses in a row it strikes. Default: 1.',
           examples: [{ shape: 'zero' }],
         }),
       ),
     }),
-    { description: 'What the fault strikes.' },
+    { description: 'Which requests the fault strikes.' },
   ),
   verdict: enumerated(verdicts, 'The verdict on this run.', 'did-it-twice'),
   rank: enumerated(ranks, 'How urgent it is.', 'must-fix'),
@@ -96,12 +96,12 @@ const CardRun = Type.Object({
   ...ending,
   gaveUpAfterMs: Type.Optional(
     Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-      description: 'Under a silent fault: when the program gave up by itself; null if it never did.',
+      description: 'Under a silent fault: when the program gave up by itself. Null if it never did.',
       examples: [5_000],
     }),
   ),
   goalReached: Type.Optional(
-    Type.Boolean({ description: 'With a goal: whether the store is as wanted.', examples: [false] }),
+    Type.Boolean({ description: 'With a goal: whether it was reached.', examples: [false] }),
   ),
   lastWords: Type.Optional(
     Shown('With a goal: the last line on its standard output.', 'done: order 9, 26 left'),
@@ -120,14 +120,17 @@ const ChangeList = (description: string) =>
     { description },
   );
 
-export const Changes = Type.Object({
-  since: DateTime('When the earlier card was made.', '2026-11-21T09:30:00.000Z'),
+const changeLists = {
+  since: DateTime('When the earlier card was created.', '2026-11-21T09:30:00.000Z'),
   before: CardVerdict('The verdict on the earlier card.'),
-  note: Type.Optional(Shown('Why the cards can be compared only in part.', 'The checks have changed.')),
+  note: Type.Optional(Shown('Why the cards cannot be compared completely.', 'The checks have changed.')),
   better: ChangeList('What became better.'),
   worse: ChangeList('What became worse.'),
   new: ChangeList('What the earlier card did not have.'),
   gone: ChangeList('What only the earlier card had.'),
+};
+export const Changes = Type.Object(changeLists, {
+  description: 'What changed since an earlier card, with `--compare`.',
 });
 export type Changes = Static<typeof Changes>;
 
@@ -142,7 +145,7 @@ export const CardData = Type.Object({
   baseline: Type.Object(
     {
       problem: Type.Optional(
-        Shown('Why nothing can be graded.', 'Without a fault it ends with 1, not with 0.'),
+        Shown('Why nothing can be graded.', 'Without faults the program exits with 1, not with 0.'),
       ),
       ...ending,
       operations: Type.Array(
@@ -188,12 +191,12 @@ export const CardData = Type.Object({
           Type.Object({
             name: Shown('A fault, or `without faults`, or `all faults`.', 'lost-answer'),
             reached: Units(1, 'The number of trials in which the fault was performed.', 10),
-            passed: Units(0, 'The number of those that passed: they survived.', 9),
+            passed: Units(0, 'How many of these trials passed.', 9),
             passHat: Type.Array(
-              Type.Number({ minimum: 0, maximum: 1, description: 'A chance.', examples: [0.9] }),
+              Type.Number({ minimum: 0, maximum: 1, description: 'A probability.', examples: [0.9] }),
               {
                 description:
-                  'The chance that so many trials in a row all pass: pass^1, pass^2 and so on. The mean over the places where the fault strikes.',
+                  'pass^1, pass^2 and so on: the probability that so many trials in a row all pass. It is the mean over the places where the fault strikes.',
               },
             ),
           }),
@@ -207,7 +210,7 @@ export const CardData = Type.Object({
     ),
   ),
   notCompared: Type.Array(Shown('A difference.', 'pet Smaug: name'), {
-    description: 'What differs between runs without faults, too, so it is not compared.',
+    description: 'What is not compared, because it also differs between runs without faults.',
   }),
   changes: Type.Optional(Changes),
 });

@@ -47,7 +47,7 @@ export interface Evidence {
   key?: string;
   /** The status, or how it ended without one. */
   outcome: string;
-  /** Whether the fault touched it. */
+  /** Whether the fault affected it. */
   isStruck: boolean;
 }
 
@@ -153,7 +153,9 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     runs: runsInWords(grade, rows),
     passed: passedOf(grade),
     notes: [
-      ...(baseline.nothingToCompare ? ['Nothing to compare, so survived only means exit status 0.'] : []),
+      ...(baseline.nothingToCompare
+        ? ['Nothing to compare, so a survived run only means exit status 0.']
+        : []),
       ...(notCompared.length > 0
         ? [`Not compared, because it also varies without faults: ${notCompared.join('; ')}.`]
         : []),
@@ -167,7 +169,7 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
 function rowsOf(graded: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
   const { runs } = graded;
   if (runs.length === 0)
-    return [{ ...rowOf(graded, undefined, [], lines), happened: 'it fits no operation' }];
+    return [{ ...rowOf(graded, undefined, [], lines), happened: 'fits no operation that the program uses' }];
   return runs.map((run) => {
     const checks = run.verdict === 'not-reached' ? [] : run.checks;
     const failed = failedChecks(checks).filter(({ name }) => !known.includes(name));
@@ -206,10 +208,11 @@ export function worstRank(fault: FaultGrade): Rank {
 
 /** What happened in a run, in a few words. */
 export function happened(run: FaultRun): string {
-  const [first, ...others] = run.deviations.filter(({ isWarning }) => !isWarning);
+  const found = run.deviations.filter(({ isWarning }) => !isWarning);
+  const first = found.find(({ kind }) => kindVerdicts[kind] === run.verdict) ?? found[0];
   const undone = run.deviations.find(isUndoneByHung);
   const last = run.exitStatus === 0 ? run.lastWords : tellingLine(run.lastLines);
-  const deviation = first && others.length > 0 ? `${first.what} (+${others.length})` : first?.what;
+  const deviation = first && found.length > 1 ? `${first.what} (+${found.length - 1})` : first?.what;
   const what = {
     survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
@@ -346,7 +349,7 @@ export function evidenceOf(
     }));
 }
 
-/** The first characters of the `Idempotency-Key` of a request. They tell keys apart, and are no secret. */
+/** The first characters of the `Idempotency-Key` of a request. They distinguish keys, and are not secret. */
 export function keyOf({ headers }: Pick<RecordedRequest, 'headers'>): { key?: string } {
   const key = headers['idempotency-key'];
   if (key === undefined) return {};
@@ -410,11 +413,7 @@ function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], pro
   const parts = [
     ...(calm > 0 ? [`not reached without faults: ${calm} of ${counted(goal?.trials ?? calm, 'trial')}`] : []),
     ...(lost > 0 ? [`not survived: ${lost} of ${counted(required.length, 'required fault')}`] : []),
-    ...(silent > 0
-      ? [
-          `did something else or hung under ${counted(silent, 'recommended fault')}, which nobody would notice`,
-        ]
-      : []),
+    ...(silent > 0 ? [`did something else or hung under ${counted(silent, 'recommended fault')}`] : []),
   ].join('; ');
   const ofRuns = parts === '' ? '' : `${capitalized(parts)} (${counted(failing, 'run')}). `;
   return `${ofRuns}Required checks failed: ${checks}.`;

@@ -14,12 +14,12 @@ export function readCard(text: string): CardData {
   try {
     data = JSON.parse(text);
   } catch {
-    throw new Error('is not JSON: give a card that "petstore grade --json" printed');
+    throw new Error('is not JSON: pass a card from "petstore grade --json"');
   }
   const version = (data as Partial<CardData> | null)?.cardVersion;
   if (typeof version === 'number' && version !== cardVersion)
-    throw new Error(`is a card of version ${version}, and this program reads version ${cardVersion}`);
-  if (!card.Check(data)) throw new Error('is not a card: give what "petstore grade --json" printed');
+    throw new Error(`is a card of version ${version}, but this program reads version ${cardVersion}`);
+  if (!card.Check(data)) throw new Error('is not a card from "petstore grade --json"');
   return data;
 }
 
@@ -38,11 +38,11 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
     ...(earlier.checksVersion === now.checksVersion
       ? []
       : [
-          `That card has version ${earlier.checksVersion} of the checks, this one version ${now.checksVersion}.`,
+          `The earlier card has version ${earlier.checksVersion} of the checks, this one has version ${now.checksVersion}.`,
         ]),
     ...(isOneGoal ? [] : ['Runs are left out, because the cards have different goals.']),
     ...(isOneGoal && leftOut > 0
-      ? [`Left out: ${counted(leftOut, 'fault')} that only one of both cards has.`]
+      ? [`Left out: ${counted(leftOut, 'fault')} that only one of the cards has.`]
       : []),
   ];
   const hasTrials = [earlier, now].some(({ goal }) => goal !== undefined && goal.trials > 1);

@@ -56,7 +56,7 @@ function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): Case
 function rowCase({ name, required, rank, verdict, word, happened, findings, run, again }: Row): Case {
   const message = happened === '' ? word : `${word}: ${happened}`;
   const told = findings.filter(({ kind }) => kind !== 'check').flatMap(detailsOf);
-  const details = [...told, `Once more: ${again}`];
+  const details = [...told, `Run again: ${again}`];
   const output = rank === 'must-fix' ? [] : [message, ...(told.length > 0 ? details : [])];
   return {
     ...{ name, suite: required ? 'required' : 'recommended', tookMs: run?.tookMs ?? 0 },
@@ -93,7 +93,7 @@ const detailsOf = ({ title, what, where, evidence, service, goodClient, change }
   ...evidence.map(requestInWords),
   ...(service === undefined ? [] : [`The service: ${service}`]),
   ...(goodClient === undefined ? [] : [`A good client: ${goodClient}`]),
-  ...(change === undefined ? [] : [`To change: ${change}`]),
+  ...(change === undefined ? [] : [`Fix: ${change}`]),
 ];
 
 const requestInWords = ({ id, at, method, target, key, outcome, isStruck }: Evidence) =>

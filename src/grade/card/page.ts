@@ -56,7 +56,7 @@ ${(['must-fix', 'should-fix'] as const).map((rank) =>
 ${!isBroken && baseline(card)}
 ${runs(card)}
 </main>
-<footer><p>Made by Petstore ${version}. All of it again: <code>${card.again}</code></p></footer>
+<footer><p>Created by Petstore ${version}. Run all again: <code>${card.again}</code></p></footer>
 </body>
 </html>
 `;
@@ -106,7 +106,7 @@ ${scrolled(
   ]),
   0,
 )}
-<p>pass^k is the chance that k trials in a row all pass.</p>
+<p>pass^k is the probability that k trials in a row all pass.</p>
 </section>`;
 
 function changed({ since, before, note, ...changes }: Changes, verdict: Grade['verdict']): Markup {
@@ -152,9 +152,9 @@ ${evidence.length > 0 && evidenceTable(evidence, `${problem.title}: ${problem.wh
 <dl>
 ${service !== undefined && html`<dt>The service</dt><dd>${prose(service)}</dd>`}
 ${goodClient !== undefined && html`<dt>A good client</dt><dd>${prose(goodClient)}</dd>`}
-${change !== undefined && html`<dt>To change</dt><dd class="change">${prose(change)}</dd>`}
+${change !== undefined && html`<dt>Fix</dt><dd class="change">${prose(change)}</dd>`}
 ${alsoAt.length > 0 && html`<dt>Also</dt><dd>${alsoAt.join('; ')}</dd>`}
-<dt>Once more</dt><dd><code>${again}</code></dd>
+<dt>Run again</dt><dd><code>${again}</code></dd>
 </dl>`;
 
 const evidenceTable = (evidence: readonly Evidence[], what: string) =>
@@ -190,7 +190,7 @@ ${findings.length > 0 && html`<dt>Failed checks</dt><dd>${findings.map(({ title 
 </dl>
 ${
   refused.length > 0 &&
-  html`<h3>Refused without any fault</h3><p>A right program seldom sends such a request each time.</p>
+  html`<h3>Refused without any fault</h3><p>A correct program seldom sends such requests in every run.</p>
 ${evidenceTable(refused, 'refused without any fault')}`
 }
 ${baseline.problem !== undefined && lines(baseline.lastLines, 'without faults')}
@@ -235,7 +235,7 @@ ${findings.map(
 ${run.requests.length > 0 && timeline(run.requests, guilty)}
 ${findings.length > 0 && requestList(name, run.requests)}
 ${run.exitStatus !== 0 && html`<p>Ended: ${howEndedWhen(run)}.</p>${lines(run.lastLines, `in ${name}`)}`}
-<p class="again">Once more: <code>${again}</code></p>
+<p class="again">Run again: <code>${again}</code></p>
 </section>`;
 }
 
@@ -253,7 +253,7 @@ function about(name: string): Markup | undefined {
 
 function requestList(name: string, requests: readonly RecordedRequest[]): Markup {
   const startMs = Date.parse(requests[0]?.at ?? '');
-  return html`<details class="requests"><summary>The requests as a table</summary>
+  return html`<details class="requests"><summary>Requests as a table</summary>
 ${scrolled(
   `Requests of ${name}`,
   ['#', 'At', 'Request', 'Idempotency-Key', 'Outcome', 'Waited', 'Fault'],

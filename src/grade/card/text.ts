@@ -28,8 +28,8 @@ const looks = {
 const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
 
 /**
- * A card for a terminal: a summary of at most 40 lines. `isVerbose`: all runs in a table, and the details of those that did something
- * wrong, come before it.
+ * A card for a terminal: a summary of at most 40 lines. If `isVerbose`, a table of all runs and the details of those that did something
+ * wrong come first.
  */
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
   [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
@@ -70,8 +70,8 @@ function summary(card: Card): string {
 }
 
 /**
- * Problems in a given number of lines: the worst with its cause, then the others in a line or two, with their causes if there is room, then
- * how many more there are.
+ * Problems in a given number of lines. The worst comes first, with its cause. The others follow in a line or two, with their causes if there
+ * is room, and then the number of the rest.
  */
 function fitted(problems: readonly Problem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
@@ -116,7 +116,7 @@ function causeLines({ evidence, service, goodClient, change }: Finding, most: nu
   const facts = [
     ['The service', service],
     ['A good client', goodClient],
-    ['To change', change],
+    ['Fix', change],
   ].filter(([, text]) => text !== undefined);
   const indent = '   ';
   return [
@@ -131,7 +131,7 @@ function requestCells({ id, at, method, target, key, outcome, isStruck }: Eviden
   return [`#${id}`, at, outcome, isStruck ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
 }
 
-/** What else the grade shows. */
+/** Further facts of the grade. */
 function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
   const faultsBy = (verdict: string) => grade.faults.filter((one) => one.verdict === verdict);
   const named = (faults: readonly { fault: string }[]) =>
@@ -145,7 +145,7 @@ function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
   const facts = [
     ...(survived.length > 0 ? [['Survived', named(survived)]] : []),
     ...(unreached.length > 0 ? [['Not reached', named(unreached)]] : []),
-    ...(silent.length > 0 ? [['Silence', silent.join('; ')]] : []),
+    ...(silent.length > 0 ? [['Timeouts', silent.join('; ')]] : []),
     ...(refusals.length > 0 ? [['Refused', `${withoutFaults}: ${cut(refusals.join('; '), maxText)}`]] : []),
     ...notes.map((note) => ['Note', cut(note, maxText)]),
   ] as [string, string][];
@@ -170,7 +170,8 @@ function passedLines({ passed, grade: { goal } }: Card): string[] {
     ],
   );
   const head = ['', 'PASSED', ...shown.map((k) => `PASS^${k}`)];
-  const note = trials > 1 ? [`PASS^${trials} is the chance that ${trials} trials in a row all pass.`] : [];
+  const note =
+    trials > 1 ? [`PASS^${trials} is the probability that ${trials} trials in a row all pass.`] : [];
   return [...note, ...linesOf([head, ...rows])];
 }
 
@@ -197,7 +198,7 @@ function verdictLines({ grade: { verdict }, sentence, next }: Card): string[] {
   return [
     ...clipped(linesOf([[name as Cell, sentence]]), maxLines.verdict),
     // It is never cut, because users copy it.
-    ...next.map((line, i) => `${i < next.length - 1 ? 'About it: ' : 'Once more: '}${escapeTerminal(line)}`),
+    ...next.map((line, i) => `${i < next.length - 1 ? 'Read more: ' : 'Run again: '}${escapeTerminal(line)}`),
   ];
 }
 
@@ -236,7 +237,7 @@ const findingLines = (findings: readonly Finding[]) =>
 
 const endingRows = (ending: Ending): Cell[][] => [
   ['Ended', howEndedWhen(ending)],
-  ...ending.lastLines.slice(-10).map((line, i) => [i === 0 ? 'Wrote' : '', escapeTerminal(line)]),
+  ...ending.lastLines.slice(-10).map((line, i) => [i === 0 ? 'Output' : '', escapeTerminal(line)]),
 ];
 
 const linesOf = (rows: Cell[][], indent = '') => toColumns(rows, { indent }).split('\n');

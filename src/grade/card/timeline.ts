@@ -27,12 +27,12 @@ const [room, roomIfWide, roomOfSentence, roomOfNumber] = [13, 5.5, 50, 2];
 /** What the marks among some attempts mean. */
 function legend(attempts: readonly Attempt[], guilty: ReadonlySet<string>): Markup {
   const kinds = outcomeKinds.filter((kind) => attempts.some((attempt) => attempt.kind === kind));
-  const isTold = attempts.some(({ waitUntilMs }) => waitUntilMs !== undefined);
+  const hasBands = attempts.some(({ waitUntilMs }) => waitUntilMs !== undefined);
   return html`<ul class="legend">
 ${kinds.map((kind) => html`<li>${small(mark(kind, false))}${outcomes[kind].meaning}</li>`)}
-${attempts.some(({ request }) => request.fault) && html`<li>${small(html`<g class="mark"><circle class="halo" r="9.5"/></g>`)}touched by the fault</li>`}
+${attempts.some(({ request }) => request.fault) && html`<li>${small(html`<g class="mark"><circle class="halo" r="9.5"/></g>`)}affected by the fault</li>`}
 ${attempts.some(({ request }) => guilty.has(request.id)) && html`<li>${small(html`<g class="mark guilty"><circle class="ring" r="9.5"/></g>`)}evidence of a problem</li>`}
-${isTold && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="told" y="3" width="30" height="16"/></svg>the wait that Retry-After asks for</li>`}
+${hasBands && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="told" y="3" width="30" height="16"/></svg>the wait that Retry-After asks for</li>`}
 </ul>`;
 }
 
@@ -63,7 +63,7 @@ ${legend(all, guilty)}
 </div>`;
 }
 
-/** Selects attempts, oldest first: the guilty ones, those that a fault touched or that failed, and then the first ones. */
+/** Selects attempts, oldest first: the guilty ones, then those that a fault affected or that failed, then the first ones. */
 function mostTelling(attempts: Attempt[], guilty: ReadonlySet<string>, most: number): Attempt[] {
   if (attempts.length <= most) return attempts;
   const dullness = ({ request, kind }: Attempt) =>
@@ -102,11 +102,11 @@ ${words(drawn, x, guilty)}
 
 /** `lastMs`: the end of the last attempt in the lane. */
 function drawBand({ fromMs, untilMs, retryAfterMs }: Band, lastMs: number, x: Place): Markup {
-  const told = `Retry-After asks to wait ${roundedDuration(retryAfterMs)}`;
+  const text = `Retry-After asks to wait ${roundedDuration(retryAfterMs)}`;
   const width = (x(untilMs) - x(fromMs)).toFixed(2);
-  return html`<g><title>${told}</title><rect class="told" x="${x(fromMs)}%" width="${width}%" y="${trackY - 10}" height="20"/></g>${
+  return html`<g><title>${text}</title><rect class="told" x="${x(fromMs)}%" width="${width}%" y="${trackY - 10}" height="20"/></g>${
     x(untilMs) - x(lastMs) > roomOfSentence &&
-    html`<text class="end told-text" x="${x(untilMs)}%" y="${wordY}">${told}</text>`
+    html`<text class="end told-text" x="${x(untilMs)}%" y="${wordY}">${text}</text>`
   }`;
 }
 
@@ -117,9 +117,9 @@ function drawWait(attempt: Attempt, x: Place): Markup | undefined {
   const { fromMs, ms, retryAfterMs, isTooSoon } = wait;
   const waited = roundedDuration(ms);
   const [from, to] = [x(fromMs), x(attempt.startMs)];
-  const told = retryAfterMs === undefined ? '' : `, told ${roundedDuration(retryAfterMs)}`;
-  const text = to - from >= room + 9 ? `${waited}${told}` : waited;
-  return html`<g class="wait${isTooSoon && ' too-soon'}"><title>Waited ${waited}${told}${isTooSoon && ': too soon'}</title>
+  const asked = retryAfterMs === undefined ? '' : `, Retry-After ${roundedDuration(retryAfterMs)}`;
+  const text = to - from >= room + 14 ? `${waited}${asked}` : waited;
+  return html`<g class="wait${isTooSoon && ' too-soon'}"><title>Waited ${waited}${asked}${isTooSoon && ': too soon'}</title>
 <line x1="${from}%" x2="${to}%" y1="${trackY}" y2="${trackY}"/>${labelled((from + to) / 2, labelY, text, to - from)}</g>\n`;
 }
 
@@ -129,7 +129,7 @@ function drawAttempt({ request, kind, word, startMs, endMs }: Attempt, x: Place,
     word,
     code,
     `after ${roundedDuration(endMs - startMs)}`,
-    fault && `touched by ${fault}`,
+    fault && `affected by ${fault}`,
     isGuilty && 'evidence of a problem',
   ].filter(Boolean);
   return html`<g><title>#${id} at ${roundedDuration(startMs)}: ${method} ${target}\n${facts.join(', ')}</title>

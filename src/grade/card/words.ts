@@ -47,7 +47,7 @@ export function useOf(fault: string, run: FaultRun, ids: readonly string[] = [])
   return { name: useInWords(run.label, strike), selector: selectorOf({ ...parameters, ...place }) };
 }
 
-/** Whether a fault touched a request. */
+/** Whether a fault affected a request. */
 export const isStruckBy = (fault: string, request: { fault?: string }) =>
   request.fault?.split(' ').includes(fault) ?? false;
 

@@ -111,7 +111,7 @@ interface MatchedKind {
   groupOf(row: Row): Group;
 }
 
-/** Matches the rows of all kinds, each by what those it refers to were found to stand for. */
+/** Matches the rows of all kinds. Rows that refer to others are matched by the counterparts of those. */
 function matchAll(
   base: Past,
   run: Past,
@@ -211,7 +211,7 @@ interface ComparedWrites {
   more: readonly Write[];
 }
 
-/** Compares the writes to a row, by field, whatever their order. Writes to a field that another writer's change caused are left out. */
+/** Compares the writes to a row by field, in any order. Writes to a field that another writer's change caused are left out. */
 function comparedWrites(
   { base, run }: Pair,
   pasts: Pick<Lives, 'base' | 'run'>,

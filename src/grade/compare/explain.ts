@@ -77,7 +77,7 @@ function readAgain(base: readonly RecordedRequest[], run: readonly RecordedReque
 const isGet = ({ method }: RecordedRequest) => method === 'GET';
 
 const changeForReadAgain = (again: readonly RecordedRequest[]) =>
-  `Retry only the failed request, or discard earlier results before you start over: ${counted(again.length, 'request')} had already succeeded, and came again (#${again[0]?.id}).`;
+  `Retry only the failed request, or discard earlier results before you start over: the program repeated ${counted(again.length, 'request')} that had already succeeded (#${again[0]?.id}).`;
 
 /** How many sentences of deviations with one cause are joined. */
 const maxJoined = 3;
@@ -130,7 +130,7 @@ function serviceSentence(request: RecordedRequest, isCommitted: boolean): string
     ? 'sent no complete response until the client disconnected'
     : status === undefined
       ? 'cut the connection'
-      : `responded with ${status}${isCutShort ? ', cut short' : ''}`;
+      : `responded with ${isCutShort ? 'an incomplete ' : ''}${status}`;
   return isCommitted ? `Committed request ${id}, then ${end}.` : `${capitalized(end)} (request ${id}).`;
 }
 
@@ -141,8 +141,8 @@ function changeFor(
   { name, shortensPages }: Fault,
 ): string | undefined {
   if (name === samePage.name)
-    return 'Stop if a link leads to a page that you have already read. Otherwise its items come twice.';
-  if (shortensPages) return 'Follow the link with `rel="next"` until a page has none.';
+    return 'Stop if a link leads to a page that you have already read. Otherwise you get its items twice.';
+  if (shortensPages) return 'Follow `rel="next"` until a page has none.';
   const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);
   if (kind === 'undone' && refused)
     return `Do not treat the refusal of #${refused.id} (${refused.status} ${refused.code ?? ''}) as success. Keep the order of the steps, or exit with a status other than 0.`;
@@ -154,5 +154,5 @@ function changeFor(
     return 'Read the resource again after a lost response or 412. If your change is already there, do not repeat it.';
   return posts.some(({ headers }) => headers['idempotency-key'] === undefined)
     ? 'Send an `Idempotency-Key` with each POST, and the same key with each retry.'
-    : 'Make the `Idempotency-Key` before the first attempt, and send the same key with each retry.';
+    : 'Create the `Idempotency-Key` before the first attempt, and send the same key with each retry.';
 }

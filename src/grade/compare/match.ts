@@ -3,16 +3,16 @@ import type { Row } from './rows.ts';
 /** Fields of rows, by the ids of these, whose values differ from run to run. */
 export type Varying = ReadonlyMap<number, ReadonlySet<string>>;
 
-/** What is known of the rows besides. */
+/** Further facts about the rows. */
 interface Known {
   varying: Varying;
-  /** The ids of those that were there before both: of the same id, they are the same. */
+  /** The ids of rows that existed before both runs. Such rows match by id. */
   lasting: ReadonlySet<number>;
-  /** Whether both are of runs without a fault, so that what is left over on both sides stands for the same. */
+  /** Whether both runs had no fault. Then the unmatched rows of both sides match each other. */
   areAlike: boolean;
 }
 
-/** Rows of two states that stand for the same. */
+/** Rows of two states that represent the same resource. */
 export interface Pair {
   base: Row;
   run: Row;
@@ -33,8 +33,8 @@ export interface Matched {
 const maxCandidates = 20;
 
 /**
- * Finds the counterpart of each row of the base among those of a run: first all that are equal, then those that are found again by
- * name or id. Takes time in proportion to their number.
+ * Finds the counterpart of each row of the base among the rows of a run: first equal rows, then rows with the same name or id. The time
+ * is proportional to their number.
  */
 export function matchRows(base: readonly Row[], run: readonly Row[], known: Known): Matched {
   const matching = new Matching(base, run, known);
@@ -64,7 +64,7 @@ class Matching {
     this.#known = known;
   }
 
-  /** Pairs rows that are equal but for what varies: those first of which least varies. */
+  /** Pairs rows that are equal except for their varying fields. Rows with the least variation come first. */
   pairEqual(): void {
     const byVarying = Map.groupBy(this.missing, (row) => [...this.#varyingOf(row)].sort().join());
     const groups = [...byVarying.values()].sort((a, b) => this.#variability(a) - this.#variability(b));

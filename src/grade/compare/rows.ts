@@ -105,7 +105,7 @@ function fieldReader({ properties, written }: List, past: Past, contents: Conten
     Object.fromEntries(readers.map(([name, read]) => [name, read(item)]));
 }
 
-/** What sentences word differently than the API, and fields that stand in another list. */
+/** Fields that sentences name differently than the API does, and fields that belong to another list. */
 const adjust: Readonly<Record<Kind, (rows: Row[], past: Past, contents: Contents) => Row[]>> = {
   pet: (rows, past, contents) => {
     const inventory = lists.find(({ name }) => name === 'inventory') as List;

@@ -46,7 +46,7 @@ export class GoalJudge implements Judge {
       ],
       // To say so by words is as good as by the exit status.
       gaveUp: !isDone || (!goalReached && !claimsDone),
-      // What the goal does not cover must stay as it was, whatever the program says.
+      // The rest of the store must stay as it was, even if the program reports a failure.
       evenSo: ['twice', 'other'],
       facts: { goalReached, lastWords: shown(run.printed.last) },
     };

@@ -100,7 +100,7 @@ const isRight = ({ list, fields }: Wanted, row: Item, name: string, others: read
       String(row[name]) !== String(other.before),
   );
 
-/** What was changed beside what the predicates cover. What follows from another change, as stock from an order, is no change of its own. */
+/** Changes that no predicate covers. A consequence of another change, such as stock after an order, is not a change of its own. */
 function uncovered(
   wanted: readonly Wanted[],
   { initial, end, seen, run }: Omit<Ends, 'initial'> & { initial: Past; end: StoreState },

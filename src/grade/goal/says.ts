@@ -25,18 +25,18 @@ export function partsOf(says: string, wanted: readonly { list: List; count: numb
       list.name === resource ? [{ index, count }] : [],
     );
     if (found.length !== 1 || found[0]?.count !== 1)
-      return `has {${resource}.${property}}, for which "wanted" must name ${resource} once, with the count 1`;
+      return `has {${resource}.${property}}, so "wanted" must name ${resource} exactly once, with the count 1`;
     const names = Object.keys(lists.find(({ name }) => name === resource)?.properties ?? {});
     if (!names.includes(property))
-      return `has {${resource}.${property}}; ${resource} have ${names.join(', ')}`;
+      return `has {${resource}.${property}}, but ${resource} have only ${names.join(', ')}`;
     parts.push({ wanted: found[0].index, property });
   }
   const isBlank = parts.every((part) => typeof part !== 'string' || part.trim() === '');
-  return isBlank ? 'must have words beside its placeholders' : parts;
+  return isBlank ? 'must have text besides its placeholders' : parts;
 }
 
 /**
- * Whether words say that all is done, whatever values they name. Upper and lower case are the same. As with `contains`, "abandoned" does not
+ * Whether words say that all is done, with any values. Upper and lower case are the same. As with `contains`, "abandoned" does not
  * say "done".
  */
 export function claims(words: string, says: Says): boolean {
@@ -68,12 +68,12 @@ export function contains(words: string, text: string): boolean {
   return placesOf(sought, line).some((i) => !isInside(line, i) && !isInside(line, i + sought.length));
 }
 
-/** Where a text stands in a line. */
+/** The places of a text in a line. */
 function* placesOf(text: string, line: string, from = 0): Generator<number> {
   for (let i = line.indexOf(text, from); i !== -1; i = i < line.length ? line.indexOf(text, i + 1) : -1)
     yield i;
 }
 
-/** Whether a place in a line lies inside a word or number. */
+/** Whether a place in a line is inside a word or number. */
 const isInside = (line: string, index: number) =>
   index > 0 && /^[\p{L}\p{N}]{2}$/u.test(line.slice(index - 1, index + 1));

@@ -32,7 +32,7 @@ export function passedOf({ goal, baseline, faults }: Grade): Passed[] {
   return [...calm, ...under, ...(faults.length > 1 ? [all] : [])].filter(({ reached }) => reached > 0);
 }
 
-/** Trials of one plan have the same name, but for their number. */
+/** The trials of one plan have the same name, except for their number. */
 export const planNameOf = ({ name, trial }: Pick<FaultRun, 'name' | 'trial'>) =>
   trial === undefined ? name : name.slice(0, name.lastIndexOf(','));
 

@@ -57,7 +57,9 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
   for (const check of receiverChecks) {
     const isUseless = checks[0]?.result === 'failed';
     const first = deliveries.length;
-    const finding = isUseless ? { unseen: 'No event was applied before.' } : await check.judge(trial);
+    const finding = isUseless
+      ? { unseen: 'The receiver applied no event, so this was not tested.' }
+      : await check.judge(trial);
     const evidence = deliveries.slice(first).map(({ number }) => String(number));
     const [{ error, status } = {}] = deliveries;
     if (unreachable.some((code) => code === error && status === undefined))

@@ -26,7 +26,7 @@ export interface Messages {
   rotated: Message;
   forged: Message;
   old: Message;
-  /** A pet of a later version: its event has a type and properties that nobody knows yet. */
+  /** A pet of a later version: its event has an unknown type and unknown properties. */
   unknownType: Message;
   unknownFields: Message;
 }

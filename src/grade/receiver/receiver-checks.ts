@@ -10,7 +10,7 @@ export interface Trial {
   messages: Messages;
   secret: string;
   state: ReceiverState;
-  /** Empties the receiver. Undefined if nobody told how. */
+  /** Empties the receiver. Undefined without `--reset`. */
   reset: (() => Promise<unknown>) | undefined;
   /** Sends a message. `what` says how, for people. */
   send(what: string, message: Message, manner?: Manner): Promise<Delivery>;
@@ -40,7 +40,7 @@ const [pieceCount, rightly] = [9, {}];
 const isAccepted = ({ status = 0 }: Delivery) => status >= 200 && status < 300;
 const isRefused = ({ status = 0 }: Delivery) => status >= 400 && status < 500;
 
-/** `It returned 500 to the same message once more.` */
+/** `It returned 500 to a repeated message.` */
 const answered = ({ what, status, error }: Delivery) =>
   status === undefined ? `There was no response to ${what}: ${error}.` : `It returned ${status} to ${what}.`;
 
@@ -81,7 +81,7 @@ async function mustRefuse(
   const delivery = await send(...sent);
   const isChanged = (await state.afterPause()) !== before;
   if (isChanged) return { failed: `It applied ${delivery.what}.` };
-  return isRefused(delivery) ? rightly : { failed: `${answered(delivery)} It should refuse it with 400.` };
+  return isRefused(delivery) ? rightly : { failed: `${answered(delivery)} It should return 400.` };
 }
 
 /** The first of several findings that is not right. */
@@ -108,10 +108,9 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     name: 'event.once',
     level: 'required',
     asks: 'A repeated message gets 2xx, and is not applied again.',
-    advice:
-      'Keep each `webhook-id` together with what you do for it, in one transaction. Return 2xx for a known one.',
+    advice: 'Store each `webhook-id` in the same transaction as its effect. Return 2xx for a known one.',
     right: 'A repeated message changed nothing.',
-    judge: (trial) => mustIgnore(trial, 'the same message once more', trial.messages.created),
+    judge: (trial) => mustIgnore(trial, 'a repeated message', trial.messages.created),
   },
   {
     name: 'event.order',
@@ -182,7 +181,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     advice: 'Try each signature of `webhook-signature`; they are separated by spaces.',
     right: 'A message with two signatures was accepted.',
     judge: (trial) =>
-      mustApply(trial, 'an event that a new secret signed, too', trial.messages.rotated, {
+      mustApply(trial, 'an event that a new secret also signed', trial.messages.rotated, {
         secrets: [makeSecret(), trial.secret],
       }),
   },
@@ -212,7 +211,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
       'Let the database decide which is first: a unique key on `webhook-id`, in the transaction that applies the event.',
     right: 'Two copies at the same time left the same state as one.',
     judge: async ({ send, state, reset, messages: { created } }) => {
-      if (!reset) return { unseen: 'It needs --reset, to compare with the state that one copy leaves.' };
+      if (!reset) return { unseen: 'This check needs --reset, to compare with the state after one copy.' };
       const afterReset = async (...whats: [string, ...string[]]) => {
         await reset();
         const before = await state.afterPause();

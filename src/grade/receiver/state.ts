@@ -64,6 +64,6 @@ export async function outputOf(command: string, signal: AbortSignal): Promise<st
   const status = await ended.catch(() => null);
   signal.throwIfAborted();
   if (limit.aborted) throw new Error(`"${command}" does not end within ${commandLimitMs / 1_000} s.`);
-  if (status !== 0) throw new Error(`"${command}" ends with ${status ?? 'a signal'}, not with 0.`);
+  if (status !== 0) throw new Error(`"${command}" exited with ${status ?? 'a signal'}, not with 0.`);
   return Buffer.concat(chunks).toString().trim();
 }

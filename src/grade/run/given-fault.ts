@@ -44,7 +44,7 @@ function ruleOf(schema: TSchema): { words: string; fits(value: unknown): boolean
   const { enum: names, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema as Bounds;
   if (names) return { words: `one of ${names.join(', ')}`, fits: (value) => names.includes(value) };
   return {
-    words: `a whole number from ${minimum} to ${maximum}`,
+    words: `an integer from ${minimum} to ${maximum}`,
     fits: (value) => Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum,
   };
 }

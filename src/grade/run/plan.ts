@@ -11,7 +11,7 @@ import { labelOf, nth, useInWords } from '../run-name.ts';
 
 /** A run under a fault. */
 export interface RunPlan {
-  /** The name of the run, which no other has, whatever the program uses: `lost-answer, first use`. */
+  /** The name of the run, unique for every program: `lost-answer, first use`. */
   name: string;
   /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
@@ -156,7 +156,7 @@ function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<Pla
 interface Planned {
   /** The fault with the parameters chosen by the user or for this run. */
   given: PlannedFault;
-  /** Parameters that nobody has chosen. */
+  /** Parameters that are derived from the requests of the program. */
   derived: Partial<PlannedFault>;
   place: Place;
   /** The end of its name. */
@@ -196,8 +196,8 @@ function untilMinuteEnds(plan: RunPlan, { requestCount }: Usage): RunPlan {
 }
 
 /**
- * Whether a run missed a limit until the end of the minute, and may meet it the next time: on a busy machine the next minute may have begun
- * before the limit was used up.
+ * Whether a run missed a limit until the end of the minute, and may meet it in another try. On a busy machine the next minute may begin
+ * before the limit is used up.
  */
 export const hasMissedMinute = (
   { isUntilMinuteEnds }: RunPlan,
@@ -208,8 +208,8 @@ export const hasMissedMinute = (
 const marginMs = 2_000;
 
 /**
- * How long to delay a run that takes `tookMs`, so that a limit until the end of the minute makes it wait for a few seconds only. Beside
- * other runs it may take twice as long.
+ * How long to delay a run that takes `tookMs`, so that a limit until the end of the minute makes it wait for a few seconds only. When
+ * other runs run at the same time, it may take twice as long.
  */
 export function waitForMinuteMs(nowMs: number, tookMs: number): number {
   const neededMs = Math.min(minuteMs, 2 * tookMs + marginMs);

@@ -9,8 +9,8 @@ const addition = /^[\])}]+[,;]?$|^Node\.js v\d|^exit status \d+$|^\(Use `node --
 const isLeading = (line: string) => /^\s*[~^]+\s*$/.test(line) || line.startsWith('Traceback (most recent');
 
 /**
- * The line that says why a program failed, among its last lines: the error that ended it, or else the last line with the word error, or
- * else the last line.
+ * The line that says why a program failed: the error that ended it. If there is none, the last line with the word error, or else the last
+ * line.
  */
 export function tellingLine(lines: readonly string[]): string | undefined {
   const isOwn = (line: string) => !frame.test(line) && !addition.test(line);

@@ -38,7 +38,7 @@ export class BanStarts {
     try {
       await db.write((sql) => saveBanStart(sql, owner, request, beganAtMs));
     } catch (err) {
-      log.warn({ err }, 'the request that began a ban could not be kept');
+      log.warn({ err }, 'the request that started a ban could not be stored');
     }
   }
 

@@ -21,7 +21,7 @@ export const accountOperations = [
     tag: 'Account',
     summary: 'Get the account of the key',
     description:
-      'Returns the state of the key: its limits, its strikes (refused requests that count towards a ban), its ban and the request that started it, its streams, and its active rehearsal and recording. It does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.',
+      'Returns the state of the key: its limits, strikes, ban, streams, and active rehearsal and recording. A strike is a request that got 429 and counts towards a ban. This request does not count against the limits, and works during a ban. If instances do not share limits, each returns its own counts; see `sharing`.',
     success: resource(Account, 'The account of the key.'),
     prepare: ({ keyId }, { waitUntilBanStartKnown }: AccountServices) => waitUntilBanStartKnown(keyId),
     handle: (sql, input, services: AccountServices) => readAccount(sql, input, services),

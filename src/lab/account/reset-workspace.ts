@@ -65,7 +65,7 @@ export async function resetOwn(
   if (rows > maxResetRows) {
     throw new ApiError(
       'conflict',
-      `This workspace has more than ${grouped(maxResetRows)} ${contentInWords}: too many to reset with a request. The operator of the service can reset it with the command "petstore workspaces reset ${key.workspace}".`,
+      `This workspace has more than ${grouped(maxResetRows)} ${contentInWords}, too many to reset with a request. The operator of the service can reset it with the command "petstore workspaces reset ${key.workspace}".`,
     );
   }
   await resetWorkspace(sql, { id: workspaceId, name: key.workspace });

@@ -46,7 +46,7 @@ const Ban = Type.Object(
   },
   {
     title: 'AccountBan',
-    description: 'The ban of the key, if there is one, and the length of the next.',
+    description: 'The ban of the key, if there is one, and the length of the next ban.',
   },
 );
 
@@ -96,8 +96,12 @@ export const Account = Type.Object(
         'The rate limit headers that a response would have now, with `Retry-After` if a request would be refused.',
       examples: [exampleHeaders],
     }),
-    strikes: Units(0, 'Requests refused with 429 in this minute.', 0),
-    strikesAllowed: Units(0, 'The most strikes in a minute without a ban.', 60),
+    strikes: Units(0, 'Requests that got 429 in this minute.', 0),
+    strikesAllowed: Units(
+      0,
+      'The number of strikes in a minute that do not cause a ban. One more starts it.',
+      60,
+    ),
     ban: Ban,
     openStreams: Units(0, 'Open event streams of the key, on all instances.', 0),
     rehearsal: Type.Optional(Active),

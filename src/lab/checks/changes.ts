@@ -46,7 +46,7 @@ export const ifMatchSent: Check = {
   level: 'recommended',
   asks: 'A client that reads a resource and then changes it sends the `ETag` as `If-Match`.',
   judged:
-    'Looks at PUT and PATCH of a resource that the client has read before in the recording, by its URL or, for pets, with `?id=`. Fails: a change without `If-Match`, or with `If-Match: *`, which allows any state. Passes: every change has a tag. Not judged: DELETE, which overwrites nothing.',
+    'Looks at PUT and PATCH of a resource that the client has read earlier in the recording, by its URL or, for pets, with `?id=`. Fails: a change without `If-Match`, or with `If-Match: *`, which allows any state. Passes: every change has a tag. Not judged: DELETE, which overwrites nothing.',
   unseen: 'The client changed no resource that it had read.',
   faults: [],
   advice: 'Save the `ETag` with the resource, and send it as `If-Match` with the change.',
@@ -57,8 +57,8 @@ export const ifMatchSent: Check = {
     return {
       bad,
       good: changed,
-      failed: `${bad.length} of ${counted(changed.length, 'change')} of resources that had been read had no If-Match.`,
-      passed: 'Each change of a resource that had been read had If-Match.',
+      failed: `${bad.length} of ${counted(changed.length, 'change')} had no If-Match, although the client had read the resource.`,
+      passed: 'Each change of a resource that the client had read had If-Match.',
     };
   },
 };
@@ -163,7 +163,7 @@ export const conflictReadAgain: Check = {
     return {
       bad,
       good,
-      failed: `${counted(bad.length / 2, 'change')} came after 412 without a new read.`,
+      failed: `After 412 the client sent ${counted(bad.length / 2, 'change')} without a new read.`,
       passed: 'After 412 the client used the current state.',
     };
 

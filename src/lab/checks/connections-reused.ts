@@ -62,7 +62,7 @@ export const connectionsReused: Check = {
       unseen: isProxied
         ? 'The requests came through a proxy, so the connections are not those of the client.'
         : requests.some(isRunOnce)
-          ? 'A program like curl ran once per request, so it cannot keep connections open.'
+          ? 'A program such as curl ran once per request, so it cannot keep connections open.'
           : 'Too few requests could have used an open connection.',
     };
   },

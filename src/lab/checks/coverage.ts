@@ -6,7 +6,7 @@ import { isSuccess } from './request-facts.ts';
 export const operationsCovered: Check = {
   name: 'operations.covered',
   level: 'recommended',
-  asks: 'The client uses every operation of the API, so that the recording shows all of it.',
+  asks: 'The client uses every operation of the API.',
   judged:
     'Passes: every operation succeeded at least once. It never fails, because a client may need fewer operations.',
   unseen: 'Some operations were not used. The result says how many were used.',

@@ -56,7 +56,7 @@ export const successorUsed: Check = {
     return {
       bad,
       good,
-      failed: `After 410, ${counted(bad.length / 2, 'request')} used the same operation again.`,
+      failed: `After 410 the client used the same operation again, in ${counted(bad.length / 2, 'request')}.`,
       passed: 'After 410 the client used the successor.',
     };
   },

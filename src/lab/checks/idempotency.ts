@@ -11,14 +11,14 @@ const hasSameKey = ({ failed, retry }: Retry) =>
   idempotencyKeyOf(failed) !== undefined && idempotencyKeyOf(failed) === idempotencyKeyOf(retry);
 
 const uncertainEnds =
-  'A request may have taken effect after 408, 500, 502, 504 and a broken connection, and when the client disconnected before the response (RFC 9110, section 9.2.2). After 429 and 503 it has not.';
+  'A request may have taken effect after 408, 500, 502, 504, a broken connection or an early disconnect of the client (RFC 9110, section 9.2.2). After 429 and 503 it has not.';
 const unread = 'A POST whose body was not read counts only if its key identifies it.';
 
 export const sameKeyOnRetry: Check = {
   name: 'idempotency.same-key-on-retry',
   level: 'required',
   asks: 'The client retries a POST with the `Idempotency-Key` of the first attempt.',
-  judged: `Looks at POSTs with a key that may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key comes, too. ${uncertainEnds} After 409 \`${keyInUse}\` it is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
+  judged: `Looks at POSTs with a key that may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key also comes. ${uncertainEnds} After 409 \`${keyInUse}\` it is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
   unseen: 'No POST with a key that may have taken effect was retried.',
   faults: uncertainFaults,
   advice: 'Create the key once per new resource, before the retry loop.',
@@ -45,7 +45,7 @@ export const sameKeyOnRetry: Check = {
     return {
       bad: requestsOf(bad),
       good,
-      failed: `${counted(bad.length, 'POST')} came again with another Idempotency-Key, or without one.`,
+      failed: `The client retried ${counted(bad.length, 'POST')} with another Idempotency-Key, or without one.`,
       passed: 'Each retried POST had the same Idempotency-Key as before.',
     };
   },
@@ -71,7 +71,7 @@ export const noBlindPostRetry: Check = {
     return {
       bad: requestsOf(blind),
       good: isDoubtful ? [] : uncertain.filter((request) => !twice.has(request)),
-      failed: `${counted(blind.length, 'POST')} without Idempotency-Key came again although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
+      failed: `The client retried ${counted(blind.length, 'POST')} without Idempotency-Key that may have taken effect.`,
       passed: 'No POST without Idempotency-Key was retried after it may have taken effect.',
       unseen: isDoubtful
         ? 'A POST that may have taken effect was sent again, perhaps by another worker.'
@@ -87,7 +87,7 @@ export const keyForOneThing: Check = {
   level: 'required',
   asks: 'The client sends a new `Idempotency-Key` with each different POST.',
   judged: `Fails: a POST with the key of an earlier POST but another target or body, or a POST that gets 422 \`${keyReused}\`. Passes: two different POSTs with two keys. Not judged: a retry with another body; see \`retry.same-body\`.`,
-  unseen: 'Fewer than two different POSTs had a key of their own.',
+  unseen: 'Fewer than two different POSTs had their own keys.',
   faults: [],
   advice: 'Create a new key for each new resource. Do not use a constant.',
   guide: 'Getting started',
@@ -107,7 +107,7 @@ export const keyForOneThing: Check = {
       bad,
       good: good.length > 1 && differing.length === 0 ? good.flat() : [],
       failed: `${counted(bad.length, 'POST')} reused the key of another POST.`,
-      passed: 'Each different POST had a key of its own.',
+      passed: 'Each different POST had its own key.',
     };
   },
 };

@@ -55,7 +55,7 @@ function decoded(segment: string): string {
 export const idsExact: Check = {
   name: 'ids.exact',
   level: 'required',
-  asks: 'The client keeps ids beyond 2^53 exact.',
+  asks: 'The client keeps ids above 2^53 exact.',
   judged:
     'Under `large-ids` all ids are odd and between 10^16 and 2^54, where doubles are only even numbers. Looks at ids of that size in paths, queries and bodies. Fails: an id that was rounded, so it is even or has a decimal point or an exponent. Passes: only exact ids.',
   unseen: 'No request had an id of that size.',

@@ -29,7 +29,7 @@ export const pagesToTheEnd: Check = {
       bad,
       good: shortened,
       failed: `${counted(bad.length, 'page')} had a next page that the client did not read. A client that stops on purpose looks the same.`,
-      passed: `The client read the page after each of ${counted(shortened.length, 'short page')}.`,
+      passed: `The client read the next page after ${counted(shortened.length, 'short page')}.`,
     };
   },
 };
@@ -67,9 +67,9 @@ function nextPages(requests: readonly Recorded[]): NextPage[] {
 export const filtersKept: Check = {
   name: 'pages.filters-kept',
   level: 'required',
-  asks: 'The client requests each page with the filters of the first.',
+  asks: 'The client requests each page with the filters of the first page.',
   judged:
-    'Looks at pages that the client requested with the `cursor` of a link. Fails: a request without a parameter of the link, because it reads another list. `limit` may differ.',
+    'Looks at pages that the client requested with the `cursor` of a link. Fails: a request that lacks a parameter of the link, because it reads another list. `limit` may differ.',
   unseen: 'No page was requested with the cursor of a link.',
   faults: [...shortening, samePage.name],
   advice: 'Request the URL in `Link` unchanged, or add its `cursor` to all parameters of the first request.',

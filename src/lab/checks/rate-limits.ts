@@ -14,10 +14,10 @@ import {
   waitFaults,
 } from './request-facts.ts';
 
-const told = `The wait begins with the refused request. Tolerance: ${timerToleranceMs} ms and a thousandth of the wait; for a date ${clockToleranceMs} ms, but at most half of the wait.`;
+const tolerance = `The wait starts with the refused request. Tolerance: ${timerToleranceMs} ms plus a thousandth of the wait; for a date ${clockToleranceMs} ms, but at most half of the wait.`;
 const others =
   'A retry of the refused request always counts. Other requests count only if one worker sends all requests, and no refused request was retried in time.';
-const ends = 'Not judged: an early request that the service admits, because it ended the wait itself.';
+const ends = 'Not judged: an early request that the service admits, because then the service ended the wait.';
 
 /** The faults whose 429 applies to one operation, and not to the whole key. */
 const operationLimits = faults
@@ -44,7 +44,7 @@ export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
   level: 'required',
   asks: 'After 429, 503 and 409 `idempotency_key_in_use` the client waits as long as `Retry-After` says.',
-  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other 429 to the whole key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Passes: a client that waits long enough. ${told} ${ends}`,
+  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other 429 to the whole key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Passes: a client that waits long enough. ${tolerance} ${ends}`,
   unseen:
     'No response asked for a wait, no request followed, or an early request may come from another worker.',
   faults: [...waitFaults, ...faultsWith((_, code) => code === keyInUse)],
@@ -85,9 +85,9 @@ export const banStops: Check = {
   name: 'ban.stops',
   level: 'required',
   asks: 'After 403 `key_banned` the client sends nothing until the ban is over.',
-  judged: `Fails: a request of the key that gets 403 \`key_banned\` again during the ban. ${others} ${told} ${ends}`,
+  judged: `Fails: a request of the key that gets 403 \`key_banned\` again during the ban. ${others} ${tolerance} ${ends}`,
   unseen:
-    'There was no ban, no request came after it, or an early request may come from another worker. The client may have ended, or may still be waiting.',
+    'There was no ban, no request followed, or an early request may come from another worker. The client may have ended, or may still be waiting.',
   faults: ['banned'],
   advice:
     'After 403 with the code `key_banned`, stop all workers of the key for as long as `Retry-After` says.',
@@ -102,8 +102,8 @@ export const banStops: Check = {
       () => ['key'],
     );
     return foundIn(observed, {
-      failed: `${counted(observed.broken.length, 'request')} came while the key was banned.`,
-      passed: 'Nothing came until the ban was over.',
+      failed: `The client sent ${counted(observed.broken.length, 'request')} while the key was banned.`,
+      passed: 'The client sent nothing until the ban was over.',
     });
   },
 };
@@ -118,7 +118,8 @@ export const limitsForeseen: Check = {
   level: 'recommended',
   asks: 'When `X-RateLimit-Remaining` is 0, the client waits until `X-RateLimit-Reset`.',
   judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset within that time; a request before the reset that the service admits.`,
-  unseen: 'No response said that 0 requests remain, no request followed, or it may come from another worker.',
+  unseen:
+    'No response said that 0 requests remain, no request followed, or the request may come from another worker.',
   faults: ['near-limit'],
   advice: 'Read `X-RateLimit-Remaining` in every response, and at 0 wait until `X-RateLimit-Reset`.',
   guide: 'Rate limits',
@@ -134,7 +135,7 @@ export const limitsForeseen: Check = {
       () => ['key'],
     );
     return foundIn(observed, {
-      failed: `${counted(observed.broken.length, 'request')} got 429 after a response had said that 0 requests remain.`,
+      failed: `${counted(observed.broken.length, 'request')} got 429 after a response that said 0 requests remain.`,
       passed: 'When 0 requests remained, the client waited for the reset.',
     });
   },

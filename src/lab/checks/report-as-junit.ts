@@ -45,6 +45,6 @@ function outcomeOf(check: CheckResult): string {
     return `<failure type="${level}" message="${escapeXml(because)}">${escapeXml(details)}</failure>`;
   }
   if (!isSkipped(check)) return '';
-  const why = result === 'failed' ? `Failed, and is ${level} only: ${because}` : `Not observed: ${because}`;
+  const why = result === 'failed' ? `Failed, but is only ${level}: ${because}` : `Not observed: ${because}`;
   return `<skipped message="${escapeXml(why)}"/>`;
 }

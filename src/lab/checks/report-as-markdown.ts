@@ -6,7 +6,7 @@ const verdicts = {
   passed:
     'No required check failed, and at least one was observed. The rehearsal shows whether each fault was performed.',
   failed: 'A required check failed.',
-  incomplete: 'No required check was observed: no request showed whether the client follows one.',
+  incomplete: 'No required check was observed: the requests show no evidence for or against one.',
 };
 
 /** A report card as Markdown: the failures first, then a table of all checks. */

@@ -9,13 +9,13 @@ const facts = {
   name: Shown('Its name, which never changes.', 'retry-after.obeyed'),
   level: Type.Enum([...levels], {
     type: 'string',
-    description: 'Whether clients must do it, or should do it.',
+    description: 'Whether clients must (`required`) or should (`recommended`) do it.',
     examples: ['required'],
   }),
 };
 
 const help = {
-  advice: Shown('How to fix a failure.', 'Read `Retry-After`, and send nothing before.'),
+  advice: Shown('How to fix a failure.', 'Read `Retry-After`, and send nothing until then.'),
   guide: Shown('The guide of the reference with more about it.', 'Rate limits'),
 };
 
@@ -39,7 +39,7 @@ const CheckResult = Type.Object(
       maxItems: maxEvidence,
       description: `The requests that show it, ${maxEvidence} at most.`,
     }),
-    because: Shown('The reason, in a sentence.', '2 requests came before the end of Retry-After.'),
+    because: Shown('The reason, in a sentence.', 'The client sent 2 requests while the key was banned.'),
     ...help,
   },
   { title: 'CheckResult', description: 'The result of one check.' },
@@ -69,7 +69,7 @@ const Check = Type.Object(
     ),
     judged: Shown(
       'What passes, what fails, and what is not judged.',
-      'The wait begins with the refused request.',
+      'The wait starts with the refused request.',
     ),
     unseen: Shown('When it is not observed.', 'No response asked for a wait.'),
     faults: Type.Array(Type.String({ description: 'The name of a fault.', examples: ['rate-limited'] }), {
@@ -77,7 +77,7 @@ const Check = Type.Object(
     }),
     ...help,
   },
-  { title: 'Check', description: 'One thing that a good client does.' },
+  { title: 'Check', description: 'A rule for clients, and how it is judged.' },
 );
 
 export const CheckList = Type.Object(

@@ -33,7 +33,7 @@ export const streams = operations.flatMap(({ id, success }) => (success.kind ===
 export const isStream = (request: Recorded) =>
   streams.includes(request.operation ?? '') && (request.status === undefined || isSuccess(request));
 
-/** The faults without a complete response, under which the client must give up by itself. */
+/** The faults without a complete response. Under them the client must give up. */
 export const silentFaults: readonly string[] = faults
   .filter(({ isSilent }) => isSilent)
   .map(({ name }) => name);
@@ -55,7 +55,7 @@ export function hasOverlaps(requests: readonly Recorded[]): boolean {
   });
 }
 
-/** Whether the service sent no complete response. Behind a proxy this is unknown, and a proxy may retry by itself. */
+/** Whether the service sent no complete response. Behind a proxy this is unknown, and the proxy itself may retry. */
 export const isBroken = (request: Recorded) =>
   !request.isProxied &&
   !isLeft(request) &&

@@ -42,9 +42,9 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and so on.',
-  judged: `Looks at requests that got ${final.join(', ')}, except for bans. Fails: the same request within ${soonMs / 1_000} s, unless a change succeeded in between. A request that the client also sends without faults fails only from the third in a row on. Passes: other requests follow. Allowed: one retry after 401; GET and HEAD after 404, at least ${waitingMs} ms apart. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is a different one. Not judged: 409, 412 and incomplete responses.`,
+  judged: `Looks at requests that got ${final.join(', ')}, except for bans. Fails: the same request within ${soonMs / 1_000} s, unless a change succeeded in between. If the client also sends the request without faults, only the third and later ones in a row fail. Passes: other requests follow. Allowed: one retry after 401; GET and HEAD after 404, at least ${waitingMs} ms apart. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is a different one. Not judged: 409, 412 and incomplete responses.`,
   unseen:
-    'No request got such a refusal, no other request followed, or another worker may have sent the same.',
+    'No request got such a refusal, no other request followed, or another worker may have sent the same request.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],
   advice:
     'Retry only after 408, 429, 500, 502, 503, 504 and broken connections. Report other errors to the caller.',
@@ -75,10 +75,10 @@ export const retryOnlyWhenUseful: Check = {
       bad: requestsOf(repeated),
       good: isDoubtful ? [] : refused,
       failed: () =>
-        `${counted(repeated.length, 'request')} came again unchanged after ${(repeated[0] as Retry).failed.status}.`,
+        `The client repeated ${counted(repeated.length, 'request')} unchanged after ${(repeated[0] as Retry).failed.status}.`,
       passed: 'No request was retried after a final refusal.',
       unseen: isDoubtful
-        ? 'A refused request came again, perhaps on purpose in a test suite, from another worker, or to wait for a resource.'
+        ? 'A refused request was repeated, perhaps on purpose in a test suite, by another worker, or to wait for a resource.'
         : 'No request got a final refusal, or no other request followed.',
     };
   },
@@ -118,7 +118,7 @@ export const failuresRetried: Check = {
   name: 'failures.retried',
   level: 'recommended',
   asks: 'The client retries after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection or an incomplete response.',
-  judged: `Looks at requests that failed temporarily and are safe to retry. Passes: a retry. Fails: no retry, or only one, less than ${inSeconds(shortOutageMs)} after the first attempt. A client may give up after more. Not judged: a retry that came too early or with another \`Idempotency-Key\`; a request that the client itself canceled; a wait of more than ${longestWaitMs / 60_000} minutes. Read the report when the client has ended: a client that still waits looks as if it gave up.`,
+  judged: `Looks at requests that failed temporarily and are safe to retry. Passes: a retry. Fails: no retry, or only one, less than ${inSeconds(shortOutageMs)} after the first attempt. After more retries a client may give up. Not judged: a retry that came too early or with another \`Idempotency-Key\`; a request that the client itself canceled; a wait of more than ${longestWaitMs / 60_000} minutes. Read the report after the client has ended: a client that is still waiting counts as one that gave up.`,
   unseen: 'No request that is safe to retry failed temporarily, or another request may have followed it.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
@@ -145,7 +145,7 @@ export const failuresRetried: Check = {
       good: requestsOf(sure),
       failed: () =>
         given.length > 0
-          ? `${counted(given.length, 'request')} failed and did not come again.`
+          ? `The client did not retry ${counted(given.length, 'failed request')}.`
           : `The client gave up after two attempts within ${inSeconds(shortOutageMs)}, so even a short outage makes it fail.`,
       passed: 'Temporary failures were retried.',
       unseen:

@@ -3,7 +3,7 @@ import type { Recorded } from '../recordings/recorded.ts';
 import { earliestAfter, endOf, follows, freeAtMs, hasSameFields, isSurelySame } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A failed request and its retry. `recordings/link-attempts.ts` links all requests with one fingerprint, whatever their outcomes. */
+/** A failed request and its retry. `recordings/link-attempts.ts` links all requests with one fingerprint, with any outcome. */
 export interface Retry {
   failed: Recorded;
   retry: Recorded;
@@ -59,7 +59,7 @@ export const retriesInRow = (
     return isSame && isOfOneWorker && isFailure(failed) ? [{ failed, retry }] : [];
   });
 
-/** Failures with the next equal request after their end, whoever sent it, and for whatever reason. */
+/** Failures with the next equal request after their end, from any worker and for any reason. */
 export function equalPairs(
   requests: readonly Recorded[],
   isFailure: (request: Recorded) => boolean,

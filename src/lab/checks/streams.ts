@@ -29,7 +29,7 @@ export const streamsResumed: Check = {
   asks: 'The client resumes a stream after the last complete event.',
   judged:
     'Looks at the next stream after one that ended in the middle of an event or was silent. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, unless the client reads the list of events afterwards, because events in between are lost. Passes: a stream that continues after an earlier event.',
-  unseen: 'No stream ended like this, or no other stream was opened after it.',
+  unseen: 'No stream ended like this, or no stream was opened after it.',
   faults: interrupting,
   advice:
     'Save the `id` of an event only when the event is complete, and send it as `Last-Event-ID` when you open the stream again.',
@@ -62,7 +62,7 @@ export const streamsResumed: Check = {
             : `continues after event ${positionOf(next)}, but request ${cut.number} got only half of event ${cut.cutEventId}`;
         return `${counted(bad.length, 'stream')} lost events: request ${next.number} ${lost}.`;
       },
-      passed: 'The client resumed after the last event that it had.',
+      passed: 'The client resumed after the last event that it had received.',
     };
   },
 };

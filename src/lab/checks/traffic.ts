@@ -15,8 +15,8 @@ export interface Traffic {
   /** Whether it is the last on its connection. */
   isLast(request: Recorded): boolean;
   /**
-   * Whether one worker sent both. With several workers: both came on one connection, and nothing was in flight on another one from the start
-   * of `earlier` to the start of `later`, because workers of a pool use any free connection.
+   * Whether one worker sent both. With several workers, both must come on one connection, and nothing may be in flight on another connection
+   * from the start of `earlier` to the start of `later`. The reason: workers of a pool use any free connection.
    */
   isOfSameWorker(later: Recorded, earlier: Recorded): boolean;
   /** Retries that are certain on any connection, with the attempts that they repeat. */

@@ -7,11 +7,11 @@ export const badGateway = fault({
   gatewayStatus: 502,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Returns 502 with an HTML page, like a gateway that reaches no instance. The request has no effect.',
+  does: 'Returns 502 with an HTML page, like a gateway that cannot reach an instance. The request has no effect.',
   goodClient:
     'Checks the status before it reads the body, and retries requests that are safe to retry, with backoff.',
   consequence:
-    'Clients parse the page as JSON. They fail with a syntax error, and do not retry since they never saw the status.',
+    'Clients parse the page as JSON. They fail with a syntax error, and do not retry because they never check the status.',
   perform: ({ request, reply }) => {
     answerAsGateway(request, reply, 502);
     // Ends the request here. The page is sent in place of this error.

@@ -57,10 +57,10 @@ export const conflict = fault({
   changesAnswers: true,
   group: 'Late responses, other writers',
   level: 'recommended',
-  does: 'Just before the change, another writer changes the same resource: the name of a pet or category, the ship date of an open order, or the stock by one unit. That change is permanent. Missing resources and complete orders are not changed.',
+  does: 'Just before the change, another writer changes the same resource. It changes the name of a pet or category, the ship date of an open order, or the stock by one unit. This change is permanent. Missing resources and complete orders are not changed.',
   goodClient: 'Sends `If-Match`, gets 412, reads the resource again and decides again.',
   consequence:
-    'Clients that read, change and write back without `If-Match` undo what others have written in between.',
+    'Clients that read, change and write back without `If-Match` undo the changes that others made in between.',
   perform: ({ operation, claim }) => ({
     prepare: async ({ workspaceId, params }) => {
       const { change } = writers[operation.path] as Writer;
@@ -85,7 +85,7 @@ export function renamed(name: string): string {
   return [...name.replace(suffixOf, '')].slice(0, maxNameLength - suffix.length).join('') + suffix;
 }
 
-/** The day after a ship date, or tomorrow if there is none, or if it lies in the year 9999. */
+/** The day after a ship date. Tomorrow if there is none or if it is in the year 9999. */
 function dayAfter(shipDate: string | undefined, nowMs: number): string {
   const hasDayAfter = shipDate !== undefined && !shipDate.startsWith('9999');
   return new Date((hasDayAfter ? Date.parse(shipDate) : nowMs) + dayMs).toISOString();

@@ -15,9 +15,9 @@ export const delay = fault({
   actsAfterValidation: true,
   group: 'Late responses, other writers',
   level: 'required',
-  does: 'Waits before it processes the request. The request takes effect even if the client disconnects during the wait, but not if its key is revoked. Invalid requests are refused at once.',
+  does: 'Waits before it processes the request. The request takes effect even if the client disconnects during the wait, but not if its key is revoked. Invalid requests get their error at once.',
   goodClient:
-    'Has a timeout that is longer than usual response times, but not longer than its user would wait.',
+    'Has a timeout that is longer than usual response times, but no longer than its user would wait.',
   consequence:
     'A client gives up and sends its POST again without an `Idempotency-Key`: both take effect. A client without a timeout hangs with the service.',
   perform: ({ request, reply, operation, parameters, services, claim, cutOff }) => {

@@ -10,8 +10,8 @@ export const emptyPage = fault({
   changesAnswers: true,
   group: 'Lists',
   level: 'recommended',
-  does: 'Returns an empty page. Its link with `rel="next"` leads to the missing items. The link has a different `limit`, so that it does not lead to the page itself. A read of one pet, `GET /pets?id=2`, is not affected.',
-  goodClient: 'Follows the link until a page has none, even after an empty page.',
+  does: 'Returns an empty page. Its link with `rel="next"` leads to the missing items. The link has a different `limit`, so it does not lead to the same page. `GET /pets?id=2`, which reads one pet, is not affected.',
+  goodClient: 'Follows `rel="next"` until a page has none, even after an empty page.',
   consequence: 'Clients stop at the first empty page and miss the rest: a filter can leave a page empty.',
   perform: ({ claim, operation }) => {
     let limit: number | undefined;

@@ -10,7 +10,7 @@ export const gatewayTimeout = fault({
   level: 'required',
   does: 'Processes the request, commits a change, and returns 504 with an HTML page, like a gateway that timed out.',
   goodClient:
-    'Checks the status before it reads the body, and treats the outcome as unknown. It retries. A POST has the same `Idempotency-Key` and gets the first response.',
+    'Checks the status before it reads the body, and treats the outcome as unknown. It retries. A retried POST has the same `Idempotency-Key` and gets the first response.',
   consequence:
     'Clients send the POST again without an `Idempotency-Key`, and a customer pays twice. Others parse the page as JSON, and report a syntax error instead of 504.',
   perform: ({ request, reply, cutOff }) => {

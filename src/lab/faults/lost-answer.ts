@@ -11,7 +11,7 @@ export const lostAnswer = fault({
   level: 'required',
   does: `Processes the request, commits a change, and resets the connection (RST) instead of a response. ${onlyDirect}`,
   goodClient:
-    'Retries. A POST has the same `Idempotency-Key` and gets the first response, so only one resource is created. A DELETE that gets 404 on the retry has succeeded.',
+    'Retries. A retried POST has the same `Idempotency-Key` and gets the first response, so only one resource is created. If a retried DELETE gets 404, the first one succeeded.',
   consequence:
     'Clients retry a POST without an `Idempotency-Key` or with a new one, and a customer pays twice.',
   perform: ({ request, reply, cutOff }) => {

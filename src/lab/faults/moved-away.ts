@@ -16,10 +16,10 @@ export const movedAway = fault({
   canTouch: (request, services) => isUnmoved(request) && otherOriginOf(request, services) !== undefined,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Redirects to another origin without processing the request: to this service under the other name of the loopback address. The link accepts this one request without a key, for a minute. Requests with another host name or through a proxy are not affected.',
+  does: 'Redirects to another origin without processing the request: this service by its loopback name instead of its loopback address, or the reverse. The redirect URL accepts this one request without a key, for a minute. Requests with another host name or through a proxy are not affected.',
   goodClient: 'Sends the same request there, but without its key.',
   consequence:
-    'Clients send the key to any redirect target, and its owner can use the key. Most libraries forward custom headers, such as `X-API-Key`.',
+    'Clients send the key to any redirect target, whose owner can then use it. Most libraries forward custom headers, such as `X-API-Key`.',
   perform: ({ request, reply, parameters, services }) => {
     const place = services.openLinks.open(request, 'moved-away');
     const origin = otherOriginOf(request, services) as string;

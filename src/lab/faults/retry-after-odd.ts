@@ -7,7 +7,7 @@ const daysInSeconds = (days: number) => String((days * dayMs) / secondMs);
 
 const shape = choice(
   ['none', 'zero', 'past', 'ten-days', 'thirty-days'],
-  'The value of `Retry-After`. `none`: the field is absent, so a good client uses its own backoff. `zero` is `0`, and `past` is a date an hour ago: both mean "now", but a good client still waits for its own backoff. `ten-days` and `thirty-days`, in seconds: a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
+  'The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
 );
 
 const retryAfter: Readonly<Record<(typeof shape)['enum'][number], (nowMs: number) => string | undefined>> = {
@@ -27,9 +27,9 @@ export const retryAfterOdd = fault({
   level: 'recommended',
   does: 'Returns 503 with a valid but unusual `Retry-After`, or without one (RFC 9110, section 10.2.3). The request has no effect.',
   goodClient:
-    'Uses its own backoff if `Retry-After` is absent or in the past. Gives up at once if the wait is too long for its user.',
+    'Uses its own backoff if `Retry-After` is absent, 0 or in the past. Gives up at once if the wait is too long for its user.',
   consequence:
-    'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. A 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
+    'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. In others a 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
   perform: ({ request, nowMs, parameters }) => {
     const { code, message } = toApiError(new StorageUnavailableError(), request.id);
     const value = retryAfter[parameters.shape](nowMs);

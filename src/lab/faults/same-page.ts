@@ -13,10 +13,11 @@ export const samePage = fault({
   fits: isList,
   group: 'Lists',
   level: 'recommended',
-  does: `The last page of a list also has a link with \`rel="next"\`, which leads to the page itself. The page is delayed by ${paceMs} ms.`,
-  goodClient: 'Notices that the link leads to a page that it already has, and stops or reports an error.',
+  does: `The last page of a list has a link with \`rel="next"\` to itself. The page is delayed by ${paceMs} ms.`,
+  goodClient:
+    'Notices that the link leads to a page that it has already read, and stops or reports an error.',
   consequence:
-    'Clients follow the link forever: they read the same items again and again, until their memory or their limit is used up.',
+    'Clients follow the link forever. They read the same items again and again, until their memory or their limit is used up.',
   perform: ({ request, reply, services, touch, cutOff }) => {
     let isLast = false;
     return {

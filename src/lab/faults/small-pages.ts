@@ -11,10 +11,10 @@ export const smallPages = fault({
   changesAnswers: true,
   group: 'Lists',
   level: 'required',
-  does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would have had more.',
-  goodClient: 'Follows the link with `rel="next"` until a page has none.',
+  does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would have more.',
+  goodClient: 'Follows `rel="next"` until a page has none.',
   consequence:
-    'Clients treat the first page as the whole list, or a page shorter than `limit` as the last. With little data nobody notices.',
+    'Clients treat the first page as the whole list, or a page shorter than `limit` as the last one. With little data nobody notices.',
   perform: ({ touch }) => ({
     handle: (handle) => async (sql, input) => {
       const { query, page } = input;

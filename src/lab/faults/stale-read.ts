@@ -47,11 +47,11 @@ export const staleRead = fault({
   fits: (operation) => eventsOf(operation).some(({ change }) => change !== 'created'),
   group: 'Late responses, other writers',
   level: 'recommended',
-  does: `A read returns the state before the last change of the resource, with the \`ETag\` of that state, like a replica that lags behind. A deleted resource still exists. In a list without filters, one item is old. New resources, and resources without a change in the last ${maxLookedAt} events, are current.`,
+  does: `A read returns the state before the last change of the resource, with the \`ETag\` of that state, like a replica that lags behind. A deleted resource still exists. In a list without filters, one item is outdated. New resources are current, and so are resources without a change in the last ${maxLookedAt} events.`,
   goodClient:
-    'Continues with the response to its own write, and does not read after it. With a change it sends the `ETag` that it read as `If-Match`, gets 412, and reads again.',
+    'Uses the response to its own write, and does not read after it. When it changes a resource, it sends the `ETag` that it read as `If-Match`, gets 412, and reads again.',
   consequence:
-    'Clients read after a write, see the old state, and repeat the write or write the old state back.',
+    'Clients read after a write, see the old state, and repeat the write or restore the old state.',
   perform: ({ operation, claim }) => ({
     handle: (handle) => async (sql, input) => {
       const { workspaceId, query, params } = input;

@@ -9,10 +9,10 @@ export const streamCut = fault({
   canTouch: (request, services) => isDirect(request, services) && hasEvents(request),
   group: 'Streams',
   level: 'recommended',
-  does: `Closes the connection of a stream in the middle of an event: after its \`id\` and half of its \`data\`. It is the first event, or the last one if the stream sends several at once. ${onlyDirect}`,
+  does: `Closes the connection of a stream in the middle of an event: after its \`id\` and half of its \`data\`. This is the first event, or the last one if the stream sends several at once. ${onlyDirect}`,
   goodClient: 'Discards the incomplete event, and opens the stream again after the last complete one.',
   consequence:
-    'Clients that save the `id` before the event is complete lose this event. Others start again with the first event.',
+    'Clients that save the `id` before the event is complete lose this event. Others start again from the first event.',
   perform: ({ request, reply }) => {
     let isCut = false;
     interceptWrites(reply, (bytes, sent, send) => {

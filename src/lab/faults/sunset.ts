@@ -12,7 +12,8 @@ export const sunset = fault({
   level: 'recommended',
   does: 'Deprecated operations return 410, as after their sunset.',
   goodClient: 'Uses the successor that `Link` names.',
-  consequence: 'Clients ignore `Deprecation` and `Sunset` for years, and then all break on the same day.',
+  consequence:
+    'Clients ignore `Deprecation` and `Sunset` for years, and then all of them break on the same day.',
   perform: ({ operation, services, touch }) => {
     touch();
     assertNotSunset(operation, services.operations, Number.POSITIVE_INFINITY);

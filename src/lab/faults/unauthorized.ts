@@ -8,9 +8,9 @@ export const unauthorized = fault({
   level: 'recommended',
   mayEnd: true,
   does: 'Returns 401 `unauthorized`, although the key is valid. The request has no effect.',
-  goodClient: 'Ends and reports the reason. If it can renew its credentials, it may retry once.',
+  goodClient: 'Stops and reports the reason. If it can renew its credentials, it may retry once.',
   consequence:
-    'Clients refresh their credentials and retry in an endless loop. Others log their user out after one 401, or drop the request.',
+    'Clients refresh their credentials and retry in an endless loop. Others log the user out after one 401, or drop the request.',
   perform: () => {
     throw unknownKey();
   },

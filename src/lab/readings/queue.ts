@@ -71,6 +71,6 @@ export class ReadingQueue {
 const tooMany = () =>
   new ApiError(
     'rate_limited',
-    `A key can read one report, archive or page of requests at a time, and ${maxWaitingReadings} more wait. Wait for one of them, then retry.`,
+    `This key already reads one report, archive or page of requests, and ${maxWaitingReadings} more wait. Retry after one of them.`,
     { 'Retry-After': '1' },
   );

@@ -44,7 +44,7 @@ export type FromThread = { slice: Slice } | { reading: Reading } | { failure: st
 /** The time of a reading and the memory of the thread: many times what a full recording needs on a slow machine. */
 export const workerBounds = { limitMs: 60_000, maxMiB: 512 };
 
-/** What makes readings. */
+/** The part of `ReadingWorker` that its users need. */
 export type WorkerOfReadings = Pick<ReadingWorker, 'make' | 'close'>;
 
 /** A thread that makes readings. It starts with the first reading, and again after it ended. */
@@ -57,8 +57,8 @@ export class ReadingWorker {
   }
 
   /**
-   * Makes a reading; one at a time. Rejects with the reason of the signal soon after it aborts, with the error of `readRows`, and if the
-   * thread ends or the reading exceeds its time limit.
+   * Makes a reading; one at a time. Rejects with the reason of the signal soon after it aborts, or with the error of `readRows`. Also rejects
+   * if the thread ends or the reading exceeds its time limit.
    */
   async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<Reading> {
     this.#worker ??= this.#start();

@@ -15,7 +15,7 @@ const names = (description: string) =>
 
 const Message = {
   httpVersion: Shown('The version of HTTP, or `unknown`.', 'HTTP/1.1'),
-  cookies: names('Always empty: cookies are not kept.'),
+  cookies: names('Always empty: cookies are not stored.'),
   headers: names('Header fields.'),
   headersSize: Measured('Not known: −1.', unknown),
   bodySize: Measured('The size of the body in bytes; −1 if it is not known.', 24),
@@ -24,7 +24,7 @@ const Message = {
 const Entry = Type.Object(
   {
     startedDateTime: DateTime('When it was handled.', '2026-11-21T09:30:05.125Z'),
-    time: Measured('Milliseconds that it took.', 3.2),
+    time: Measured('The duration in milliseconds.', 3.2),
     request: Type.Object({
       method: Shown('The method.', 'POST'),
       url: Shown('The URL.', 'http://localhost:8080/v1/store/orders'),
@@ -39,7 +39,7 @@ const Entry = Type.Object(
     }),
     response: Type.Object({
       status: Measured('The status code; 0 if the connection was cut off.', 201),
-      statusText: Shown('What the status is called.', 'Created'),
+      statusText: Shown('The reason phrase of the status.', 'Created'),
       ...Message,
       content: Type.Object({
         size: Measured('The size of the body in bytes; −1 if it is not known.', 120),
@@ -49,13 +49,13 @@ const Entry = Type.Object(
     }),
     cache: Type.Object({}, { description: 'Always empty.' }),
     timings: Type.Object({
-      send: Measured('Always 0: it is not told apart from `wait`.', 0),
-      wait: Measured('Milliseconds that it took.', 3.2),
-      receive: Measured('Always 0: it is not told apart from `wait`.', 0),
+      send: Measured('Always 0: it is included in `wait`.', 0),
+      wait: Measured('The duration in milliseconds.', 3.2),
+      receive: Measured('Always 0: it is included in `wait`.', 0),
     }),
-    connection: Shown('Which connection carried it.', 'pX31aZ09-7'),
+    connection: Shown('The id of its connection.', 'pX31aZ09-7'),
     comment: Shown(
-      'Its number, the faults that touched it, and `left` if the client disconnected before its response was complete.',
+      'Its number, the faults that affected it, and `left` if the client disconnected before its response was complete.',
       '7 rate-limited',
     ),
   },
@@ -68,7 +68,7 @@ export const Har = Type.Object(
     log: Type.Object({
       version: Shown('The version of the format.', '1.2'),
       creator: Type.Object({
-        name: Shown('What made it.', 'petstore'),
+        name: Shown('The program that created it.', 'petstore'),
         version: Shown('Its version.', version),
       }),
       entries: Type.Array(Entry, { description: 'Requests in the order of time.' }),
@@ -80,7 +80,7 @@ export const Har = Type.Object(
       ),
     }),
   },
-  { title: 'Har', description: 'An HTTP Archive (HAR 1.2), which the developer tools of browsers open.' },
+  { title: 'Har', description: 'An HTTP Archive (HAR 1.2), which the developer tools of browsers can open.' },
 );
 type Har = Static<typeof Har>;
 

@@ -1,4 +1,4 @@
-/** What links a request to others. */
+/** The properties that link requests as attempts of one call. */
 export interface TimedRequest {
   number: number;
   atUs: number;

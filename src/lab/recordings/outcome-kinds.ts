@@ -10,7 +10,7 @@ export const namesForBrowsers: Readonly<Record<'connectionFaults' | 'streams', r
   streams: ['streamEvents'],
 };
 
-/** Whether the response goes on until the client leaves. */
+/** Whether the response lasts until the client disconnects. */
 const isStream = ({ operation = '' }: { operation?: string }) => namesForBrowsers.streams.includes(operation);
 
 export const isBan = ({ code }: Answer) => code === 'key_banned';
@@ -21,7 +21,7 @@ export const isLimited = (answer: Answer) => answer.status === 429 || isBan(answ
  * so that no picture depends on color.
  */
 export const outcomes = {
-  fine: { meaning: 'answered', path: 'M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z' },
+  fine: { meaning: 'success (2xx, 3xx)', path: 'M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z' },
   waits: { meaning: 'asked to wait (429, 503)', path: 'M0-6.5 6.5 5h-13z' },
   banned: { meaning: 'banned (403)', path: 'M-6-6H6V6H-6zM-4-1.4v2.8h8v-2.8z' },
   refused: { meaning: 'refused (4xx)', path: 'M-5-5H5V5H-5z' },

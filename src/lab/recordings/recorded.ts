@@ -20,7 +20,7 @@ export interface Recorded {
   body?: string;
   /** Numbers in the body that a double may not hold exactly, as written. */
   largeNumbers?: readonly string[];
-  /** The names of the properties in the body, if the fault `conflict` touched the request. */
+  /** The names of the properties in the body, if the fault `conflict` affected the request. */
   properties?: readonly string[];
   /** The size of the body. Undefined if it was not read. */
   bodyBytes?: number;
@@ -70,7 +70,7 @@ export interface RecordedRow {
   body: string | null;
 }
 
-/** Stands for a value that is not kept. */
+/** Replaces a value that is not stored. */
 export const notKept = '(not kept)';
 
 /** The size of a row in characters. */

@@ -125,25 +125,25 @@ const RecordedRequest = Type.Object(
     ),
     retryOf: Type.Optional(
       Shown(
-        'The `id` of the failed request that this one repeats: the last one before it with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
+        'The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began.',
         '6',
       ),
     ),
     fault: Type.Optional(Shown('The faults that were performed on it.', 'rate-limited')),
     answerHeaders: Type.Record(Type.String(), Type.String(), {
       description:
-        'Response headers, with names in lower case, without those that are the same in every response.',
+        'Response headers, with names in lower case. Headers that are the same in every response are left out.',
       examples: [{ 'retry-after': '2', 'x-ratelimit-remaining': '0' }],
     }),
     fingerprint: Shown(
-      'Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is that of a request with the same `Idempotency-Key`, or else a guess.',
+      'Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is the fingerprint of a request with the same `Idempotency-Key`, or else a guess.',
       'GcBhUnXG.V5Tz8YqC',
     ),
     connection: Shown('The id of its connection.', 'pX31aZ09-7'),
     proxied: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',
-        description: 'Whether it came through a proxy. Then `connection` is not one of the client.',
+        description: 'Whether it came through a proxy. Then `connection` is that of the proxy.',
         examples: [true],
       }),
     ),
@@ -171,7 +171,7 @@ export type RecordedRequest = Static<typeof RecordedRequest>;
 
 export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',
-  description: 'Requests, ordered by when they ended.',
+  description: 'Requests, ordered by their ends.',
 }) as TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
 
 const shownProperties = Object.keys(RecordedRequest.properties);

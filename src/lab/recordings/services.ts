@@ -17,8 +17,8 @@ export interface RecordingServices {
   };
 }
 
-/** Stands in the description of every operation that reads a recording. */
-export const readingsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReadings} more wait; the next gets 429 \`rate_limited\` with \`Retry-After\`. A reading stops when its client closes the connection or its side of it.`;
+/** A part of the description of every operation that reads a recording. */
+export const readingsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReadings} more wait. The next gets 429 \`rate_limited\` with \`Retry-After\`. A read stops when its client closes the connection or its side of it.`;
 
 /** For `prepare` of operations that read a recording. */
 export const whenRecorded = (

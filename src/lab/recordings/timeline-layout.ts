@@ -50,9 +50,8 @@ export const timerToleranceMs = 50;
 export const clockToleranceMs = 1_000;
 
 /**
- * Before this time a request comes too early after one that began at `atMs` and got this `Retry-After`; undefined if it asks for no wait.
- * The wait counts from the beginning of the refused request: nobody has the response sooner, and the service may note the end of a response
- * long after the client has it.
+ * The earliest time for a retry of a request that began at `atMs` and got this `Retry-After`. Undefined if it asks for no wait. The wait
+ * counts from the start of the refused request, because the service may note the end of a response long after the client has it.
  */
 export function earliestRetryMs(retryAfter: string | undefined, atMs: number): number | undefined {
   const waitMs = retryAfterMs(retryAfter, atMs);

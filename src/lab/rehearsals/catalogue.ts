@@ -41,11 +41,11 @@ const Fault = Type.Object(
   {
     name: Shown('Its name.', rateLimited.name),
     group: Shown(
-      'What it is about, as a heading. Faults of a group belong together; a later version may have other groups.',
+      'The heading under which it is listed. Later versions may have other groups.',
       rateLimited.group,
     ),
     kind: Shown(
-      'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. A later version may have other kinds.',
+      'A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. Later versions may have other kinds.',
       'step',
     ),
     takesOperation: Type.Boolean({
@@ -64,7 +64,7 @@ const Fault = Type.Object(
     goodClient: Shown('What a good client does.', rateLimited.goodClient),
     bites: Shown('Why it matters: what went wrong in real clients.', rateLimited.consequence),
   },
-  { title: 'Fault', description: 'A hard case that the service performs on demand.' },
+  { title: 'Fault', description: 'A failure or an unusual response that the service performs on demand.' },
 );
 
 export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'Faults.' });

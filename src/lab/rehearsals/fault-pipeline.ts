@@ -38,7 +38,7 @@ export class FaultPipeline implements Rehearsed {
   }
 
   /**
-   * Performs conditions first, so that the step gets the response they have changed. Returns whether the request goes on. Throws the error
+   * Performs conditions first, so that the step gets the response they have changed. Returns whether the request continues. Throws the error
    * to return instead of running the operation.
    */
   async run(

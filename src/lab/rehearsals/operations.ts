@@ -36,7 +36,7 @@ export const rehearsalOperations = [
     tag: 'Rehearsals',
     summary: 'Start a rehearsal',
     description:
-      'Makes the service perform faults for your key, and for no other. The previous rehearsal ends. When you get the response, all instances perform the faults; with several instances it takes half a second. `Petstore-Rehearsal` marks each response that a fault has changed.',
+      'Makes the service perform faults for your key only. The previous rehearsal ends. When you get the response, all instances perform the faults. With several instances, the response takes half a second. The header `Petstore-Rehearsal` marks each response that a fault has changed.',
     bindsKey: true,
     body: NewRehearsal,
     success: created(Rehearsal, 'The rehearsal.'),
@@ -56,7 +56,7 @@ export const rehearsalOperations = [
     tag: 'Rehearsals',
     summary: 'Get a rehearsal',
     description:
-      'Returns a rehearsal of the key: how often each fault was performed, and how often it is still to be performed.',
+      'Returns a rehearsal of the key: how often each fault was performed, and how many performances remain.',
     params: { rehearsalId },
     success: resource(Rehearsal, 'The rehearsal.'),
     handle: (sql, input) => getRehearsal(sql, input, input.params.rehearsalId),

@@ -12,7 +12,7 @@ import type { Scope } from '../faults/shared/fault.ts';
  * a request back, it gets the longest, so that a client that obeys `Retry-After` gets through. A request that is held back does not count
  * for `near-limit`, just as refused requests do not count for the real limits.
  *
- * If the clock goes back, nobody is held longer than told, and no minute is used twice.
+ * If the clock goes back, no client waits longer than its `Retry-After`, and no minute is used twice.
  */
 
 /** The parts of a fault that its progress depends on. */

@@ -81,10 +81,10 @@ export class RehearsalPerformer {
     const { db, clock, log } = this.#services;
     try {
       await countTouched(db, rehearsal, clock(), operationId, indexes);
-      if (this.#isFailing) log.info('what conditions of rehearsals touch is counted again');
+      if (this.#isFailing) log.info('responses that rehearsal conditions change are counted again');
       this.#isFailing = false;
     } catch (err) {
-      if (!this.#isFailing) log.warn({ err }, 'what conditions of rehearsals touch cannot be counted');
+      if (!this.#isFailing) log.warn({ err }, 'responses that rehearsal conditions change cannot be counted');
       this.#isFailing = true;
     }
   }

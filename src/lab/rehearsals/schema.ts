@@ -54,13 +54,17 @@ const plan = {
       {
         type: 'string',
         description:
-          'The operationId of the operation that it acts on. Absent: every operation that it fits.',
+          'The operationId of the operation that it affects. Absent: every operation that it fits.',
         examples: ['placeOrder'],
       },
     ),
   ),
   after: Type.Optional(
-    int32({ minimum: 0, maximum: 10_000 }, `How many requests ${scopes} pass first. Not for conditions.`, 0),
+    int32(
+      { minimum: 0, maximum: 10_000 },
+      `How many requests ${scopes} pass before the fault. Not for conditions.`,
+      0,
+    ),
   ),
   times: Type.Optional(
     int32(
@@ -98,7 +102,7 @@ export const NewRehearsal = Type.Object(
     faults: Type.Array(PlannedFault, {
       minItems: 1,
       maxItems: maxFaults,
-      description: 'Faults to perform. Steps are used up in this order; conditions apply all the time.',
+      description: 'Faults to perform. Steps are performed in this order. Conditions apply all the time.',
     }),
     expiresInSeconds: Type.Optional(
       int32(
@@ -128,13 +132,13 @@ const openNames = {
     }),
   ),
   fault: Type.String({
-    description: 'The name of a fault. `GET /faults` lists them. Faults may be added.',
+    description: 'The name of a fault. `GET /faults` lists them. Later versions may add faults.',
     examples: ['rate-limited'],
   }),
   operation: Type.Optional(
     Type.String({
       description:
-        'The operationId of the only operation that it acts on. Later versions may add operations. Absent: every operation that it fits.',
+        'The operationId of the only operation that it affects. Later versions may add operations. Absent: every operation that it fits.',
       examples: ['placeOrder'],
     }),
   ),
@@ -153,14 +157,14 @@ const RehearsedFault = Type.Unsafe<RehearsedFault>(
       remaining: Type.Optional(
         int32(
           { minimum: 0 },
-          'For a step: how often it is still to be performed, on all its operations together; 0 once the rehearsal is over. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.',
+          'For a step: how many performances remain, on all its operations together. 0 after the end of the rehearsal. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.',
           1,
         ),
       ),
       repeated: Type.Optional(
         int32(
           { minimum: 1 },
-          'How many requests came before `Retry-After` was over, and got the fault again.',
+          'How many requests came before the end of `Retry-After`, and got the fault again.',
           1,
         ),
       ),

@@ -12,10 +12,10 @@ const flushSlowlyWithinMs = 5_000;
 const flushPauseMs = 10;
 
 /**
- * Writes lines to a file descriptor, in the background, so that a slow, stopped or missing reader does not block the
- * service. The lines of a few milliseconds are written together, since a write costs more than to make a line. Those that
- * wait are bounded. What does not fit, or cannot be written, is dropped and counted. A pipe must be non-blocking, as
- * Node.js makes that of `process.stdout`.
+ * Writes lines to a file descriptor in the background, so that a slow, stopped or missing reader does not block the
+ * service. The lines of a few milliseconds are written together, because a write costs more than making a line. The buffer
+ * is bounded: lines that do not fit or cannot be written are dropped and counted. A pipe must be non-blocking, as Node.js
+ * makes the pipe of `process.stdout`.
  */
 export class LogOutput implements DestinationStream {
   /** Lines that were dropped until now. */
@@ -24,10 +24,10 @@ export class LogOutput implements DestinationStream {
   onReadAgain: (dropped: number) => void = () => {};
   readonly #fd: number;
   #waiting = '';
-  /** What is left of the text that is being written. */
+  /** The rest of the text that is being written. */
   #chunk = Buffer.alloc(0);
   #isWriting = false;
-  /** Whether a write is to come by itself, with more lines or after a pause. */
+  /** Whether a write is scheduled. */
   #isDue = false;
   #pauseMs = 0;
   #reported = 0;
@@ -45,7 +45,7 @@ export class LogOutput implements DestinationStream {
     if (!this.#isWriting && !this.#isDue) this.#gather();
   }
 
-  /** Writes what waits before the process ends, as long as the reader goes on reading it. */
+  /** Writes the waiting lines before the process ends, while the reader keeps reading. */
   flush(): void {
     const startMs = performance.now();
     let readMs = startMs;

@@ -7,13 +7,13 @@ type Style = Parameters<typeof styleText>[0];
 type Paint = (style: Style, text: string) => string;
 type Fields = Record<string, unknown>;
 
-/** What a caller chooses does not fill more than a row or two. */
+/** Text that a caller chose fills two rows at most. */
 const maxWordLength = 120;
-/** A line that begins with a blank goes on with the one above it, whatever a caller put into an error. */
+/** A continuation line is indented. So text that a caller put into an error cannot look like a line of the log. */
 const indent = ' '.repeat(10);
 const levelStyles: Record<string, Style> = { warn: 'yellow', error: ['red', 'bold'], fatal: ['red', 'bold'] };
 
-/** How JSON lines are made readable, if they are to be. */
+/** Makes a JSON line readable. Undefined if the lines stay JSON. */
 export function prettyFor(
   format: LogFormat,
   stream: NodeJS.WriteStream,
@@ -24,8 +24,8 @@ export function prettyFor(
 }
 
 /**
- * A JSON line of the log as people read it at a terminal: the time of the day, what happened, and the stack of an error
- * below it. Nothing in it can make the terminal do something, or look like another line.
+ * A JSON line of the log in the form for a terminal: the time of the day, what happened, and the stack of an error below it.
+ * Its text is escaped, so it cannot control the terminal or look like another line.
  */
 function prettyLine(json: string, hasColour: boolean): string {
   const paint: Paint = (style, text) =>
@@ -69,7 +69,7 @@ const list = (fields: Fields) =>
 const quoted = (value: unknown) =>
   escapeTerminal(typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value));
 
-/** Without blanks, which could fill the row so that what follows begins the next one, as a line of the log does. */
+/** Escapes blanks. They could fill the row, so that the text after them would look like a line of the log. */
 function word(value: unknown): string {
   const text = escapeWord(String(value));
   return text.length > maxWordLength ? `${text.slice(0, maxWordLength)}…` : text;

@@ -3,7 +3,7 @@ import { traceIdOf } from '../../http/trace.ts';
 import { type RequestOutcome, traceIdOfOutcome } from '../request-outcome.ts';
 import type { Log } from './logger.ts';
 
-/** Lines a second about requests that no key was admitted for: from one address, and from all together. */
+/** Lines per second about requests without an admitted key: from one address, and from all addresses. */
 const perAddress = 10;
 const fromAll = 100;
 const intervalMs = 1_000;
@@ -20,14 +20,14 @@ export class RequestLog {
   constructor(log: Log) {
     this.#log = log;
     this.#answers = new Sample((leftOut) =>
-      log.info({ leftOut }, 'more were answered than are logged one by one'),
+      log.info({ leftOut }, 'further requests were not logged one by one'),
     );
     this.#failures = new Sample((leftOut) =>
-      log.error({ leftOut }, 'more failed than are logged one by one'),
+      log.error({ leftOut }, 'further failures were not logged one by one'),
     );
   }
 
-  /** Lines that were left out until now, since there were too many like them. */
+  /** Lines that were left out until now, because there were too many of their kind. */
   get leftOut(): number {
     return this.#answers.leftOut + this.#failures.leftOut;
   }

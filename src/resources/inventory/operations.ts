@@ -12,7 +12,7 @@ export const inventoryOperations = [
     id: 'listInventory',
     tag: 'Store',
     summary: 'List the inventory',
-    description: 'Returns the inventory entries, ordered by pet id: all, or those with one status.',
+    description: 'Returns all inventory entries, or those with one status, ordered by pet id.',
     query: { status: Type.Optional(PetStatus) },
     success: page<InventoryItem>(InventoryItems, 'A page of inventory entries.'),
     handle: (sql, { workspaceId, query, page }) => store.listInventory(sql, workspaceId, query.status, page),
@@ -37,7 +37,7 @@ export const inventoryOperations = [
     tag: 'Store',
     summary: 'Set the stock of a pet',
     description:
-      'Sets the units in stock. This also sets the status of the entry and of its pet: `available` above 0, `pending` at 0 with units in open orders, `sold` at 0 otherwise.',
+      'Sets the units in stock. This also sets the status of the entry and of its pet. It is `available` above 0, `pending` at 0 with units in open orders, and otherwise `sold`.',
     stability: 'experimental',
     params: { petId },
     body: InventoryUpdate,

@@ -33,7 +33,7 @@ export const orderOperations = [
     tag: 'Store',
     summary: 'Place an order',
     description:
-      'Places an order. Every field is optional. With `petId` the units are taken from stock at once; if there are too few, the order is refused with `insufficient_stock`. An order placed as `complete` is fulfilled from the start.',
+      'Places an order. Every field is optional. With `petId` the units are taken from stock at once. If there are too few, the response is 409 `insufficient_stock`. An order with `complete: true` is fulfilled from the start.',
     body: Order,
     success: created(Order, 'The new order.'),
     errors: ['invalid_reference', 'insufficient_stock'],
@@ -59,7 +59,7 @@ export const orderOperations = [
     tag: 'Store',
     summary: 'Change or fulfil an order',
     description:
-      'Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` changes the stock by the difference. `complete: true` fulfils and closes the order. `petId` cannot change. A request that changes nothing returns the order unchanged, even a complete one, so you can retry it.',
+      'Changes the given fields of an open order (JSON Merge Patch, RFC 7396). A new `quantity` changes the stock by the difference. `complete: true` fulfils and closes the order. `petId` cannot change. A request that changes nothing returns the order unchanged, even if it is complete, so you can retry it.',
     stability: 'beta',
     params: { orderId },
     sampleParams: { orderId: 2 },

@@ -94,7 +94,7 @@ export async function changeOrder(
     throw errorAt(
       bodyProperty('petId').place,
       'invalid_request',
-      'Body property petId cannot change. Cancel the order and place another.',
+      'Body property petId cannot change. Cancel the order, and place a new one.',
     );
   }
   const { petId, quantity, shipDate, complete } = changed;
@@ -153,7 +153,8 @@ async function reserveUnits(
 }
 
 function assertOpen({ id, complete }: StoredOrder): void {
-  if (complete) throw new ApiError('order_complete', (shown) => `Order ${shown(id)} is complete and closed.`);
+  if (complete)
+    throw new ApiError('order_complete', (shown) => `Order ${shown(id)} is complete and cannot change.`);
 }
 
 /** An update that changes nothing locks the row until the transaction ends, on both engines. */

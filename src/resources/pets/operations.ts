@@ -12,7 +12,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'List pets',
     description:
-      'Returns the pets that match all filters, ordered by id. With `id` it returns single pets, up to a hundred at once, on one page unless `limit` is set. With one `id` the `ETag` is that of the pet, for use in `If-Match`. Otherwise, or if there is no such pet, it is that of the page.',
+      'Returns the pets that match all filters, ordered by id. With `id` it returns these pets, up to a hundred, on one page unless you set `limit`. With one `id` of an existing pet, the `ETag` is that of the pet: you can send it as `If-Match`. Otherwise it is the `ETag` of the page.',
     query: {
       status: Type.Optional(PetStatus),
       categoryId: Type.Optional(Id('Only pets of this category.')),
@@ -52,7 +52,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Get a pet',
     description:
-      'Returns a pet. `GET /pets?id=` does the same for one or several pets; for one pet it returns the same `ETag`.',
+      'Returns a pet. `GET /pets?id=` does the same for one or several pets. For one pet it returns the same `ETag`.',
     deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: 'listPets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),
@@ -105,7 +105,7 @@ export const petOperations = [
     tag: 'Pets',
     summary: 'Remove a pet',
     description:
-      'Removes a pet and its inventory entry. Refused with `conflict` while an open order has units of it. Completed orders stay.',
+      'Removes a pet and its inventory entry. Returns 409 `conflict` while an open order holds units of the pet. Complete orders stay.',
     params: { petId },
     sampleParams: { petId: 4 },
     success: empty('The pet was removed.'),

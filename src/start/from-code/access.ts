@@ -31,7 +31,7 @@ export interface Access {
 const isPlan = (value: unknown) => planNames.some((plan) => plan === value);
 const count: Rule = {
   fits: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-  must: 'a whole number above 0',
+  must: 'an integer above 0',
 };
 
 /** A rule for each option of a workspace. `assertQuota` checks how plan and quota fit together. */
@@ -62,7 +62,7 @@ export async function addWorkspace(
   assertQuota(options);
   return db.write(
     async (sql) => {
-      if (await findWorkspace(sql, name)) throw new Error(`There is a workspace ${name} already.`);
+      if (await findWorkspace(sql, name)) throw new Error(`The workspace ${name} already exists.`);
       return createAccess(sql, name, nowMs, options);
     },
     { atMs: nowMs, workspaceId: undefined },

@@ -27,15 +27,15 @@ export function assertOptions<Options extends object>(
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name as keyof Options] : undefined;
     if (!rule)
-      throw new TypeError(`There is no ${shown(name)} in ${what}, only ${Object.keys(rules).join(', ')}.`);
+      throw new TypeError(`${what} must not have ${shown(name)}. Allowed: ${Object.keys(rules).join(', ')}.`);
     if (value !== undefined) assertFits(name, value, rule);
   }
 }
 
-/** Works across realms: some test runners run tests in a realm of their own. */
+/** Works across realms: some test runners run each test in its own realm. */
 const isObject = (value: unknown) => Object.prototype.toString.call(value) === '[object Object]';
 
-/** A value as it stands in a message. */
+/** A value in the form that messages use. */
 export const shown = (value: unknown): string =>
   typeof value === 'string' || isObject(value) || Array.isArray(value)
     ? JSON.stringify(value)

@@ -25,13 +25,13 @@ export const realStopwatch = performance.now.bind(performance);
 /** The latest time. A rehearsal that starts then still ends in a year of four digits. */
 export const lastMs = Date.parse('9999-12-01T00:00:00Z');
 
-/** Real time plus an offset, or time that stands still until it is moved. */
+/** Real time plus an offset, or a stopped clock that only `moveTo` moves. */
 export class MovableClock {
   readonly #startMs: number | undefined;
-  /** The offset from real time, or from the start if the clock stands still. */
+  /** The offset from real time, or from the start if the clock is stopped. */
   #aheadMs = 0;
 
-  /** With `startMs`, in milliseconds since 1970, the clock stands still there. */
+  /** With `startMs`, in milliseconds since 1970, the clock is stopped at that time. */
   constructor(startMs: number | undefined) {
     this.#startMs = startMs;
   }
@@ -88,7 +88,7 @@ async function moveThrough(
   timed: Timed,
   signal: AbortSignal,
 ): Promise<void> {
-  if (targetMs > lastMs) throw new RangeError(`Time goes no further than ${new Date(lastMs).toISOString()}.`);
+  if (targetMs > lastMs) throw new RangeError(`Time cannot pass ${new Date(lastMs).toISOString()}.`);
   for (;;) {
     await timed.sendDue();
     signal.throwIfAborted();

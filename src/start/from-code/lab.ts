@@ -13,7 +13,7 @@ export type FaultPlan = {
     fault: Name;
     /** The operationId of the only operation to perform it on, such as `placeOrder`. Default: every operation that it fits. */
     operation?: string;
-    /** How many requests of an operation pass first. Default: 0. Not for conditions. */
+    /** How many requests of an operation pass before the fault. Default: 0. Not for conditions. */
     after?: number;
     /** How often it is performed on requests of an operation. Default: 1. Not for conditions. */
     times?: number;

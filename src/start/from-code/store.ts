@@ -18,9 +18,9 @@ export interface Store {
 }
 
 interface Options extends WorkspaceOptions {
-  /** A folder that keeps the data. Default: data is kept in memory. */
+  /** A folder for the data. Default: the data is in memory. */
   dataDir?: string | undefined;
-  /** Where the clock stands still, in milliseconds since 1970. Default: time passes. */
+  /** The time of a stopped clock, in milliseconds since 1970. Default: time passes. */
   startMs?: number | undefined;
 }
 

@@ -89,7 +89,7 @@ export function reasonOf(error: unknown): string {
     // The client names the time in UTC if it did not send the request.
     retryAt ? message.replace(retryAt.toISOString(), clockTime(endToSecond(retryAt.getTime()))) : message,
     fault && `The fault ${fault} is on.`,
-    mayBeDone && 'It may have been done all the same.',
+    mayBeDone && 'The request may have taken effect.',
     requestId && !message.includes(requestId) && `(request ${requestId})`,
   ]
     .filter(Boolean)

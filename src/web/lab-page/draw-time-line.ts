@@ -9,7 +9,7 @@ const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
 /** In percent: a shorter wait has no text, and one that was too short has a text of this width at least. */
 const [leastRoom, tooSoonRoom] = [2, 10];
 
-/** Stands above a mark. */
+/** Drawn above a mark. */
 const tooSoon = svg`<text class="too-soon" y="-9">!</text>`;
 
 const shape = (kind: OutcomeKind) => svg`<path class="mark ${kind}" d=${outcomes[kind].path} />`;

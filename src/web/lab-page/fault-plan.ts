@@ -8,7 +8,7 @@ export type Draft = Readonly<Record<string, string>>;
 
 const counted: Setting[] = [
   { name: 'times', description: 'How often it is performed.', minimum: 1, default: 1 },
-  { name: 'after', description: 'How many requests pass first.', minimum: 0, default: 0 },
+  { name: 'after', description: 'How many requests pass before the fault.', minimum: 0, default: 0 },
 ];
 
 /** Steps are counted. A condition lasts as long as it is on. */

@@ -2,7 +2,7 @@ import { session } from './session.ts';
 import { forEachKey, keySignal } from './state.ts';
 import { html, nothing, render, type TemplateResult, type View } from './template.ts';
 
-/** Disables the controls in `view` while the service is away. Inputs stand outside, so that typing goes on. */
+/** Disables the controls in `view` while the service is away. Inputs are outside of it, so that typing stays possible. */
 export const needsService = (view: View): TemplateResult =>
   html`<fieldset class="needs-service" role="presentation" ?disabled=${session.connection === 'away'}>${view}</fieldset>`;
 

@@ -54,7 +54,7 @@ class Session extends State {
     return (this.connection === 'away' ? this.asOfMs : Date.now()) + this.#aheadMs;
   }
 
-  /** Goes on with another key, or with none. */
+  /** Continues with another key, or with none. */
   use(key: string): void {
     clearTimeout(this.#timer);
     this.key = key;

@@ -46,7 +46,7 @@ class StoreCache extends State {
     });
   }
 
-  /** Whether the store may have changed since. A broken stream goes on where it was, so it misses nothing. */
+  /** Whether the store may have changed since. A broken stream continues where it was, so it misses nothing. */
   get isOld(): boolean {
     return !stream.isOpen || this.lost !== '' || this.failure !== '';
   }

@@ -22,7 +22,7 @@ class Stream extends State {
   /** How often events may have been missed, or the ids changed: then lists must be read again. */
   gaps = 0;
   onEvent: (event: StoreEvent) => void = () => {};
-  /** The id of the last event. An opened stream goes on after it. */
+  /** The id of the last event. An opened stream continues after it. */
   #place: Int64 | undefined;
   #begun = Promise.withResolvers<void>();
   #hadLargeIds = false;

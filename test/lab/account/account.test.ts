@@ -150,7 +150,7 @@ test('what began a ban is asked of the storage that all share, written once, and
   for (let i = 0; i < 12; i++) await petstore.call('GET', '/pets', { key: other });
   const { status } = await petstore.call('GET', '/pets', { key: other });
   assert.equal(status, 403, 'and the ban holds');
-  await until(() => petstore.log.some((line) => line.includes('began a ban could not be kept')));
+  await until(() => petstore.log.some((line) => line.includes('started a ban could not be stored')));
 });
 
 test('without the lab nothing is kept of what began a ban', async (t) => {

@@ -48,7 +48,7 @@ test('a report card tells the verdict, and of each check the level, the result, 
       ...facts,
       result: 'failed',
       evidence: ['1', '2'],
-      because: '1 request came again unchanged after 400.',
+      because: 'The client repeated 1 request unchanged after 400.',
     },
   );
 });

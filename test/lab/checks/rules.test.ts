@@ -217,7 +217,7 @@ test('credentials.not-forwarded and retry.same-body judge what follows a redirec
     { ...empty, ...keyed(empty.headers) },
   ];
   const { because } = await finds(same, pair, 'failed', [1, 2]);
-  assert.match(because, /^1 request came again, .* without its body\.$/);
+  assert.match(because, /^The client repeated 1 request with a change: .* without its body\.$/);
   await finds('idempotency.key-for-one-thing', pair, 'not_observed');
 });
 

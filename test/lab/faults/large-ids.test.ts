@@ -177,14 +177,14 @@ test('under large-ids messages name the ids that were shown', async (t) => {
   const beyond = (eventId as bigint) + 1_000n;
   assert.match(
     await refused('GET', `/store/events?after=${beyond}`),
-    new RegExp(`^There is no event ${beyond} yet`),
+    new RegExp(`^Event ${beyond} does not exist yet`),
   );
   await store.db.write((sql) => sql`delete from events where workspace_id = 1 and id <= 540002`);
   const first = 10n ** 16n + 1n;
   const message = await refused('GET', `/store/events?after=${first}`);
   assert.equal(
     message,
-    `The events after ${first} are no longer kept; the oldest is 10000000001080007. Read the lists again, and then the events after 10000000001080005.`,
+    `The events after ${first} are no longer stored. The oldest is 10000000001080007. Read the lists again, and then the events after 10000000001080005.`,
   );
   assert.equal((await store.call('GET', '/store/events?after=0')).body.message, message);
 });
