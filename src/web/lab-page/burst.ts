@@ -149,12 +149,12 @@ const waitOf = ({ retryAfter }: Refusal) =>
 
 const firstLimited = (refusal: Refusal) => html`<p>
   Request ${refusal.number} was the first that was refused: 429 ${waitOf(refusal)}.
-  ${when(refusal.retryAfter, (seconds) => html`A good client now sends nothing for ${seconds} s. This one continued.`)}
+  ${when(refusal.retryAfter, (seconds) => html`A good client now sends nothing for ${seconds}&nbsp;s. This one continued.`)}
 </p>`;
 
 const firstBanned = (refusal: Refusal) => html`<p>
   Request ${refusal.number} was the first during the ban: 403 ${waitOf(refusal)}.
-  ${when(refusal.retryAfter, (seconds) => html`For ${seconds} s the service refuses every request.`)}
+  ${when(refusal.retryAfter, (seconds) => html`For ${seconds}&nbsp;s the service refuses every request.`)}
 </p>`;
 
 const total = (burst: Burst) => html`<p>
