@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (defc7fe70791). Do not edit.
+// Made from openapi.json by "npm run generate" (0c1125ccb79f). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
