@@ -1,9 +1,9 @@
-# The runtime, Node.js 26, comes with the npm packages, as everywhere else. The npm of the first stage only installs them;
-# npm 10, which Node.js 22 brings, leaves out the link to the program, node_modules/.bin/node.
+# Node.js 26, which runs the service, is one of the npm packages. The first stage only provides npm 11, which installs them: npm 10
+# (Node.js 20 and 22) does not create the link node_modules/.bin/node.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# A run needs no headers and manual of Node.js, which are a third of it, and nothing that packages have for those who develop.
+# Remove the headers and the manual of Node.js, a third of its size, and files of packages that only developers need.
 RUN npm ci --omit=dev --ignore-scripts \
   && rm -rf package-lock.json node_modules/node-linux-*/include node_modules/node-linux-*/share node_modules/node-linux-*/*.md \
   && find node_modules -type d -regex '.*/\(tests?\|benchmarks?\|docs\|examples\|\.github\)' -prune -exec rm -r {} + \
@@ -21,12 +21,12 @@ COPY CHANGELOG.md ./
 ENV HOST=0.0.0.0 PORT=8080 PETSTORE_DATA_DIR=/data
 EXPOSE 8080
 VOLUME /data
-# A number, so that it can be seen from outside that it is not root.
+# A number, so that tools can check that it is not root.
 USER 10001
-# An image that does not start is not built.
+# Fail the build if the program does not start.
 RUN ["/app/node_modules/.bin/node", "/app/bin/petstore.js", "--version"]
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s CMD ["/app/node_modules/.bin/node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# The size is that of "npm start". Twice as much, the default, makes it no faster.
+# The same option as in "npm start". The default, twice as much, makes the service no faster.
 ENTRYPOINT ["/app/node_modules/.bin/node", "--max-semi-space-size=16", "/app/bin/petstore.js"]
 CMD ["serve"]

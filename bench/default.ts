@@ -64,7 +64,7 @@ async function compareAll(servers: Servers): Promise<void> {
         ...load(toPipe, get('/v1/pets/1', other.toPipe.key)),
       },
       {
-        name: 'Petstore, a log of warnings alone',
+        name: 'Petstore, logging only warnings',
         ...load(quiet, get('/v1/pets/1', other.quiet.key)),
       },
       {

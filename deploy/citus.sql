@@ -1,15 +1,15 @@
--- Spreads Petstore's tables over the nodes of Citus. Run it on the coordinator once Petstore has made its tables there, and
--- again after an upgrade, for the tables that are new. What is spread already stays as it is:
+-- Distributes Petstore's tables over the nodes of Citus. Run it on the coordinator when Petstore has created its tables there. Run it
+-- again after an upgrade, for new tables. It skips tables that are already distributed:
 -- psql --single-transaction --set ON_ERROR_STOP=1 --file deploy/citus.sql "$DATABASE_URL"
 set client_min_messages = warning;
 
--- The directory is small and is read with everything else, so each node has all of it.
+-- The directory is small and is read with everything else, so every node has a copy.
 select format('select create_reference_table(%L)', name)
 from unnest('{workspaces, api_keys}'::text[]) name
 where not exists (select from pg_dist_partition where logicalrelid = name::regclass and repmodel = 't')
 \gexec
 
--- All else of a workspace is on one node. A table is younger than those that it refers to.
+-- Everything else of a workspace is on one node. A table was created after the tables that it refers to, so their order is right.
 select format('select create_distributed_table(%L, %L)', t.relname, 'workspace_id')
 from pg_class t
 join pg_namespace n on n.oid = t.relnamespace and n.nspname = current_schema()

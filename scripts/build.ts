@@ -74,15 +74,15 @@ async function carryPrograms(): Promise<void> {
     writeFileSync(target, await browserProgram(file));
   }
   const notices = [
-    notice('node_modules/lit-html', '`lib/web/lab-page/main.js` has parts of'),
-    notice('node_modules/minisearch', '`lib/web/reference/page/page.js` has'),
+    notice('node_modules/lit-html/LICENSE', '`lib/web/lab-page/main.js` contains parts of'),
+    notice('node_modules/minisearch/LICENSE.txt', '`lib/web/reference/page/page.js` contains'),
   ];
-  writeFileSync(join(dist, 'NOTICE.md'), `# What others wrote\n\n${notices.join('\n')}`);
+  writeFileSync(join(dist, 'NOTICE.md'), `# Third-party code\n\n${notices.join('\n')}`);
 }
 
-function notice(folder: string, what: string): string {
-  const { name, version } = JSON.parse(textOf(`${folder}/package.json`));
-  return `${what} ${name} ${version}, unchanged but for its length. Its licence:\n\n${textOf(`${folder}/LICENSE`)}`;
+function notice(licence: string, what: string): string {
+  const { name, version } = JSON.parse(textOf(`${dirname(licence)}/package.json`));
+  return `${what} ${name} ${version}, minified. Its licence:\n\n${textOf(licence)}`;
 }
 
 /** The package.json of the package: that of the tree, without what only the tree needs. Its name is not ours on npm, so nobody can publish it. */

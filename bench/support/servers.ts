@@ -75,22 +75,7 @@ export class Servers {
   /** The same by the commands of the version in another folder, whose tables may be older. */
   prepareDataBy(project: string, name: string): { key: string; dataDir: string } {
     const dataDir = join(this.folder, name);
-    const env = { ...process.env, PETSTORE_DATA_DIR: dataDir };
-    const run = (...words: string[]) =>
-      execFileSync(process.execPath, ['bin/petstore.js', ...words], { cwd: project, env, encoding: 'utf8' });
-    run('workspaces', 'create', workspace, '--seed');
-    const limits = ['--per-minute', '100000000', '--per-day', '1000000000'];
-    const created = run(
-      'keys',
-      'create',
-      '--workspace',
-      workspace,
-      '--plan',
-      'enterprise',
-      ...limits,
-      '--json',
-    );
-    return { key: JSON.parse(created).key, dataDir };
+    return { key: prepareBy(project, workspace, { PETSTORE_DATA_DIR: dataDir }), dataDir };
   }
 
   /** The service as it is run, with a log of warnings alone. */
@@ -184,6 +169,19 @@ export class Servers {
     }
     throw new Error(`${words.join(' ')} does not answer.`);
   }
+}
+
+/** Makes a workspace with the demonstration data by the commands of the version in a folder. Returns a key that no load uses up. */
+export function prepareBy(project: string, workspace: string, settings: Record<string, string>): string {
+  const run = (line: string) =>
+    execFileSync(process.execPath, ['bin/petstore.js', ...line.split(' ')], {
+      cwd: project,
+      env: { ...process.env, ...settings },
+      encoding: 'utf8',
+    });
+  run(`workspaces create ${workspace} --seed`);
+  const limits = '--per-minute 100000000 --per-day 1000000000';
+  return JSON.parse(run(`keys create --workspace ${workspace} --plan enterprise ${limits} --json`)).key;
 }
 
 /** Does `work` with servers, which end after it. */

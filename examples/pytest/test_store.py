@@ -16,6 +16,6 @@ def test_a_used_up_limit_ends_with_the_minute(petstore, send):
     assert send("GET", "/pets")[0] == 200
 
 
-def test_what_is_no_time_is_refused(petstore):
+def test_an_invalid_duration_is_refused(petstore):
     with pytest.raises(ValueError, match="A duration is"):
         petstore.advance("soon")

@@ -34,7 +34,8 @@ async function listOf(catalogue: readonly Fault[]): Promise<string> {
   ]);
   return `${toColumns([['FAULT', 'KIND', 'ON', 'PARAMETERS', 'WHAT THE SERVICE DOES'], ...rows])}
 
-ON is how many operations a fault fits. To describe one fault, and what a good client does: petstore lab faults NAME`;
+ON: the number of operations that the fault can affect.
+Describe one fault: petstore lab faults NAME`;
 }
 
 async function describe({ name, kind, takesOperation, parameters, ...fault }: Fault): Promise<string> {

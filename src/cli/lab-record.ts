@@ -39,7 +39,12 @@ export const recordCommand = () =>
       .usage('[options] [-- COMMAND...]')
       .option('--name <name>', 'name of the recording')
       .option('--json', 'print the report as JSON; the output of COMMAND goes to standard error')
-      .addOption(new Option('--markdown', 'print the report as Markdown, in the same way').conflicts('json'))
+      .addOption(
+        new Option(
+          '--markdown',
+          'print the report as Markdown; the output of COMMAND goes to standard error',
+        ).conflicts('json'),
+      )
       .option('--junit <file>', 'also write the report as JUnit'),
   )
     .addHelpText('after', more)

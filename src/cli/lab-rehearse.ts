@@ -12,8 +12,8 @@ const examples = `
 Write a fault as its name, with parameters after a colon. "petstore lab faults" lists them:
   petstore lab rehearse rate-limited
   petstore lab rehearse rate-limited:operation=placeOrder,times=2,retryAfterSeconds=2 lost-answer:operation=createPet
-Most faults take operation (an operationId), times (how often) and after (how many requests pass before the fault). Without
-operation, the fault applies to every operation that it fits, and counts separately for each.`;
+Most faults take operation (an operationId), times (how often) and after (how many requests pass before the fault).
+Without operation, the fault applies to every operation that it fits, and counts separately for each.`;
 
 export const rehearseCommand = () =>
   withServiceOptions(

@@ -15,7 +15,7 @@ export function serveCommand(): Command {
     .addOption(new Option('--port <n>', 'port to listen on, instead of PORT; 0 picks a free one'))
     .option(
       '--ephemeral',
-      'keep everything in memory, without a data folder. If standard input is a pipe, the service ends when it closes, and with --json it reads commands from it, one JSON line each (docs/from-code.md)',
+      'keep everything in memory, without a data folder. If standard input is a pipe, the service ends when the pipe closes. With --json it also reads commands from the pipe, one JSON line each (docs/from-code.md)',
     )
     .addOption(
       new Option(

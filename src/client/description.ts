@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
+// Made from openapi.json by "npm run generate" (27ada29d0473). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -791,7 +791,7 @@ export interface components {
        * @description When the service noticed the gap, in UTC.
        */
       timestamp: string;
-      /** @description The gap, with events of all types. */
+      /** @description The missed events, whatever their types. */
       data: {
         /**
          * Format: int64

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (92f6a731e4c4). Do not edit.
+// Made from the description of the lab by "npm run generate" (a1c88935b9bb). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -138,7 +138,7 @@ export interface components {
       shape?: string;
       /**
        * Format: int32
-       * @description Of `slow`: How many bytes of the body are sent per second. More if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
        */
       bytesPerSecond?: number;
       /**
@@ -301,7 +301,7 @@ export interface components {
       shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
       /**
        * Format: int32
-       * @description Of `slow`: How many bytes of the body are sent per second. More if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
        */
       bytesPerSecond?: number;
       /**
@@ -485,7 +485,7 @@ export interface components {
        * @description Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /** @description The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if there is none, if it succeeded, or if it had not ended when this one began. */
+      /** @description The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats none, or if the earlier one succeeded or was still in progress. */
       retryOf?: string;
       /** @description The faults that were performed on it. */
       fault?: string;

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (92f6a731e4c4). Do not edit.
+// Made from the description of the lab by "npm run generate" (a1c88935b9bb). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -87,7 +87,7 @@ export interface Lab {
   /**
    * Start a recording: `POST /recordings`.
    *
-   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored. Of headers, only values that are known to be harmless are stored.
+   * Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored. A header value is stored only if it is known to be harmless.
    */
   startRecording(body: types.NewRecording, options?: CreateOptions): Promise<types.Recording>;
 
@@ -108,7 +108,7 @@ export interface Lab {
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns the requests of a recording, ordered by their ends, so that a reader who follows a running client misses nothing. For the order in which requests began, sort by `at`. To follow a recording, repeat the request with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
+   * Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by `at`. To follow a recording, repeat the request with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
    */
   listRecordedRequests(
     recordingId: string,

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (37047ff76adf). Do not edit.
+// Made from openapi.json by "npm run generate" (27ada29d0473). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -209,7 +209,7 @@ export interface Operations {
   /**
    * Follow events: `GET /store/events/stream`.
    *
-   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.
+   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes, when its key opens more streams than its plan allows, or when the service stops. Then open it again with the last `id`: no event is lost or repeated.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -239,7 +239,7 @@ export interface Operations {
   /**
    * Try a webhook: `POST /store/webhooks/{webhookId}/ping`.
    *
-   * Sends a `ping` to the webhook as soon as possible. The response does not wait for it: `listDeliveries` shows the result. Returns 409 `conflict` while the webhook is disabled, or while 10 pings and deliveries of `redeliver` are waiting.
+   * Sends a `ping` to the webhook as soon as possible. The response does not wait for it: `listDeliveries` shows the result. Returns 409 `conflict` while the webhook is disabled, or while 10 pings and redeliveries are waiting.
    *
    * **Beta:** this operation may change, with notice.
    */
@@ -257,7 +257,7 @@ export interface Operations {
   /**
    * List deliveries: `GET /store/webhooks/{webhookId}/deliveries`.
    *
-   * Returns the deliveries to a webhook, newest first, with their state and attempts. Deliveries are stored as long as events.
+   * Returns the deliveries to a webhook, newest first, with their state and attempts. A delivery is stored for the same time as an event.
    *
    * **Beta:** this operation may change, with notice.
    */

@@ -1,5 +1,6 @@
 import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { ConnectionQueue } from './connection-queue.ts';
+import type { StorageCounts } from './database.ts';
 import { GuardedClient } from './postgres-client.ts';
 import { PipelinedReads } from './postgres-reads.ts';
 import type { Statement } from './postgres-statements.ts';
@@ -33,14 +34,15 @@ export class Pools {
   #leftAtMs = Number.NEGATIVE_INFINITY;
 
   /** `onRefused` gets a message for the log when the server begins to refuse connections. */
-  constructor(settings: PoolConfig, onRefused: (message: string) => void) {
+  constructor(settings: PoolConfig, counts: StorageCounts, onRefused: (message: string) => void) {
     this.#readers = this.#open(settings, readers);
     this.#writers = this.#open(settings, writers);
     this.#queue = new ConnectionQueue([this.#readers, this.#writers], onRefused);
-    this.#reads = new PipelinedReads({
+    const connections = {
       acquire: () => this.#acquire(this.#readers),
-      release: (client, hasFailed) => this.#release(client, hasFailed),
-    });
+      release: (client: PoolClient, hasFailed: boolean) => this.#release(client, hasFailed),
+    };
+    this.#reads = new PipelinedReads(connections, counts);
   }
 
   /** Runs a statement of a read on a connection that reads share. */

@@ -1,10 +1,13 @@
 import type { PoolClient } from 'pg';
+import type { StorageCounts } from './database.ts';
 import { sendRead } from './postgres-read-query.ts';
 import type { Statement } from './postgres-statements.ts';
 import type { Row } from './sql.ts';
 
-/** How many reads share a connection at once. Further ones use another connection, and another process of the server. */
+/** How many statements share a connection at once. Further ones use another connection, and another process of the server. */
 const maxTogether = 16;
+/** How many reads share a statement. */
+const maxMerged = 64;
 /** A statement that takes longer is slow. */
 const slowMs = 100;
 
@@ -24,18 +27,24 @@ interface Read {
   isAnswered: boolean;
 }
 
+/** Reads that share a statement. They differ at most in their last value. */
+type Merged = [Read, ...Read[]];
+
 /**
  * Sends reads in groups: those that arrive together, and while all connections are in use those that arrive meanwhile. A group has a
  * connection to itself and is sent by one system call. The server responds in order, so a slow statement holds up those behind it. They
- * are sent again on another connection, and the first result counts.
+ * are sent again on another connection, and the first result counts. Reads of a group that differ only in the id that they look for
+ * share a statement, because most of the cost of a small read is that of its statement.
  */
 export class PipelinedReads {
   readonly #connections: Connections;
   /** The group that more reads can join, because it has no connection yet. */
-  #joinable: Read[] | undefined;
+  #joinable: Merged[] | undefined;
+  readonly #counts: StorageCounts;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, counts: StorageCounts) {
     this.#connections = connections;
+    this.#counts = counts;
   }
 
   add(statement: Statement): Promise<Row[]> {
@@ -46,43 +55,49 @@ export class PipelinedReads {
 
   #join(read: Read): void {
     read.attempts++;
-    if (this.#joinable && this.#joinable.length < maxTogether) {
-      this.#joinable.push(read);
+    // A read that was slow or stuck in a shared statement gets its own.
+    const merged = read.attempts === 1 && this.#joinable?.find((one) => canMerge(one, read));
+    if (merged) {
+      merged.push(read);
       return;
     }
-    const group = [read];
+    if (this.#joinable && this.#joinable.length < maxTogether) {
+      this.#joinable.push([read]);
+      return;
+    }
+    const group: Merged[] = [[read]];
     this.#joinable = group;
     void this.#run(group);
   }
 
-  async #run(group: Read[]): Promise<void> {
+  async #run(group: Merged[]): Promise<void> {
     let client: PoolClient;
     try {
       client = await this.#connections.acquire();
     } catch (error) {
-      for (const read of group) fail(read, error);
+      for (const read of group.flat()) fail(read, error);
       return;
     } finally {
       if (this.#joinable === group) this.#joinable = undefined;
     }
-    const unanswered = group.filter(({ isAnswered }) => !isAnswered);
+    const unanswered = group.filter((merged) => merged.some(({ isAnswered }) => !isAnswered));
     this.#connections.release(client, await this.#send(client, unanswered));
   }
 
   /** Sends a group. Returns whether a statement has failed, once all have their results. */
-  async #send(client: PoolClient, group: Read[]): Promise<boolean> {
+  async #send(client: PoolClient, group: Merged[]): Promise<boolean> {
+    this.#counts.statements += group.length;
     let answered = 0;
     let hasFailed = false;
-    const send = (read: Read) =>
+    const send = (merged: Merged) =>
       new Promise<void>((resolve) =>
-        sendRead(client, read.statement, (error, rows) => {
+        sendRead(client, statementOf(merged), (error, rows) => {
           answered++;
           if (error) {
             hasFailed = true;
-            fail(read, error);
+            for (const read of merged) fail(read, error);
           } else {
-            read.isAnswered = true;
-            read.resolve(rows);
+            answer(merged, rows);
           }
           resolve();
         }),
@@ -94,12 +109,46 @@ export class PipelinedReads {
     const stop = onceStuck(
       () => answered,
       () => {
-        for (const read of group.slice(answered + 1)) this.#join(read);
+        const [stuck, ...behind] = group.slice(answered) as [Merged, ...Merged[]];
+        const again = stuck.length > 1 ? [stuck, ...behind] : behind;
+        for (const read of again.flat()) this.#join(read);
       },
     );
     await Promise.all(answers);
     stop();
     return hasFailed;
+  }
+}
+
+/** Whether a read can share the statement of others: it differs from them only in its last value, which is a number. */
+function canMerge(merged: Merged, { statement: { forSeveral, values = [] } }: Read): boolean {
+  const [{ statement, attempts }] = merged;
+  return (
+    forSeveral !== undefined &&
+    forSeveral === statement.forSeveral &&
+    attempts === 1 &&
+    merged.length < maxMerged &&
+    typeof values.at(-1) === 'number' &&
+    values.every((value, i) => i === values.length - 1 || value === statement.values?.[i])
+  );
+}
+
+const lastValueOf = ({ statement }: Read) => String(statement.values?.at(-1));
+
+function statementOf(merged: Merged): Statement {
+  const [{ statement }, ...others] = merged;
+  const { forSeveral, values = [] } = statement;
+  if (others.length === 0 || forSeveral === undefined) return statement;
+  const lastValues = new Set(merged.map(lastValueOf));
+  return { ...statement, ...forSeveral, values: [...values.slice(0, -1), `{${[...lastValues].join()}}`] };
+}
+
+/** Gives each read its rows. */
+function answer(merged: Merged, rows: Row[]): void {
+  const byLastValue = merged.length > 1 && Map.groupBy(rows, (row) => String(row.pop()));
+  for (const read of merged) {
+    read.isAnswered = true;
+    read.resolve(byLastValue ? (byLastValue.get(lastValueOf(read)) ?? []) : rows);
   }
 }
 

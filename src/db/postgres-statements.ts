@@ -7,11 +7,21 @@ import { type Fragment, flatten, PreparedByTemplate, type SqlValue } from './sql
 const maxPreparedValues = 16;
 
 /** The published types lack `query_timeout`. */
-export type Statement = QueryArrayConfig<SqlValue[]> & { query_timeout?: number };
+export type Statement = QueryArrayConfig<SqlValue[]> & {
+  query_timeout?: number;
+  /** The same read for several last values at once, if there is one. Each row ends in the value that it is for. */
+  forSeveral?: PreparedText | undefined;
+};
+
+interface PreparedText {
+  text: string;
+  /** The name of the prepared statement. */
+  name: string;
+}
 
 /** Statements by template: the text for the server, and the name of the prepared statement. */
 export class Statements {
-  readonly #byTemplate = new PreparedByTemplate<{ text: string; name: string }>();
+  readonly #byTemplate = new PreparedByTemplate<PreparedText & Pick<Statement, 'forSeveral'>>();
   readonly #names = new Map<string, string>();
   readonly #kept = new WeakMap<PoolClient, Set<string>>();
 
@@ -20,7 +30,11 @@ export class Statements {
     if (known) return { ...known.prepared, values: known.values, rowMode: 'array' };
     const flat = flatten(template, values, (n) => `$${n}`);
     if (flat.values.length > maxPreparedValues) return { ...flat, rowMode: 'array' };
-    const statement = { text: flat.text, name: this.#nameOf(flat.text) };
+    const textForSeveral = forSeveral(flat.text);
+    const statement = {
+      ...this.#prepared(flat.text),
+      forSeveral: textForSeveral === undefined ? undefined : this.#prepared(textForSeveral),
+    };
     this.#byTemplate.keep(template, values, statement);
     return { ...statement, values: flat.values, rowMode: 'array' };
   }
@@ -38,6 +52,8 @@ export class Statements {
     return name === undefined || this.#kept.get(client)?.has(name) === true;
   }
 
+  #prepared = (text: string): PreparedText => ({ text, name: this.#nameOf(text) });
+
   /** A name that always means the same text, because some poolers share prepared statements between clients. */
   #nameOf(text: string): string {
     let name = this.#names.get(text);
@@ -47,6 +63,19 @@ export class Statements {
     }
     return name;
   }
+}
+
+/**
+ * The text of a read for several last values. Only plain columns of one table can be read so, by columns that equal values. All reads
+ * share the values before the last, so that Citus still finds the one node that has their workspace.
+ */
+function forSeveral(text: string): string | undefined {
+  const read = /^\s*select ([\w\s,]+)(\sfrom \w+\s+where (?:\w+ = \$\d+\s+and\s+)*(\w+) = )(\$\d+)\s*$/.exec(
+    text,
+  );
+  if (!read) return undefined;
+  const [, list, condition, column, last] = read;
+  return `select ${list}, ${column}${condition}any(${last})`;
 }
 
 /** What the span of a statement says: its text has `$1` in place of each value. */

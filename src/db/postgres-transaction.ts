@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
+import { corkForTurn } from '../foundation/cork.ts';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import type { StorageCounts } from './database.ts';
@@ -123,6 +124,7 @@ export class PostgresTransaction implements GroupTransaction {
       if (query_timeout <= 0) throw new StorageUnavailableError('The transaction was not done in time.');
       counts.statements++;
       const query: Statement = { ...statement, query_timeout };
+      corkForTurn(client.connection.stream);
       const result = await inSpan(textOf(statement), () => attempt(() => client.query<Row>(query)));
       statements.keep(client, statement);
       return result;

@@ -111,7 +111,7 @@ class PostgresDatabase implements Database {
     this.#deadlineMs = deadlineMs;
     this.#touchMs = Math.min(maxTouchMs, deadlineMs / 2);
     this.#begin = begin;
-    this.#pools = new Pools(settings, (notice) => this.onNotice?.(notice));
+    this.#pools = new Pools(settings, this.counts, (notice) => this.onNotice?.(notice));
     this.#writes = new WriteQueue({
       ...{ maxRunning: writers, maxWaiting, deadlineMs },
       queueOf: (context) => context?.workspaceId,
@@ -123,7 +123,6 @@ class PostgresDatabase implements Database {
     this.measured = { ...this.#writes.measured, postgres: { readSeconds, connections } };
     this.read = async (template, ...values) => {
       this.counts.reads++;
-      this.counts.statements++;
       const statement = this.#statements.of(template, values);
       const startMs = performance.now();
       try {

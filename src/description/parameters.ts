@@ -81,17 +81,17 @@ const requestHeaders = (
   keptKeys: string,
 ): Record<RequestHeader, JsonObject> => ({
   'If-Match': withPattern(
-    'Changes the resource only if its current ETag is among these, or for `*`. Otherwise the response is 412.',
+    'Changes the resource only if its current ETag is among these, or if the value is `*`. Otherwise the response is 412.',
     entityTagsPattern,
     '*',
   ),
   'If-None-Match': withPattern(
-    'If the current ETag is among these, or for `*`, a read returns 304 and a change returns 412.',
+    'If the current ETag is among these, or if the value is `*`, a read returns 304 and a change returns 412.',
     entityTagsPattern,
     etagOf(jsonText({ ...exampleResource(operations), status: 'pending' })),
   ),
   'Idempotency-Key': withPattern(
-    `Makes a retry safe: for ${rememberHours} hours the same \`Idempotency-Key\` with the same body returns the first response again. It belongs to the API key that sends it. Use a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A request that gets an error does not use it up. The service stores a limited number for each API key: ${keptKeys}. Above that, a new one gets 409 \`conflict\`.`,
+    `Makes a retry safe: for ${rememberHours} hours the same \`Idempotency-Key\` with the same body returns the first response again. It belongs to the API key that sends it. Use a new one for each request, such as a UUID: at most ${maxKeyLength} characters, bare or in double quotes. A request that gets an error does not use it up. The service stores a limited number for each API key: ${keptKeys}. Above this number, a new \`Idempotency-Key\` gets 409 \`conflict\`.`,
     keyPattern,
   ),
   'Last-Event-ID': {

@@ -46,15 +46,24 @@ export const eventOperations = [
     handle: async (sql, { workspaceId, query, page, baseUrl, digitsOf }) => {
       const { limit } = page;
       const asked = page.after || query.after;
-      const after = asked ?? (await extentOf(sql, workspaceId)).first - 1;
-      // A larger number does not fit into a column of PostgreSQL.
-      const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
-      const range = { after, upTo, types: query.type, limit: limit + 1 };
-      const { events, ...extent } = await readEvents(sql, workspaceId, range);
+      const readAfter = (after: number) => {
+        // A larger number does not fit into a column of PostgreSQL.
+        const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
+        return readEvents(sql, workspaceId, { after, upTo, types: query.type, limit: limit + 1 });
+      };
+      let after = asked ?? (await extentOf(sql, workspaceId)).first - 1;
+      let read = await readAfter(after);
+      // The oldest events may have been removed since it was read where they begin.
+      while (asked === undefined && read.first > after + 1) {
+        after = read.first - 1;
+        read = await readAfter(after);
+      }
+      const { events, ...extent } = read;
       const place = { parameter: page.after ? 'cursor' : 'after' };
       if (asked !== undefined) assertPosition(after, extent, place, { baseUrl, digitsOf });
       const items = events.slice(0, limit);
-      const lookedAt = events.length > limit ? (items.at(-1)?.id ?? after) : Math.min(upTo, extent.last);
+      const lookedAt =
+        events.length > limit ? (items.at(-1)?.id ?? after) : Math.min(after + maxLookedAt, extent.last);
       return {
         items: items.map(({ json }): Event => JSON.parse(json)),
         ...(lookedAt < extent.last && { next: lookedAt }),
@@ -88,7 +97,7 @@ export const eventOperations = [
     tag: 'Store',
     summary: 'Follow events',
     description:
-      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes, when its key opens more streams than its plan allows, and when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
+      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes, when its key opens more streams than its plan allows, or when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
     stability: 'beta',
     query: {
       after: position(

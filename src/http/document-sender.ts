@@ -85,7 +85,7 @@ export class DocumentSender {
     if (waiting.size >= this.#bounds.waiting)
       throw new ApiError(
         'rate_limited',
-        `${waiting.size} requests from this address wait for documents already. Try again after 1 s.`,
+        `${waiting.size} requests from this address already wait for documents. Try again after 1 s.`,
         { 'Retry-After': '1' },
       );
     const own: Sending = { response, unreadSinceMs: undefined, resume: () => {} };

@@ -167,7 +167,7 @@ async function tooManyKept(sql: Sql, request: KeyedRequest): Promise<ApiError> {
   const roomAt = toTime((Number(hour) + rememberHours + 1) * hourMs);
   return new ApiError(
     'conflict',
-    `This API key has used its Idempotency-Keys below /${api}: at most ${grouped(bounds.keys)} in ${rememberHours} hours, and ${grouped(bounds.bytes)} bytes with their responses. Wait until ${roomAt}, or send the request without Idempotency-Key; then do not retry it.`,
+    `This API key has reached its limit of Idempotency-Keys below /${api}: at most ${grouped(bounds.keys)} in ${rememberHours} hours, and ${grouped(bounds.bytes)} bytes with their responses. Wait until ${roomAt}, or send the request without Idempotency-Key, but then do not retry it.`,
   );
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { toAccount } from './accounts.ts';
 import { type Account, type Decision, newAccount, type Terms, toDecision } from './decision.ts';
 import type { Subject } from './limiter.ts';
+import type { Quota } from './plans.ts';
 import type { Valkey } from './valkey.ts';
 
 const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
@@ -12,33 +13,53 @@ const scriptSha1 = hash('sha1', script);
 export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
   `${prefix}account:${workspaceId}:${id}`;
 
+/** In the order in which the script takes them. */
+const banRuleNames = ['strikesFactor', 'firstMs', 'longestMs', 'growth', 'memoryMs'] as const;
 const accountLength = Object.keys(newAccount).length;
 
 /** The name of an unused account in the same slot as another. */
 export const probeName = (name: string) => `petstore:probe:{${name}}`;
 
+/** A decision on one request, and the account after it. */
+export interface SharedDecision {
+  decision: Decision;
+  account: Account;
+}
+
+/** The numbers of terms as the script takes them. */
+export function argumentsOf({ quota, banRules, banClearedAtMs = 0 }: Terms): number[] {
+  const args = [quota.perMinute, quota.perDay, banClearedAtMs];
+  if (banRules) args.push(...banRuleNames.map((name) => banRules[name]));
+  return args;
+}
+
 /**
- * Decides on one request in Valkey, for all instances, and returns the decision and the account after it. The time is the server's,
- * unless `clockMs` is given. Calls `onSend` at each round trip: one, or two if the server does not have the script yet.
+ * Decides on `count` requests of an account in Valkey, for all instances, one after another. The time is the server's, unless `clockMs`
+ * is given. Calls `onSend` at each round trip: one, or two if the server does not have the script yet.
  */
 export async function decideShared(
   valkey: Valkey,
   name: string,
   terms: Terms,
+  count: number,
   onSend: () => void,
   clockMs?: number,
-): Promise<{ decision: Decision; account: Account }> {
-  const { quota, banRules: rules, banClearedAtMs = 0 } = terms;
-  const args = [quota.perMinute, quota.perDay, banClearedAtMs, clockMs ?? ''];
-  if (rules) args.push(rules.strikesFactor, rules.firstMs, rules.longestMs, rules.growth, rules.memoryMs);
+): Promise<SharedDecision[]> {
+  const [perMinute, perDay, banClearedAtMs, ...banRules] = argumentsOf(terms) as [number, number, number];
+  const args = [count, perMinute, perDay, banClearedAtMs, clockMs ?? '', ...banRules];
   onSend();
   const answer = await valkey.evalsha(scriptSha1, 1, name, ...args).catch((error: Error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error;
     onSend();
     return valkey.eval(script, 1, name, ...args);
   });
-  const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], ...number[]];
   // A proxy may return something else. The instance then limits on its own.
+  if (!Array.isArray(answer) || answer.length !== count) throw new Error('the answer is no decisions');
+  return answer.map((one) => toShared(one, terms.quota));
+}
+
+function toShared(answer: unknown, quota: Quota): SharedDecision {
+  const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], ...number[]];
   if (numbers.length !== accountLength || ![nowMs, ...numbers].every(Number.isSafeInteger))
     throw new Error('the answer is not a decision');
   const account = toAccount(numbers);

@@ -6,7 +6,14 @@ import { type Account, type Decision, isBanned, newAccount, type Terms } from '.
 import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import { plans } from './plans.ts';
-import { accountName, decideShared, findSharedAccount, probeName } from './shared-accounts.ts';
+import {
+  accountName,
+  argumentsOf,
+  decideShared,
+  findSharedAccount,
+  probeName,
+  type SharedDecision,
+} from './shared-accounts.ts';
 import { connectValkey, inTime, type Valkey } from './valkey.ts';
 
 const usualConnectMs = 1_000;
@@ -32,6 +39,12 @@ export interface ShareOptions {
   clock?: () => number;
 }
 
+/** Requests on which one command decides. */
+interface Group {
+  count: number;
+  decided: Promise<SharedDecision[]>;
+}
+
 /**
  * Counts in Valkey, so that all instances share every account. After the first command that fails or times out, it closes the
  * connection and counts alone, from the last known accounts, without further waits. It reconnects in the background, and shares
@@ -46,6 +59,8 @@ export class SharedLimiter implements Limiter {
   readonly #options: ShareOptions;
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #valkey: Valkey | undefined;
+  /** The groups that further requests of this turn join, by account and terms. */
+  readonly #groups = new Map<string, Group>();
   #probeName = probeName('start');
   /** The reasons that the log has named since Valkey became unavailable. */
   readonly #reasons = new Set<string>();
@@ -74,7 +89,9 @@ export class SharedLimiter implements Limiter {
     const name = accountName(subject, this.#options.prefix);
     const startMs = performance.now();
     try {
-      const { decision, account } = await this.#decideIn(valkey, name, terms);
+      const { decision, account } = await inSpan(decisionText, () =>
+        this.#decideTogether(valkey, name, terms),
+      );
       this.#local.adopt(subject, account);
       return decision;
     } catch (error) {
@@ -86,19 +103,36 @@ export class SharedLimiter implements Limiter {
     }
   }
 
+  /** Decides on a request together with the others of this turn of the event loop that have the same account and terms. */
+  async #decideTogether(valkey: Valkey, name: string, terms: Terms) {
+    const id = `${name} ${argumentsOf(terms)}`;
+    const group = this.#groups.get(id) ?? this.#startGroup(id, valkey, name, terms);
+    const place = group.count++;
+    return (await group.decided)[place] as SharedDecision;
+  }
+
+  #startGroup(id: string, valkey: Valkey, name: string, terms: Terms): Group {
+    const { promise: decided, resolve } = Promise.withResolvers<SharedDecision[]>();
+    const group = { count: 0, decided };
+    this.#groups.set(id, group);
+    process.nextTick(() => {
+      this.#groups.delete(id);
+      resolve(this.#decideIn(valkey, name, terms, group.count));
+    });
+    return group;
+  }
+
   #decideAlone(subject: Subject, terms: Terms): Decision | Promise<Decision> {
     this.sharing.fallbacks++;
     return this.#local.decide(subject, terms);
   }
 
-  #decideIn(valkey: Valkey, name: string, terms: Terms) {
+  #decideIn(valkey: Valkey, name: string, terms: Terms, count: number) {
     const { timeoutMs, clock } = this.#options;
     const onSend = () => {
       this.sharing.roundTrips++;
     };
-    return inSpan(decisionText, () =>
-      inTime(timeoutMs, decideShared(valkey, name, terms, onSend, clock?.())),
-    );
+    return inTime(timeoutMs, decideShared(valkey, name, terms, count, onSend, clock?.()));
   }
 
   peek(subject: Subject, terms: Terms): Decision {
@@ -163,7 +197,7 @@ export class SharedLimiter implements Limiter {
     valkey.once('error', (error: Error) => this.#giveUp(valkey, error));
     valkey.once('end', () => this.#giveUp(valkey, new Error('the connection ended')));
     try {
-      await this.#decideIn(valkey, this.#probeName, { quota: plans.free });
+      await this.#decideIn(valkey, this.#probeName, { quota: plans.free }, 1);
       if (this.#isClosed) throw new Error('closed meanwhile');
     } catch (error) {
       valkey.disconnect();

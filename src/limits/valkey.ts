@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
+import { corkForTurn } from '../foundation/cork.ts';
 import { withTimeout } from '../foundation/promises.ts';
 import { type Login, parseValkeyUrl, type ValkeyUrl, WrongValkeyUrl } from '../settings/valkey-url.ts';
 
@@ -134,15 +135,10 @@ function clusterOf(addresses: readonly ValkeyUrl[], withinMs: number): Cluster {
   return cluster;
 }
 
-/** Sends the commands of one turn of the event loop by one system call, because each costs as much as the command itself. */
 function sendOncePerTurn(server: Redis): void {
   const sendCommand = server.sendCommand.bind(server);
   server.sendCommand = (command, other) => {
-    const { stream } = server;
-    if (stream && stream.writableCorked === 0) {
-      stream.cork();
-      process.nextTick(() => stream.uncork());
-    }
+    if (server.stream) corkForTurn(server.stream);
     return sendCommand(command, other);
   };
 }

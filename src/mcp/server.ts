@@ -101,7 +101,7 @@ export function answerer({ app, baseUrl, hasLab, clock, texts }: Parts) {
   };
 }
 
-/** A request in the form that the SDK reads. Its message is canceled when the client disconnects. */
+/** A request in the form that the SDK reads. Its message is cancelled when the client disconnects. */
 function requestOf({ request, reply }: Exchange): Request {
   const left = new AbortController();
   reply.raw.once('close', () => left.abort());

@@ -70,7 +70,7 @@ const definitions: readonly Definition[] = [
     name: 'find_categories',
     title: 'Find categories',
     description:
-      'Lists the categories that pets belong to, such as Dogs. Other tools take its `id` as `categoryId`.',
+      'Lists the categories that pets belong to, such as Dogs. Other tools take the `id` of a category as `categoryId`.',
     operation: 'listCategories',
     items: 'categories',
   },

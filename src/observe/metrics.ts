@@ -105,7 +105,7 @@ export class Metrics {
   #publishRequests(exposition: Exposition, { deprecated, operations }: MetricSources): void {
     exposition.counter(
       'petstore_requests_total',
-      'Requests with a response.',
+      'Requests with a response. /healthz, /readyz and /metrics are not counted.',
       ['operation', 'status'],
       (set) => {
         for (const [operation, { byStatus }] of this.#traffic)

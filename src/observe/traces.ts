@@ -69,7 +69,7 @@ const loadPackages = () =>
     if (!error.code?.endsWith('MODULE_NOT_FOUND')) throw error;
     const names = Object.entries(tracePackages).map(([name, version]) => `${name}@${version}`);
     throw new Error(
-      `Traces are on by OTEL_… variables, but their packages are not installed: npm install ${names.join(' ')}`,
+      `OTEL_… variables turn traces on, but the packages for traces are not installed: npm install ${names.join(' ')}`,
     );
   });
 

@@ -19,11 +19,11 @@ import { DeprecatedCalls } from '../observe/deprecation.ts';
 import type { Log } from '../observe/log/logger.ts';
 import { RequestLog } from '../observe/log/requests.ts';
 import { Metrics } from '../observe/metrics.ts';
-import { OutcomeReporter } from '../observe/request-outcome.ts';
+import { OutcomeReporter, type RequestOutcome } from '../observe/request-outcome.ts';
 import { endSpan } from '../observe/request-spans.ts';
 import type { Config } from '../settings/config.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { readinessOf } from './health.ts';
+import { healthPaths, readinessOf } from './health.ts';
 
 /** What an app is built from. */
 export interface Parts {
@@ -100,7 +100,9 @@ export function createComponents(parts: AllParts) {
     deliveries: dispatcher,
   });
   const outcomes = new OutcomeReporter([
-    (outcome) => metrics.countAnswer(outcome),
+    (outcome) => {
+      if (!isHealthCheck(outcome)) metrics.countAnswer(outcome);
+    },
     (outcome) => deprecatedCalls.note(outcome),
     (outcome) => requestLog.answered(outcome),
     (outcome) => lab?.observe(outcome),
@@ -132,6 +134,13 @@ export function createComponents(parts: AllParts) {
     outcomes,
   };
 }
+
+/**
+ * Load balancers and Prometheus request these paths several times a second. If they counted, a quiet service would seem busy, and the
+ * alerts on 503 and on slow requests would react to `/readyz` instead of clients.
+ */
+const isHealthCheck = ({ operation, exchange }: RequestOutcome) =>
+  !operation && healthPaths.includes(exchange?.request.routeOptions.url ?? '');
 
 function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {
   const { config, db, log, clock, operations } = parts;

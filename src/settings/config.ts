@@ -157,7 +157,7 @@ export const banSettings = {
   growth: {
     variable: 'PETSTORE_BAN_GROWTH',
     default: String(defaultBanRules.growth),
-    meaning: 'how many times as long as the previous ban the next one is',
+    meaning: 'factor by which the next ban is longer than the previous one',
     read: number(1),
   },
   longestMs: {
@@ -169,7 +169,7 @@ export const banSettings = {
   memoryMs: {
     variable: 'PETSTORE_BAN_MEMORY_HOURS',
     default: String(defaultBanRules.memoryMs / hourMs),
-    meaning: 'time after the start of a ban in which the next ban is longer',
+    meaning: 'how long a ban is remembered, from its start: another ban in this time is longer',
     read: scaled(number(0), hourMs),
   },
 } satisfies Record<keyof BanRules, Setting<number>>;

@@ -64,7 +64,7 @@ export const webhookOperations = [
     id: 'pingWebhook',
     tag: 'Store',
     summary: 'Try a webhook',
-    description: `Sends a \`ping\` to the webhook as soon as possible. The response does not wait for it: \`listDeliveries\` shows the result. Returns 409 \`conflict\` while the webhook is disabled, or while ${deliveries.maxWaitingPings} pings and deliveries of \`redeliver\` are waiting.`,
+    description: `Sends a \`ping\` to the webhook as soon as possible. The response does not wait for it: \`listDeliveries\` shows the result. Returns 409 \`conflict\` while the webhook is disabled, or while ${deliveries.maxWaitingPings} pings and redeliveries are waiting.`,
     stability: 'beta',
     changesWebhooks: true,
     params: { webhookId },
@@ -100,7 +100,7 @@ export const webhookOperations = [
     tag: 'Store',
     summary: 'List deliveries',
     description:
-      'Returns the deliveries to a webhook, newest first, with their state and attempts. Deliveries are stored as long as events.',
+      'Returns the deliveries to a webhook, newest first, with their state and attempts. A delivery is stored for the same time as an event.',
     stability: 'beta',
     params: { webhookId },
     query: { state: Type.Optional(DeliveryState) },

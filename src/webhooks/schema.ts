@@ -247,7 +247,7 @@ export const EventsMissed = Type.Object(
         firstEventId: Id('The first missed event.'),
         lastEventId: Id('The last missed event.'),
       },
-      { description: 'The gap, with events of all types.' },
+      { description: 'The missed events, whatever their types.' },
     ),
   },
   {

@@ -155,15 +155,17 @@ export async function deleteInBatches(
         order by id limit 1 offset ${rowsPerTransaction}`;
       if (!next) break;
       const [first, behind] = [from, Number(next[0])];
-      await db.write(async (sql) => {
+      const deleted = await db.write(async (sql) => {
         await assertStillThere(sql, workspace);
-        await sql`
+        const rows = await sql`
           delete from ${identifier(table)}
-          where workspace_id = ${workspaceId} and id >= ${first} and id < ${behind} ${unused}`;
+          where workspace_id = ${workspaceId} and id >= ${first} and id < ${behind} ${unused}
+          returning id`;
         record(sql, workspaceId, workspaceReset, {});
+        return rows.length;
       }, context);
       from = behind;
-      onDeleted(rowsPerTransaction);
+      onDeleted(deleted);
       await sleep(pauseMs);
     }
   }

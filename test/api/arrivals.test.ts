@@ -10,7 +10,7 @@ for (const [what, padding] of [
   ['64 KiB', 60_000],
   ['a small size', 0],
 ] as const) {
-  test(`the service answers a request before the bodies of ${what} that were there before it`, async (t) => {
+  test(`a request does not wait for earlier bodies of ${what}`, async (t) => {
     const folder = await temporaryStorage(t);
     const service = await startService(t, folder);
     const key = await ampleKey(folder);

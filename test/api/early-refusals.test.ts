@@ -116,7 +116,7 @@ for (const [what, fields, rest] of [
   ['breaks', { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined }, 'ZZZ\r\n'],
   ['ends too soon', {}, undefined],
 ] as const) {
-  test(`a body that ${what} after its refusal gets no second answer`, async (t) => {
+  test(`a body that ${what} after its refusal gets no second response`, async (t) => {
     const store = await startPetstore(t);
     await store.listen();
     const connection = open(

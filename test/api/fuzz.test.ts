@@ -24,7 +24,7 @@ test(`${requests} requests made from the description, half of them odd, are all 
   );
 });
 
-test('requests to the lab, half of them odd, are answered as its description says, and change nothing for others', async (t) => {
+test('random requests to the lab get responses that its description declares, and change nothing for others', async (t) => {
   const report = await fuzzLab(await startPetstore(t), labRequests, seed);
   const ids = apis[1].operations.map(({ id }) => id);
   assert.deepEqual(succeeded(report, ids), ids, 'every operation succeeded at least once');

@@ -82,7 +82,7 @@ const spellings = (key: string) => ({
   'a password of Sentinels with an at sign': `redis:\\/\\/a.example:1?sentinel_password=x\\u0040${password}`,
 });
 
-test('keys and passwords are removed from recordings, however JSON or a URL spells them', async (t) => {
+test('keys and passwords are removed from recordings, in every spelling of JSON and URLs', async (t) => {
   const store = await startPetstore(t);
   const { key } = store;
   const recording = await startRecording(store);
@@ -121,7 +121,7 @@ test('an address without a password stays as it is', () => {
 
 const encodeEach = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
 
-test('a name from Object.prototype is a name like any other, and changes no object', async (t) => {
+test('names from Object.prototype, such as __proto__, are ordinary names and change no object', async (t) => {
   const store = await startPetstore(t);
   for (const body of [
     '{"__proto__":{"name":"Evil","categoryId":1}}',
@@ -138,7 +138,7 @@ test('a name from Object.prototype is a name like any other, and changes no obje
   assert.equal(({} as { name?: string }).name, undefined);
 });
 
-test('nothing that a caller sends becomes a header of the response', async (t) => {
+test('a caller cannot add a header to a response', async (t) => {
   const store = await startPetstore(t);
   const evil = '%0d%0aX-Evil:%201';
   for (const path of [
@@ -156,7 +156,7 @@ test('nothing that a caller sends becomes a header of the response', async (t) =
   assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/);
 });
 
-test('no pattern takes long on text that was built against it', async (t) => {
+test('no regular expression takes long on text that was built against it', async (t) => {
   const store = await startPetstore(t);
   const spaces = ' '.repeat(60_000);
   const startMs = performance.now();

@@ -396,7 +396,7 @@ test('every command tells its use with --help', async () => {
   assert.match((await command(['serve', '--help'])).stdout, /PETSTORE_DATA_DIR/);
 });
 
-test('what a terminal might obey is not printed, whatever stands in the database', async (t) => {
+test('no command prints control characters, whatever the database contains', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   await command(['workspaces', 'create', 'demo'], env);
@@ -438,7 +438,7 @@ test('what a terminal might obey is not printed where it was typed, either', asy
   );
 });
 
-test("compiled code is kept in a folder that is its owner's alone, whatever the umask", {
+test('only its owner can access the folder of compiled code, whatever the umask', {
   skip: !process.geteuid && 'there are no modes',
 }, async () => {
   const folder = new URL('../../node_modules/.cache/petstore', import.meta.url);

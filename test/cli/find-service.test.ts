@@ -77,7 +77,7 @@ test('by PORT a command asks the address on which the service listens, and not l
   }
 });
 
-test('an address that another user or a link has put there is not followed', {
+test('an address file of another user, or behind a link, is ignored', {
   skip: !process.geteuid && 'there are no users',
 }, async (t) => {
   const folder = await temporaryStorage(t);
@@ -124,7 +124,7 @@ test('a program that accepts the connection and says nothing is reported as sile
   await assert.rejects(findService(folder, 100), { message: `The service at ${url} does not respond.` });
 });
 
-test('after kill -9 no key goes to a program that has the port of the service since, and a listener goes on at a service on another port', async (t) => {
+test('after kill -9 no key goes to another program on the same port, and a listener finds the service on its new port', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);

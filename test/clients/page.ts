@@ -31,7 +31,7 @@ export const gradedPage = (graded: readonly GradedClient[], date: string, versio
   `${[
     '# Graded clients',
     'This page is made by `npm run generate -- graded-clients`, which takes about ten minutes. Do not edit it.',
-    `It holds ${gradedWith(checksVersion, graded[0]?.grade.faults.length ?? 0)}. Newer faults are missing until it is made again.`,
+    `It contains ${gradedWith(checksVersion, graded[0]?.grade.faults.length ?? 0)}. Newer faults are missing until the page is made again.`,
     `\`petstore grade\` graded each client of the guide [Generate a client](../src/description/guides/generate-a-client.md) on ${date},
 with ${versions.join(', ')}. The graded program is the tour in [test/clients/tours](../test/clients/tours). It adds a pet with an \`Idempotency-Key\`, reads all
 pets page by page, renames one, places an order and changes it with \`If-Match\`, and reads events. The program itself does not handle
@@ -75,7 +75,7 @@ function section({ client: { heading, generator, hook }, grade }: GradedClient):
     [
       ...needs.map(({ add, met }) => `- ${add} Without this it did not survive ${named(met)}.`),
       ...deviations,
-      ...(needs.length > 0 ? [`- Where: ${hook}`] : []),
+      ...(needs.length > 0 ? [`- Where to add it: ${hook}`] : []),
     ].join('\n'),
   ].join('\n\n');
 }

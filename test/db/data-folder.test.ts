@@ -66,7 +66,7 @@ for (const umask of [0o000, 0o022, 0o777]) {
   });
 }
 
-test('a data folder that was open to others is closed by the next start and by the next command', {
+test('the next start and the next command close a data folder that was open to other users', {
   skip: noModes || aboutSqlite,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -123,7 +123,7 @@ test("another user's folder keeps its mode, and it is told that it is another us
   assert.equal(modesIn(folder)['.'], '755');
 });
 
-test('what a link in the data folder leads to is neither read as a key, nor written, nor given another mode', {
+test('the target of a link in the data folder is not read as a key, not written, and keeps its mode', {
   skip: noModes,
 }, async (t) => {
   const folder = await temporaryStorage(t);
@@ -180,7 +180,7 @@ test('a second service on a folder stops with one line that names it and the pro
   assert.equal(readFileSync(join(folder, 'service.pid'), 'utf8'), `${next.child.pid}\n`);
 });
 
-test('of services that start on one folder at the same moment exactly one runs', {
+test('of several services that start on one folder at once, exactly one runs', {
   skip: aboutSqlite,
 }, async (t) => {
   const folder = temporaryFolder(t);

@@ -113,7 +113,7 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   assert.deepEqual(kept.body.slice(-2), [first.body, next.body]);
 });
 
-test('nothing but the data folder need be writable, not even /tmp', {
+test('only the data folder must be writable, and not even /tmp', {
   skip: aboutSqlite || noMounts,
 }, (t) => {
   const folder = temporaryFolder(t);

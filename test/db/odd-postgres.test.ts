@@ -33,7 +33,7 @@ for (const [what, told, words] of nonsense) {
   });
 }
 
-test('so does one behind TLS', needsOpenssl, async (t) => {
+test('a server behind TLS that sends a malformed message fails a start, too', needsOpenssl, async (t) => {
   const certificate = makeCertificate(t, 'postgres.example.com');
   const url = await listen(t, (socket) => {
     socket.once('data', () => {
@@ -45,7 +45,7 @@ test('so does one behind TLS', needsOpenssl, async (t) => {
   await assert.rejects(openPostgres(`${url}?sslmode=no-verify`, 1_000), /authenticationOk message type 7/);
 });
 
-test('a start ends with its line, whatever the server leaves open', async (t) => {
+test('a failed start ends with one line, even if the server leaves a connection open', async (t) => {
   const start = async (query: string, words: (Buffer | string)[]) => {
     const env = environment({
       DATABASE_URL: `${await listen(t, saying(words))}${query}`,

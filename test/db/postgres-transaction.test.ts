@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { DatabaseError, type PoolClient } from 'pg';
 import { newCounts } from '../../src/db/database.ts';
@@ -19,6 +20,7 @@ test('a connection is closed on which a statement was not prepared, also if that
     rollback: async () => late.reject(aborted),
   };
   const client = {
+    connection: { stream: new PassThrough() },
     query: ({ text }: { text: string }) => {
       sent.push(text);
       return answers[text]?.() ?? Promise.resolve({ rows: [] });

@@ -23,6 +23,13 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   before(async () => {
     cluster = await PostgresCluster.start();
     url = await emptyDatabase(cluster);
+    // A read of row 3 waits while the lock is held. The rows show by when they were read whether reads shared a statement.
+    await run(
+      url,
+      `create view numbered as select n, statement_timestamp()::text as read_at, kind,
+         case n when 3 then pg_advisory_xact_lock_shared(${lockId})::text else '' end as waited
+       from generate_series(1, 100) n, (values ('odd'), ('even')) kinds (kind)`,
+    );
   });
   after(() => cluster.remove());
 
@@ -67,6 +74,54 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
       else await assert.rejects(db.read`select 1 / (${n}::int - ${n}::int)`, /division by zero/);
     };
     for (let round = 0; round < 3; round++) await Promise.all(numbers(3 * groupSize).map(ask));
+  });
+
+  const readAt = async (db: Database, kind: string, n: number) =>
+    (await db.read`select n, kind, read_at from numbered where kind = ${kind} and n = ${n}`)[0];
+
+  test('reads that look for one row each share a statement, and each gets its own row', async (t) => {
+    const db = await open(t);
+    const ids = numbers(40).map((n) => 1 + (n % 30));
+    await until(async () => {
+      const odd = ids.map((id) => readAt(db, 'odd', id));
+      const even = ids.map((id) => readAt(db, 'even', id));
+      const missing = readAt(db, 'odd', 101);
+      const found = await Promise.all([...odd, ...even]);
+      assert.equal(await missing, undefined);
+      assert.deepEqual(
+        found.map((row) => row?.slice(0, 2)),
+        ['odd', 'even'].flatMap((kind) => ids.map((id) => [id, kind])),
+      );
+      const timesOf = (rows: typeof found) => new Set(rows.map((row) => row?.[2])).size;
+      return timesOf(found) === 2 && timesOf(found.slice(0, 40)) === 1;
+    });
+  });
+
+  test('reads that share a statement with one that is slow are answered', async (t) => {
+    const db = await open(t);
+    const unlock = await lock(t);
+    const readWaited = (n: number) => db.read`select waited, n from numbered where n = ${n}`;
+    const slow = readWaited(3);
+    const all = numbers(groupSize).map((n) => readWaited(n + 4));
+    for (const [n, rows] of (await Promise.all(all)).entries())
+      assert.deepEqual(rows, [
+        ['', n + 4],
+        ['', n + 4],
+      ]);
+    await unlock();
+    assert.equal((await slow).length, 2);
+  });
+
+  test('reads that share a statement fail together with their connection, and the next ones are answered', async (t) => {
+    const db = await open(t);
+    await lock(t);
+    const readWaited = (n: number) => db.read`select waited from numbered where n = ${n}`;
+    const lost = numbers(4).map(() => assert.rejects(readWaited(3), StorageUnavailableError));
+    await until(async () => (await findWaiting()).length === readers);
+    for (const pid of await findWaiting())
+      await run(cluster.directUrl, `select pg_terminate_backend(${pid})`);
+    await Promise.all(lost);
+    assert.equal((await readWaited(5)).length, 2);
   });
 
   test('reads behind one that is slow are answered, also while all connections but one wait', async (t) => {

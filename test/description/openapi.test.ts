@@ -21,7 +21,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { command } from '../support/service.ts';
 
-test('openapi.json in the tree is what the code describes; "npm run generate" renews it', async () => {
+test('openapi.json in the tree matches the code; "npm run generate" renews it', async () => {
   const golden = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.equal((await command(['openapi'])).stdout, golden);
   assert.deepEqual(parse((await command(['openapi', '--yaml'])).stdout), JSON.parse(golden));

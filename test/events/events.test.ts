@@ -4,7 +4,8 @@ import { forgetOldEvents } from '../../src/history/store.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import { clearWorkspace } from '../../src/workspaces/store.ts';
 import { description, validator } from '../support/description.ts';
-import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { Petstore, startPetstore } from '../support/petstore.ts';
+import { openTestStorage, temporaryStorage } from '../support/storage.ts';
 
 /** Adds categories. Each is an event. */
 async function happen(store: Petstore, count: number): Promise<void> {
@@ -48,6 +49,30 @@ test('a history begins with its first change and says who made it, when, and wha
   assert.equal(headers['last-event-id'], '2');
   assert.deepEqual((await store.call('GET', '/store/events/2')).body, body[1]);
   assert.equal((await store.call('GET', '/store/events/3')).status, 404);
+});
+
+test('a list that starts with the oldest event is not empty while that event is removed', async (t) => {
+  const folder = await temporaryStorage(t);
+  const db = await openTestStorage(folder);
+  const { read } = db;
+  let beforeEvents: (() => Promise<void>) | undefined;
+  const removing: typeof read = async (...statement) => {
+    if (statement[0].join().includes('join events e')) {
+      const remove = beforeEvents;
+      beforeEvents = undefined;
+      await remove?.();
+    }
+    return read(...statement);
+  };
+  const store = new Petstore(Object.assign(db, { read: removing }), folder);
+  t.after(() => store.close());
+  await store.ready;
+  store.key = (await store.addWorkspace('first', false)).key;
+  await happen(store, 1_010);
+  beforeEvents = () => forgetOldEvents(db, { maxAgeMs: Number.MAX_SAFE_INTEGER, maxCount: 5 }, store.nowMs);
+  const { body, headers } = await store.call('GET', '/store/events?limit=2');
+  assert.deepEqual(idsOf(body), [1_006, 1_007]);
+  assert.match(String(headers.link), /rel="next"/);
 });
 
 test('what no request made has no request id, and one event tells of many rows', async (t) => {

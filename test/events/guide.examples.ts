@@ -158,7 +158,7 @@ test('"webhooks listen" prints what happens, resumes after a restart of the serv
   assert.match(listening.output(), /^#\d+ \S+Z pet\.updated → 204 in \d+ ms\n#/);
 });
 
-test('"webhooks listen" bears with a server that means harm: no flood, no endless line, no redirect, nothing for a terminal to obey', async (t) => {
+test('"webhooks listen" withstands a malicious server: no flood, no endless line, no redirect, no control characters', async (t) => {
   const listenTo = async (serve: RequestListener) => {
     const server = createServer(serve).listen(0, '127.0.0.1');
     t.after(() => server.close().closeAllConnections());

@@ -88,7 +88,7 @@ test('a stream ends when its workspace is deleted', async (t) => {
 });
 
 for (const [plan, most] of Object.entries(maxStreams) as [Plan, number][]) {
-  test(`a ${plan} key has ${most} streams at once, and one more ends the oldest`, async (t) => {
+  test(`a ${plan} key has ${most} streams at once; one more ends the oldest`, async (t) => {
     const { store, open } = await start(t);
     const quota = plan === 'enterprise' ? { perMinute: 1_000, perDay: 1_000 } : undefined;
     const { key } = await store.addKey(plan, quota);
@@ -139,7 +139,7 @@ test('a stream that falls behind what the history holds ends', async (t) => {
   assert.ok(ids.length < count);
 });
 
-test('a reader that does not read uses little memory, and its stream ends', async (t) => {
+test('a stream that its client does not read uses little memory, and ends', async (t) => {
   const { store } = await start(t, { timeLimits: { unreadMs: 1_200 } });
   await addMuch(store);
   const accepted = once(store.app.server, 'connection') as Promise<[Socket]>;
@@ -192,7 +192,7 @@ test('readers that break off at any moment leave nothing behind', async (t) => {
   await until(() => reader.ids.length === 1);
 });
 
-test('nothing more is read for a reader that disconnects, however much is left', async (t) => {
+test('nothing more is read for a client that has disconnected', async (t) => {
   const { store } = await start(t);
   await addMuch(store);
   const socket = ask(t, store, { query: '?after=0' });
@@ -229,7 +229,7 @@ test('a request that is gone before its stream begins opens none', async (t) => 
   await untilNoneIsOpen(store);
 });
 
-test('a stream is the last request on its connection: none waits behind it', async (t) => {
+test('a stream is the last request on its connection, so no other request waits behind it', async (t) => {
   const { store } = await start(t);
   const get = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
   // A request in the same packet is answered, and the stream is refused.

@@ -71,7 +71,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
     for (const reader of steady) await reader.untilIds(all);
   });
 
-  test('the streams of a key are counted over all instances, however many open at once', async (t) => {
+  test('the streams of a key are counted over all instances, even when many open at once', async (t) => {
     const { first, origins } = await start(t);
     const { key } = await first.addKey('free');
     const readers = await Promise.all(

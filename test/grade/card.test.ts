@@ -322,7 +322,7 @@ test('output of a program is shown without control characters and secrets', () =
   assert.equal(lost?.runs[0]?.findings[0]?.what, hostile);
 });
 
-test('a page runs nothing, loads nothing, and holds what a program wrote as text alone', () => {
+test('a page runs no script, loads nothing, and shows the output of a program as text', () => {
   const page = toPage(cardOf(hostileGrade));
   assert.doesNotMatch(page, /<(?:script|img|link|iframe|object|base|form)\b/i);
   assert.doesNotMatch(page, /\b(?:src|style|on\w+)=(?!x onerror|alert)["']/i);

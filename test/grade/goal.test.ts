@@ -54,6 +54,7 @@ test('a goal file is refused with a pointer to each mistake, and with what is al
       '{"resource": "orders", "where": {}, "fields": {"quantity": 0}}',
       /fields\/quantity must be an integer from 1 /,
     ],
+    ['{"resource": "orders", "where": {}, "fields": null}', /#\/wanted\/0\/fields must be an object/],
     ['{"resource": "orders", "where": {}, "count": -1}', /#\/wanted\/0\/count must be an integer from 0 /],
     ['{"resource": "orders", "where": {"shipDate": "soon"}}', /shipDate must be an RFC 3339 date-time/],
   ];

@@ -14,7 +14,7 @@ test('without a fault the program must end well and use the store', async () => 
     [careless('nothing'), /sends no request/],
     [careless('another key'), /sends no request/],
     [careless('paths'), /None of its requests/],
-    [programOf('rude', 'kills itself'), /ends with 137/],
+    [programOf('rude', 'kills itself'), /exits with 137/],
   ] as const) {
     const { baseline, faults, verdict } = await grade(command as string[]);
     assert.match(baseline.problem ?? '', problem);

@@ -163,5 +163,5 @@ test('a command of the user that fails is named', async (t) => {
   store ??= await openGradingStore({});
   const { url } = await startShop(t);
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'exit 3', signal: t.signal });
-  await assert.rejects(grading, { message: '"exit 3" ends with 3, not with 0.' });
+  await assert.rejects(grading, { message: '"exit 3" exited with 3, not with 0.' });
 });

@@ -141,7 +141,7 @@ async function startApp(t: TestContext, bounds: DocumentBounds) {
 const get = async (app: FastifyInstance, path: string) =>
   fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}${path}`);
 
-test('documents beyond the bound of an address wait, and too many waiting ones are refused', async (t) => {
+test('documents beyond the limit of an address wait; too many waiting ones are refused', async (t) => {
   const { app, ask } = await startApp(t, { sending: 2, waiting: 1, slowMs: 1_000_000 });
   const [first, second] = [await ask(), await ask()];
   await ask();

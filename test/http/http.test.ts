@@ -71,7 +71,7 @@ const framings: [string, string][] = [
   ['1.0', 'Transfer-Encoding: identity\r\nConnection: keep-alive'],
 ];
 
-test('a request that cannot be read, or whose end is unclear, gets an Error object and does nothing', async (t) => {
+test('a request that is malformed or ends ambiguously gets an Error object and does nothing', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const subtest = (name: string, check: () => Promise<void>) =>
@@ -185,7 +185,7 @@ test('a request that never ends gets 408 with the Error object, and its socket i
   assertLimitHeaders('slow', answer);
 });
 
-test('what exists outside the API can only be read', async (t) => {
+test('paths outside the API can only be read', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const path of ['/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml']) {
     const refused = await store.send('POST', path, { key: null, body: '{}' });

@@ -205,7 +205,7 @@ async function startKeyed(t: TestContext) {
 const isReplay = ({ headers }: { headers: Record<string, string> }) =>
   headers['idempotency-replayed'] === 'true';
 
-test('a key that has as many Idempotency-Keys as are kept is refused a new one, and gets its answers again for those', async (t) => {
+test('an API key that has used all its Idempotency-Keys gets 409 for a new one, and replays for the others', async (t) => {
   const { store, post, count } = await startKeyed(t);
   const { key, id } = await store.addKey('free');
   const other = await store.addKey('free');
@@ -238,7 +238,7 @@ test('a key that has as many Idempotency-Keys as are kept is refused a new one, 
   assert.deepEqual([made.status, isReplay(made)], [201, false], 'at the time that was told');
 });
 
-test('long answers fill what is kept of a key before their number does', async (t) => {
+test('long responses reach the bound of bytes before the bound of Idempotency-Keys', async (t) => {
   const { store, post } = await startKeyed(t);
   const faults = Array.from({ length: maxFaults }, (_, i) => ({
     fault: 'rate-limited',
@@ -261,7 +261,7 @@ test('long answers fill what is kept of a key before their number does', async (
   assert.equal((await post('k')).status, 201);
 });
 
-test('however many new keys come at once, to two instances, no more are kept than may be', async (t) => {
+test('the bound holds when many new Idempotency-Keys come to two instances at once', async (t) => {
   const { store, post, count, startOther } = await startKeyed(t);
   const quota: Quota = { perMinute: 1_000, perDay: 1_000 };
   const { key, id } = await store.addKey('enterprise', quota);

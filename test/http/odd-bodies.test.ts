@@ -9,7 +9,7 @@ import { startPetstore } from '../support/petstore.ts';
 
 const repeat = (text: string, count: number) => Array(count).fill(text).join(',');
 
-test('a body of 1,000 values is read, and one more is 413 that names the bound, whatever they are', async (t) => {
+test('a body may have 1,000 values of any kind; one more gets 413 with the limit', async (t) => {
   const store = await startPetstore(t);
   const properties = Array.from({ length: maxValues - 1 }, (_, i) => `"a${i}" : null`).join(',');
   for (const body of [
@@ -125,7 +125,7 @@ test('however odd and large a body, a query or a field is, what its refusal says
   }
 });
 
-test('what a message quotes of a request is short, of whole characters, and holds no key', async (t) => {
+test('a message quotes a request briefly, in whole characters, and without keys', async (t) => {
   const store = await startPetstore(t);
   const text = `"${'🐕'.repeat(30)}"`;
   for (const body of [`[${text},x,${text}]`, `[${text}, x, ${text}]`, `[${text},🐕]`, '🐕']) {

@@ -13,7 +13,7 @@ const lingerMs = 100;
 /** Less than the time after which it is ended by other means; the rest is for slow machines. */
 const endedWithinMs = 8_000;
 
-test('1,000 connections that break off at every moment, with every method, end nothing but themselves', async (t) => {
+test('1,000 connections that break off at any moment, with any method, affect no other connection', async (t) => {
   const broken = await assertSurvivesBrokenConnections(t, 1_000, 20_261_121);
   assert.ok(
     Object.values(broken).every((count) => count > 100),
@@ -82,7 +82,7 @@ for (const [what, text] of [
   ['CONNECT with content', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc'],
   ['a broken request', 'NONSENSE\r\n\r\n'],
 ] as const) {
-  test(`a client that keeps its half open after ${what} is ended soon`, async (t) => {
+  test(`after ${what} a client cannot keep its side of the connection open for long`, async (t) => {
     const store = await startPetstore(t, { seed: false, timeLimits: { lingerMs } });
     await store.listen();
     const { port } = store.app.server.address() as { port: number };

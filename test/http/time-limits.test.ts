@@ -53,11 +53,11 @@ test('the load balancers and the pages on operations and security have the time 
   for (const sentence of [
     `${headers} s for headers and for a client that does not read`,
     `which returns 408 after ${request} s.`,
-    `for less than the ${idle} s after which these end them`,
+    `for less than the ${idle} s after which instances end them`,
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
   ])
     assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
-  const sentence = `${headers} s for headers, ${request} s for a request;`;
+  const sentence = `${headers} s for headers, ${request} s for a request.`;
   assert.ok(page('security').includes(sentence), sentence);
 });
 

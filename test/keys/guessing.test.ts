@@ -31,7 +31,7 @@ const guess = (store: Petstore, count: number) =>
 
 const count = (statuses: number[], status: number) => statuses.filter((other) => other === status).length;
 
-test('however many keys are guessed at once, few are looked up, and none past the limit of the address gets 401', async (t) => {
+test('guessed keys cause few look-ups, and get 429 after the limit of the address', async (t) => {
   const store = await startPetstore(t);
   const { reads } = store.db.counts;
   const startMs = performance.now();
@@ -46,7 +46,7 @@ test('however many keys are guessed at once, few are looked up, and none past th
   assert.ok(asked <= most, `${asked} reads, at most ${most}`);
 });
 
-test('while keys are guessed, a valid key works from that address, and from others as usual', async (t) => {
+test('while keys are guessed, valid keys work from the same address and from others', async (t) => {
   const store = await startPetstore(t);
   const [known, fresh, elsewhere] = [
     await store.addKey('pro'),

@@ -21,7 +21,7 @@ const requests: [method: string, path: string][] = [
   ['GET', '/lab/%E0%'],
 ];
 
-test('without a lab its paths answer as any unknown path does, with a key and without, and charge nobody', async (t) => {
+test('without a lab its paths respond like any unknown path, and are charged to nobody', async (t) => {
   const { app, key } = await startPetstore(t, { lab: false });
   const { key: free } = await startPetstore(t, { lab: false });
   const ask = async (method: string, url: string, headers: Record<string, string>) => {
@@ -47,7 +47,7 @@ test('without a lab its paths answer as any unknown path does, with a key and wi
   }
 });
 
-test('without a lab the rehearsal of a key does nothing, and what is to be read says nothing of a lab', async (t) => {
+test('without a lab a rehearsal has no effect, and no text mentions the lab', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, [{ fault: 'internal-error', times: 10 }, 'near-limit']);
   assert.equal((await store.call('GET', '/pets')).status, 500);

@@ -37,7 +37,7 @@ async function startInOneMinute(t: TestContext) {
   };
 }
 
-test('what responses reported survives kill -9: a used-up window of a key, a day and an address, and a ban', async (t) => {
+test('used-up windows and bans survive kill -9 once a response has reported them', async (t) => {
   const service = await startInOneMinute(t);
   const keys = [
     await service.addKey({ perMinute: 20, perDay: 100 }),

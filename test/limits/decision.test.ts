@@ -325,7 +325,7 @@ test('a ban outlives a clock that was ahead for a moment, and one that began mea
   );
 });
 
-test('the count of a day continues, however often the clock is ahead for a moment', () => {
+test('the count of a day continues even if the clock often jumps ahead for a moment', () => {
   const spells = fc.array(fc.tuple(leaps, fc.integer({ min: 1, max: 15 }), fc.integer({ min: 1, max: 15 })), {
     maxLength: 30,
   });

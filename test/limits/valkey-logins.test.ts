@@ -15,7 +15,7 @@ function repeated(command: string): string {
   return `${plain}${args.map(encodeURIComponent).join('')}\r\n`;
 }
 
-test('no user and no password gets into the log or the output where a server repeats what it was sent', async (t) => {
+test('no user or password gets into the log or the output, even if a server repeats its input', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', (bytes) => {

@@ -31,11 +31,11 @@ test('an error is cut in the log as well', () => {
 const encodeEach = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
 
 for (const [what, spell] of [
-  ['as it is', (key: string) => key],
+  ['plain', (key: string) => key],
   ['encoded', encodeEach],
   ['encoded twice', (key: string) => encodeEach(key).replaceAll('%', '%25')],
 ] as const) {
-  test(`no part of a key gets into the log where a field is cut, ${what}, wherever the key stands`, async (t) => {
+  test(`a truncated log field contains no part of a key: ${what}`, async (t) => {
     const store = await startPetstore(t, { seed: false });
     const key = spell(store.key);
     const path = '/v1/pets?';
@@ -70,7 +70,7 @@ const repeat = async (times: number, send: (i: number) => Promise<unknown>) => {
   for (let i = 0; i < times; i++) await send(i);
 };
 
-test('requests of one address without a valid key are sampled in the log, which counts those left out', async (t) => {
+test('the log samples the requests of an address without a valid key, and counts those it left out', async (t) => {
   const { store, passSecond } = await startAtRest(t);
   for (const second of [1, 2]) {
     await repeat(30, (i) => store.call('GET', `/pets?${i}`, { key: null }));

@@ -62,6 +62,20 @@ test('petstore_ready follows the storage', async (t) => {
   assert.equal(valueIn(await store.metrics(), 'petstore_ready'), 1);
 });
 
+test('health checks and requests for metrics are not counted as requests', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  store.db.touch = () => Promise.reject(new StorageUnavailableError('Its disk is full.'));
+  const statuses = [];
+  for (const path of ['/healthz', '/readyz', '/readyz?probe=1', '/metrics'])
+    statuses.push((await store.send('GET', path, { key: null })).status);
+  assert.deepEqual(statuses, [200, 503, 503, 200]);
+  await store.send('GET', '/robots.txt', { key: null });
+  const text = await store.metrics();
+  assert.equal(valueIn(text, 'petstore_requests_total{operation="none",status="503"}'), 0);
+  assert.equal(valueIn(text, 'petstore_requests_total{operation="none",status="200"}'), 1);
+  assert.equal(valueIn(text, 'petstore_request_duration_seconds_count{operation="none"}'), 1);
+});
+
 test('writes that wait are counted, and so are the writes of each commit', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const before = await store.metrics();

@@ -57,7 +57,7 @@ test('every setting of an instance is one that the service reads', () => {
   }
 });
 
-test('no service is root or can become it, and none writes but to memory and its volumes', () => {
+test('no service is root or can become root, and each writes only to memory and its volumes', () => {
   assert.equal(Object.keys(compose.services).length, 6);
   for (const [name, service] of Object.entries(compose.services)) {
     assert.ok(service.user && !/^(0|root)(:|$)/.test(service.user), name);
@@ -72,7 +72,7 @@ test('no service is root or can become it, and none writes but to memory and its
   for (const [name, instance] of instances) assert.equal(instance.user, user, name);
 });
 
-test('the load balancer alone is published, on this machine unless asked, and no storage is near it', () => {
+test('only the load balancer is published, by default on loopback, and no storage is on its network', () => {
   const published = Object.entries(compose.services).filter(([, { ports }]) => ports);
   assert.deepEqual(
     published.map(([name, { ports }]) => [name, ports]),

@@ -28,7 +28,7 @@ test('the README has the numbers of the plans and of bans, and the tour those of
 });
 
 test('the page on security has the bounds of bodies, header fields and pages', () => {
-  const bounds = `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of headers, pages of ${maxLimit};`;
+  const bounds = `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of headers, pages of ${maxLimit}.`;
   assert.ok(textOf('docs/security.md').includes(bounds), bounds);
 });
 
@@ -46,8 +46,8 @@ test('the page on security has the bounds of documents', () => {
   const page = textOf('docs/security.md');
   const { sending, waiting, slowMs } = documentBounds;
   for (const words of [
-    `writes ${kibibytes(pieceBytes)} of one document`,
-    `${sending} documents under way and ${waiting} requests that wait`,
+    `sends ${kibibytes(pieceBytes)} of one document`,
+    `${sending} documents in progress and ${waiting} waiting requests`,
     `reads nothing for ${slowMs / 1_000} s`,
   ])
     assert.ok(page.includes(words), words);
@@ -56,9 +56,9 @@ test('the page on security has the bounds of documents', () => {
 test('the page on security has the bounds of readings', () => {
   const security = textOf('docs/security.md');
   assert.equal(maxWaitingReadings, 3);
-  assert.ok(security.includes('A key has one reading under way and three that wait'));
+  assert.ok(security.includes('A key has one reading in progress and three that wait.'));
   assert.deepEqual(archiveBounds, { requests: 1_000, characters: 2 * 1024 * 1024 });
-  assert.ok(security.includes('An archive has 1,000 requests and 2 Mi characters at most.'));
+  assert.ok(security.includes('An archive has at most 1,000 requests and 2 Mi characters.'));
   const { limitMs, maxMiB } = workerBounds;
   assert.ok(security.includes(`in a thread that has ${maxMiB} MiB and ${limitMs / 1_000} s`));
 });

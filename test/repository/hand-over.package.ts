@@ -67,7 +67,7 @@ for (const [who, by, skip] of [
       assert.deepEqual(await exited, [128 + 9, null]);
     });
 
-    test('after kill -9 of what was started, the service answers what is under way and ends', async (t) => {
+    test('after kill -9 of the process that started it, the service finishes its requests and ends', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
       const socket = await beginPost(t, service, await ampleKey(folder));
@@ -79,7 +79,7 @@ for (const [who, by, skip] of [
       await assert.rejects(fetch(`${service.origin}/healthz`));
     });
 
-    test('after kill -9 of what was started, no request keeps the service, however long it takes', async (t) => {
+    test('after kill -9 of the process that started it, a slow request does not keep the service running', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
       await beginPost(t, service, await ampleKey(folder));
@@ -87,7 +87,7 @@ for (const [who, by, skip] of [
       assert.doesNotMatch(service.output(), /"stopped"/, 'a stop would have waited for the request');
     });
 
-    test('after kill -9 of what was started, any other command ends', async (t) => {
+    test('after kill -9 of the process that started it, any other command ends', async (t) => {
       const starter = await beginSeed(t, by);
       const ended = once(starter.stdout.resume(), 'close', { signal: AbortSignal.timeout(endsWithinMs) });
       starter.kill('SIGKILL');

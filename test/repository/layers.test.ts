@@ -9,24 +9,24 @@ const layers = `
   main.ts        the command line's entry
   index.ts       the package's entry
   cli            a file for each command
-  grade          runs a program under faults and compares
+  grade          runs a program under faults, compares and reports
   start          ways to start: the command "serve", and a store from code
-  service        the request path, the socket, the health
-  web            what browsers get: the reference and the lab's page
+  service        the app and its parts, the socket, health checks
+  web            pages for browsers: the reference and the lab's page
   description    operations → OpenAPI, samples, guides
-  mcp            the tools of agents
+  mcp            the Model Context Protocol: the tools and their requests
   lab            faults, rehearsals, recordings, checks, account
-  api            the list of operations, admission, and how each is run
+  api            the list of operations, admission, and how an operation runs
   observe        the log, metrics, deprecation
-  demo           the seeded workspace
-  events         the history as callers read it
-  webhooks       the history as it is sent
+  demo           the demo data
+  events         reading the history: lists and streams
+  webhooks       sending the history to webhooks
   resources      categories, pets, inventory, orders
-  workspaces     who owns what
-  keys           who is asking
-  http           what an operation is, input, answers, connections
-  history        what happened in a workspace
-  limits         how many requests are admitted
+  workspaces     creating, resetting and deleting workspaces
+  keys           API keys, and finding the key of a request
+  http           HTTP without the store: operations, input, responses, connections
+  history        recording events
+  limits         rate limits and bans
   db             the storage, its engines, its tables
   settings       every setting, the data folder
   foundation     errors, bounds, schemas, texts

@@ -73,7 +73,7 @@ function waysOut(program: string): string[] {
   return [...new Set([...modules, ...(program.match(globals) ?? [])])];
 }
 
-test('the service has no way out but to its storage, to the server that shares its limits, to webhooks, and to a collector of traces', () => {
+test('the service connects only to its storage, Valkey, webhooks and a collector of traces', () => {
   const found = globSync(['bin/*.js', 'scripts/package/*.js', 'src/**/*.ts'], { cwd: root })
     .filter((path) => !forBrowsers.test(path))
     .sort()
@@ -152,7 +152,7 @@ test('a way out would be found', () => {
   assert.deepEqual(waysOut("import { isIP, type Socket } from 'node:net'; import './app.ts';"), []);
 });
 
-test('an address that a caller gives, wherever it stands, is not connected to', async (t) => {
+test('the service does not connect to an address that a request contains', async (t) => {
   let connections = 0;
   const bait = createServer((_request, response) => response.end()).on('connection', () => connections++);
   t.after(() => bait.close());

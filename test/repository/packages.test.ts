@@ -26,7 +26,7 @@ const { optionalDependencies, engines } = JSON.parse(textOf('package.json'));
 /** It has no types of its own. */
 const semver = createRequire(import.meta.url)('semver');
 
-test('every byte that npm installs is locked, and none runs while it is installed', () => {
+test('the lock file has a hash of every package, and no package runs a script at its installation', () => {
   const fetched = Object.entries(packages).filter(
     ([path, { link }]) => path.includes('node_modules/') && !link,
   );

@@ -5,22 +5,27 @@ import { test } from 'node:test';
 const root = new URL('../..', import.meta.url);
 const page = readFileSync(new URL('docs/security.md', root), 'utf8');
 
-/** A file of tests that is cited, with the name of one of its tests, if one is given. */
+/** A file of tests that the page cites, with the name of one of its tests if it cites one. */
 type Citation = [file: string, name: string | undefined];
 
+/** A cited file, and the names after it in quotes, separated by commas. */
+const citation =
+  /`(test\/[\w/-]+\.(?:test|postgres|valkey|browser|examples|package)\.ts)`(?::((?:,?\s+"(?:\\.|[^"\\])*")+))?/g;
+
 function citations(text: string): Citation[] {
-  return [
-    ...text.matchAll(
-      /`(test\/[\w/-]+\.(?:test|postgres|browser|examples|package)\.ts)`(?:[:,]\s+"((?:\\.|[^"\\])*)")?/g,
-    ),
-  ].map(([, file, name]) => [file as string, name?.replace(/\\(.)/g, '$1').replace(/\s+/g, ' ')]);
+  return [...text.matchAll(citation)].flatMap(([, file = '', quoted]): Citation[] => {
+    const names = quoted?.matchAll(/"((?:\\.|[^"\\])*)"/g).map(([, name = '']) => unescaped(name));
+    return names ? [...names].map((name) => [file, name.replaceAll(/\s+/g, ' ')]) : [[file, undefined]];
+  });
 }
+
+const unescaped = (text: string) => text.replaceAll(/\\(.)/g, '$1');
 
 /** The names of the tests of a file. What a name is filled in with may be anything. */
 function testNames(source: string): RegExp[] {
   return [...source.matchAll(/^ *(?:await \w+\.)?test\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(
     ([, , name]) => {
-      const parts = (name as string).replace(/\\(.)/g, '$1').split(/\$\{[^}]*\}/);
+      const parts = unescaped(name as string).split(/\$\{[^}]*\}/);
       return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
     },
   );
@@ -45,11 +50,22 @@ test('every test that the page about security cites is there by that name', () =
   assert.ok(!exists(['test/no-such.test.ts', undefined]));
 });
 
-test('the page about security has a proof for each of the ten risks', () => {
-  const rows = [...page.matchAll(/^\| API(\d+) .*\|(.*)\|$/gm)];
+test('the page about security cites a test for each of the ten risks', () => {
+  const sections = page.split(/^###? /m).filter((section) => /^API\d/.test(section));
   assert.deepEqual(
-    rows.map(([, number]) => Number(number)),
+    sections.map((section) => Number(/^API(\d+) /.exec(section)?.[1])),
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
   );
-  for (const [row, , proof] of rows) assert.ok(citations(proof as string).length > 0, row);
+  for (const section of sections) assert.ok(citations(section).length > 0, section);
+});
+
+test('each attack and each part of the environment has a test, except where the page only advises', () => {
+  const [, attacks = ''] = /^## Attacks by clients$([\s\S]*)^## Known gaps$/m.exec(page) ?? [];
+  const entries = attacks.split(/^(?=\*\*)|^##/m).filter((entry) => entry.startsWith('**'));
+  assert.ok(entries.length > 50, String(entries.length));
+  const bare = entries.filter((entry) => citations(entry).length === 0);
+  assert.deepEqual(
+    bare.map((entry) => /^\*\*(.+?)\*\*/.exec(entry)?.[1]),
+    ['Metrics.'],
+  );
 });

@@ -141,7 +141,7 @@ for (const balancer of [nginx, haproxy]) {
       assert.ok(connection.text.split('"openapi":').length < documents);
     });
 
-    test('keeps the metrics inside, however their path is spelled', async (t) => {
+    test('hides the metrics, in every spelling of their path', async (t) => {
       const { store, port } = await start(t);
       for (const path of [
         '/metrics',
@@ -166,7 +166,7 @@ for (const balancer of [nginx, haproxy]) {
       assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
     });
 
-    test('tells the service who calls, whatever the caller claims', async (t) => {
+    test('passes on the real address of the client, whatever the client claims', async (t) => {
       const { store, port } = await start(t);
       const remaining = [];
       for (const claim of ['192.0.2.1', '192.0.2.2, 127.0.0.1', 'unknown']) {
@@ -183,7 +183,7 @@ for (const balancer of [nginx, haproxy]) {
       );
     });
 
-    test('refuses one request too many of an address, and of no other', async (t) => {
+    test('refuses requests beyond the limit of an address, and no others', async (t) => {
       const { store, port } = await start(t, patient, { timeLimits: { requestMs: 2 * patienceMs } });
       const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
       const ask = async (localAddress: string) => {

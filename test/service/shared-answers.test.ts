@@ -11,7 +11,7 @@ async function startAtRest(t: TestContext): Promise<Petstore> {
   return store;
 }
 
-test('the text of /metrics is made at most once a second, however many clients request it', async (t) => {
+test('the text of /metrics is made at most once a second, for any number of clients', async (t) => {
   const store = await startAtRest(t);
   const ask = () => store.send('GET', '/metrics', anonymous);
   const counted = (text: string) =>

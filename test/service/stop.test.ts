@@ -56,7 +56,7 @@ test('SIGTERM under load: an answer is whole or has not begun, what was answered
   assert.equal(await status(unanswered), 404, 'no more was made than was asked for');
 });
 
-test('SIGUSR1 opens no debugger, and ends nothing', async (t) => {
+test('SIGUSR1 opens no debugger and does not end the service', async (t) => {
   const service = await startService(t, await temporaryStorage(t));
   service.child.kill('SIGUSR1');
   // Node.js tells at once that it listens; SIGTERM comes after that.

@@ -44,7 +44,7 @@ export const logged = (store: Petstore, text: string) =>
   store.log.filter((line) => line.includes(text)).length;
 
 /** What the log tells when an instance begins to limit on its own, and when it shares again. */
-export const alone = 'limits on its own';
+export const alone = 'counts limits alone';
 export const shared = 'limits are shared';
 
 /** Requests of one key at all instances, one after the other at each, until they are stopped. */

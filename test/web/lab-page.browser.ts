@@ -46,7 +46,7 @@ const sideways = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 for (const { name, skip, launch } of browsers) {
-  test(`the page tells how to get a key, follows it, and forgets it: ${name}`, {
+  test(`the page explains how to get a key, uses it, and forgets it: ${name}`, {
     skip,
     timeout,
   }, async (t) => {
@@ -143,7 +143,7 @@ for (const { name, skip, launch } of browsers) {
   });
 }
 
-test('what was asked with a key does not appear under the next one', { skip, timeout }, async (t) => {
+test('responses to one key do not appear under the next key', { skip, timeout }, async (t) => {
   const { store, open } = await visitLab(t, { plan: 'free' });
   const other = await store.addWorkspace('other', { plan: 'pro' });
   const { page, complaints } = await open(null);

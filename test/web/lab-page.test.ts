@@ -85,7 +85,7 @@ test('no module of the page makes markup from text', () => {
     );
 });
 
-test('the page may load and ask only its own origin, run no inline script or style, and make no markup from text', async () => {
+test('the page may load from its own origin only, run no inline script or style, and make no markup from text', async () => {
   const { headers } = await get(store, '/lab');
   assert.deepEqual((headers['content-security-policy'] as string).split('; '), [
     "default-src 'none'",

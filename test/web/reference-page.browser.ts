@@ -50,7 +50,7 @@ test('the reference shows every operation and guide, sends real requests, and as
   const { page, open, origin, demoKey, requests, complaints } = await openReference(t);
 
   await t.test(
-    'a key behind # leaves the address and the history at once, and outlives a reload',
+    'a key after # leaves the address and the history at once, and survives a reload',
     async () => {
       const isClean = async () => {
         assert.doesNotMatch(page.url(), /key=|pet_/);
@@ -217,7 +217,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     await openForm(article);
   });
 
-  await t.test('a tab without a key asks for one, and forgets it when told, by keyboard alone', async () => {
+  await t.test('a tab without a key asks for one, and forgets it, with the keyboard alone', async () => {
     const tab = await open(`${origin}/reference#operations/getCategory`);
     const field = tab.getByLabel('API key', { exact: true });
     const note = bar(tab).getByRole('status');

@@ -237,7 +237,7 @@ test('after a rotation both secrets sign for a day', async (t) => {
   await send([after]);
 });
 
-test('under another secret key nothing is sent until the secret is replaced, and the delivery and the log say so', async (t) => {
+test('with another secret key nothing is sent until the secret is replaced; the delivery and the log say so', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

@@ -35,7 +35,7 @@ test('a slow or rude receiver delays no other webhook', async (t) => {
     assert.equal(attempts[0].error, 'The connection ended before a response.');
 });
 
-test('however many receivers of one workspace never answer, it has eight attempts at once, and others are sent to', async (t) => {
+test('a workspace has at most eight attempts at once, so silent receivers do not block other workspaces', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [silent, well] = [await startReceiver(t), await startReceiver(t)];
   silent.behave = () => {};
@@ -50,7 +50,7 @@ test('however many receivers of one workspace never answer, it has eight attempt
   assert.equal(silent.messages.length, 8);
 });
 
-test('webhooks that always have something to send give way to others of their workspace and of all', (t) =>
+test('busy webhooks give way to waiting ones, in their own workspace and in others', (t) =>
   checkTurns(t, 20_000));
 
 test('they give way at once when the clock was ahead', (t) => checkTurns(t, -20 * hourMs));
@@ -264,7 +264,7 @@ test('an event that is recorded while a webhook is let go waits for no tick', as
   await until(() => receiver.messages.length === 2);
 });
 
-test('a lease that ends later than a lease can is free, and one that a clock seconds ahead has taken is not', async (t) => {
+test('a lease that ends impossibly late is free; one from a clock that is seconds ahead is not', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

@@ -29,7 +29,7 @@ const range = (first: number, last: number) => Array.from({ length: last - first
 const bodiesOf = ({ messages }: { messages: { body: string }[] }) =>
   messages.map(({ body }) => JSON.parse(body));
 
-test('what an enabled webhook has not been sent is kept, as many events again as the history keeps', async (t) => {
+test('events that an enabled webhook has not been sent are kept, up to twice the usual number', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -76,7 +76,7 @@ test('a disabled webhook keeps nothing', async (t) => {
   assert.deepEqual(await kept(store), range(11, 20));
 });
 
-test('past the bound the receiver, the webhook, the log and the metrics say what was missed', async (t) => {
+test('beyond that number the receiver, the webhook, the log and the metrics report missed events', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   const secret = await addWebhook(store, receiver.url, { types: ['category.created'] });

@@ -134,7 +134,7 @@ test('a name is resolved once, and the connection goes to the checked address', 
   assert.equal(offered.length, 2, 'no connection was kept for it either');
 });
 
-test('an open connection is not used once its name leads elsewhere', needsOpenssl, async (t) => {
+test('an open connection is not used again once its name has other addresses', needsOpenssl, async (t) => {
   const { cert, key } = makeCertificate(t, 'hooks.public.test');
   const { port, connections } = await listen(
     t,

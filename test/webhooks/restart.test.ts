@@ -9,7 +9,7 @@ import { ampleKey, startService } from '../support/service.ts';
 import { aboutSqlite, temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-test('the service sends by itself, goes on after kill -9 with the same secret, and repeats at most what was not on disk', async (t) => {
+test('after kill -9 the service continues to send with the same secret, and repeats at most what was not on disk', async (t) => {
   const folder = await temporaryStorage(t);
   const receiver = await startReceiver(t);
   const send = (origin: string, path: string, body: object) =>

@@ -44,7 +44,7 @@ async function startGated(t: TestContext) {
   return { store, gate, db: { ...db, read: db.read, write } as typeof db };
 }
 
-test('while outcomes are written the next events are sent, up to a bound, and one commit holds many', async (t) => {
+test('sending continues while outcomes are written, up to a bound, and one commit has many outcomes', async (t) => {
   const { store, gate, db } = await startGated(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

@@ -190,7 +190,7 @@ test('a ping is a pending delivery until it is sent, and lists show the newest f
   assert.equal((await store.call('POST', '/store/webhooks/3/ping')).status, 404);
 });
 
-test('ten pings of a webhook may wait to be sent, and no more', async (t) => {
+test('at most ten pings of a webhook wait to be sent', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const url of ['https://hooks.example.com/', 'https://other.example.com/'])
     await store.call('POST', '/store/webhooks', { body: { url } });

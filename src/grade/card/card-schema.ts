@@ -71,7 +71,9 @@ const observed = {
 
 const CardRun = Type.Object({
   name: Shown('The name of the run, the same on every card.', 'lost-answer, middle use'),
-  trial: Type.Optional(Units(1, 'Which of several runs under the same fault at the same place it is.', 2)),
+  trial: Type.Optional(
+    Units(1, 'The number of this run among those under the same fault at the same place.', 2),
+  ),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
       'Which use of its operations the fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once.',
@@ -178,7 +180,9 @@ export const CardData = Type.Object({
       fault: Shown('The name of the fault.', 'lost-answer'),
       required: Type.Boolean({ description: 'Whether a client must survive it.', examples: [true] }),
       verdict: enumerated(verdicts, 'The worst of its runs.', 'did-it-twice'),
-      runs: Type.Array(CardRun, { description: 'The runs under it. None if it fits no operation.' }),
+      runs: Type.Array(CardRun, {
+        description: 'The runs under this fault. Empty if the fault fits no operation.',
+      }),
     }),
     { description: 'The faults, in the order of the catalogue.' },
   ),

@@ -96,7 +96,8 @@ function readWanted(given: unknown, path: (string | number)[], problems: Problem
   if (!list) return undefined;
   const [where, fields] = ['where', 'fields'].map((name) => {
     const names = Object.keys(findable(list));
-    const found = own(source, name) ?? (name === 'fields' ? {} : undefined);
+    const isAbsent = name === 'fields' && !Object.hasOwn(source, name);
+    const found = isAbsent ? {} : own(source, name);
     const values = objectAt(found, [...path, name], names, problems);
     return rowReaders.get(resource)?.(values, problems, [...path, name]) ?? {};
   }) as [Item, Item];

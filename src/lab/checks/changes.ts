@@ -68,7 +68,7 @@ export const updatesNotLost: Check = {
   level: 'required',
   asks: 'A change does not overwrite the change of another writer.',
   judged:
-    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without a tag in `If-Match`, or such a PATCH of the property that the other writer changed. Passes: a change that gets 412, unless a change without a tag follows. Not judged: a PATCH of other properties, which loses nothing.',
+    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without a tag in `If-Match`, or a PATCH that succeeds without one and sets the property that the other writer changed. Passes: a change that gets 412, unless a change without a tag follows. Not judged: a PATCH of other properties, which loses nothing.',
   unseen: 'No other writer changed a resource between a read and a change of the client.',
   faults: ['conflict'],
   advice: 'Send the `ETag` of your last read as `If-Match` with each change.',
@@ -137,7 +137,7 @@ export const conflictReadAgain: Check = {
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'Looks at the next change of the resource by the same worker after 412. Fails: no tag in `If-Match`, because the change may undo another one; the refused tag, if more changes used this tag than responses had it (several workers may have read the same tag). Passes: another tag, if the change succeeds or the client has read the resource; or a read without a change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
+    'Looks at the next change of the resource by the same worker after 412. Fails: no tag in `If-Match`, because the change may undo another one; the refused tag again, unless as many responses had this tag as changes used it (then several workers may have read it). Passes: another tag, if the change succeeds or the client has read the resource; or a read without a change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
   unseen: 'No change got 412, or the client did not use the resource afterwards.',
   faults: ['conflict'],
   advice: 'After 412 read the resource, decide again, and send the change with the new `ETag`.',

@@ -55,8 +55,9 @@ export const noBlindPostRetry: Check = {
   name: 'idempotency.no-blind-post-retry',
   level: 'required',
   asks: 'The client does not retry a POST without `Idempotency-Key` that may have taken effect.',
-  judged: `Looks at POSTs that may have taken effect. Fails: a POST without a key that is sent again, with or without one. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
-  unseen: 'No failed POST may have taken effect, or another worker may have sent the next one.',
+  judged: `Looks at POSTs that may have taken effect. Fails: a POST without a key that is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
+  unseen:
+    'No POST failed in a way that leaves its effect unknown, or another worker may have sent the next one.',
   faults: uncertainFaults,
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',
   guide: 'Getting started',

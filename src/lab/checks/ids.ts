@@ -57,7 +57,7 @@ export const idsExact: Check = {
   level: 'required',
   asks: 'The client keeps ids above 2^53 exact.',
   judged:
-    'Under `large-ids` all ids are odd and between 10^16 and 2^54, where doubles are only even numbers. Looks at ids of that size in paths, queries and bodies. Fails: an id that was rounded, so it is even or has a decimal point or an exponent. Passes: only exact ids.',
+    'Under `large-ids` all ids are odd and between 10^16 and 2^54, where a double can only be an even number. Looks at ids of that size in paths, queries and bodies. Fails: an id that was rounded, so it is even or has a decimal point or an exponent. Passes: only exact ids.',
   unseen: 'No request had an id of that size.',
   faults: ['large-ids'],
   advice:

@@ -17,7 +17,8 @@ import {
 const tolerance = `The wait starts with the refused request. Tolerance: ${timerToleranceMs} ms plus a thousandth of the wait; for a date ${clockToleranceMs} ms, but at most half of the wait.`;
 const others =
   'A retry of the refused request always counts. Other requests count only if one worker sends all requests, and no refused request was retried in time.';
-const ends = 'Not judged: an early request that the service admits, because then the service ended the wait.';
+const ends =
+  'Not judged: an early request that the service admits, because the service itself has then ended the wait.';
 
 /** The faults whose 429 applies to one operation, and not to the whole key. */
 const operationLimits = faults
@@ -117,7 +118,7 @@ export const limitsForeseen: Check = {
   name: 'limits.foreseen',
   level: 'recommended',
   asks: 'When `X-RateLimit-Remaining` is 0, the client waits until `X-RateLimit-Reset`.',
-  judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset within that time; a request before the reset that the service admits.`,
+  judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset that is no more than ${clockToleranceMs} ms away; a request before the reset that the service admits.`,
   unseen:
     'No response said that 0 requests remain, no request followed, or the request may come from another worker.',
   faults: ['near-limit'],

@@ -40,7 +40,7 @@ export const silentFaults: readonly string[] = faults
 /** The faults that end a connection at once. */
 const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));
 
-/** Whether the client disconnected before the complete response: its timeout ended, or it canceled the request. */
+/** Whether the client disconnected before the complete response: its timeout ended, or it cancelled the request. */
 export const isLeft = (request: Recorded) =>
   request.left === true && !request.isProxied && !isTouchedByAny(request, cutFaults);
 

@@ -28,7 +28,7 @@ export const streamsResumed: Check = {
   level: 'recommended',
   asks: 'The client resumes a stream after the last complete event.',
   judged:
-    'Looks at the next stream after one that ended in the middle of an event or was silent. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, unless the client reads the list of events afterwards, because events in between are lost. Passes: a stream that continues after an earlier event.',
+    'Looks at the next stream after one that ended in the middle of an event or was silent. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, because events in between are lost, unless the client reads the list of events afterwards. Passes: a stream that continues after an earlier event.',
   unseen: 'No stream ended like this, or no stream was opened after it.',
   faults: interrupting,
   advice:

@@ -9,7 +9,7 @@ export const lostAnswer = fault({
   canTouch: isDirect,
   group: 'Broken connections',
   level: 'required',
-  does: `Processes the request, commits a change, and resets the connection (RST) instead of a response. ${onlyDirect}`,
+  does: `Processes the request, commits a change, and resets the connection (RST) instead of sending a response. ${onlyDirect}`,
   goodClient:
     'Retries. A retried POST has the same `Idempotency-Key` and gets the first response, so only one resource is created. If a retried DELETE gets 404, the first one succeeded.',
   consequence:

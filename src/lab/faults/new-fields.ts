@@ -40,7 +40,7 @@ export const newFields = fault({
   changesAnswers: true,
   group: 'Values',
   level: 'required',
-  does: 'Each object in a response has a few additional properties, as a later version may have them. This includes objects in lists and events. The service ignores them in requests. Applies to all operations.',
+  does: 'Each object in a response has a few additional properties, such as a later version may add. This includes objects in lists and events. The service ignores them in requests. Applies to all operations.',
   goodClient: 'Ignores unknown properties.',
   consequence:
     'Strict parsers and closed types reject responses with additional properties, and break with the next version.',

@@ -12,7 +12,7 @@ export const slow = fault({
   parameters: {
     bytesPerSecond: integer(
       { minimum: 1, maximum: 1_000_000, default: 100 },
-      `How many bytes of the body are sent per second. More if the response would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
+      `How many bytes of the body are sent per second. The service sends more if the response would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
     ),
   },
   fits: hasBody,

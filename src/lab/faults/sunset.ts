@@ -10,7 +10,7 @@ export const sunset = fault({
   changesAnswers: true,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Deprecated operations return 410, as after their sunset.',
+  does: 'Deprecated operations return 410, as they may do after their sunset.',
   goodClient: 'Uses the successor that `Link` names.',
   consequence:
     'Clients ignore `Deprecation` and `Sunset` for years, and then all of them break on the same day.',

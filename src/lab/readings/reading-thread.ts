@@ -17,7 +17,7 @@ parentPort?.on('message', (message: ToThread) => {
 
 async function perform(task: ReadingTask, flag: Int32Array): Promise<void> {
   const throwIfCanceled = () => {
-    if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is canceled.');
+    if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is cancelled.');
   };
   const readRows: ReadRows = async (slice) => {
     const rows = await new Promise<Row[]>((resolve) => {

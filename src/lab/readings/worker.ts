@@ -35,7 +35,7 @@ export interface Slice {
 /** Reads the first rows of a slice, in the order of numbers; none if it is empty. */
 export type ReadRows = (slice: Slice) => Promise<Row[]>;
 
-/** Messages to the thread: a task, with a flag that is 1 once the task is canceled, or the rows of a slice. */
+/** Messages to the thread: a task, with a flag that is 1 once the task is cancelled, or the rows of a slice. */
 export type ToThread = { task: ReadingTask; flag: Int32Array } | { rows: Row[] };
 
 /** Messages from the thread: the slice that it needs, and at the end the reading, or the error as text. */

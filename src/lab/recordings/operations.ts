@@ -41,7 +41,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'Start a recording',
     description:
-      'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored. Of headers, only values that are known to be harmless are stored.',
+      'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored. A header value is stored only if it is known to be harmless.',
     bindsKey: true,
     body: NewRecording,
     success: created(BegunRecording, 'The recording.'),
@@ -72,7 +72,7 @@ export const recordingOperations = [
     id: 'listRecordedRequests',
     tag: 'Recordings',
     summary: 'List recorded requests',
-    description: `Returns the requests of a recording, ordered by their ends, so that a reader who follows a running client misses nothing. For the order in which requests began, sort by \`at\`. To follow a recording, repeat the request with the last \`id\` as \`after\`. The \`gapMs\` and \`retryOf\` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. ${readingsBounded}`,
+    description: `Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by \`at\`. To follow a recording, repeat the request with the last \`id\` as \`after\`. The \`gapMs\` and \`retryOf\` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. ${readingsBounded}`,
     params: { recordingId },
     query: { after },
     success: page(RecordedRequests, 'A page of requests.'),

@@ -102,7 +102,7 @@ test('resets at once with other writes all succeed, and leave the demonstration'
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 
-test('a workspace that holds much is not reset by a request, and the refusal names the command', async (t) => {
+test('a request does not reset a large workspace, and the refusal names the command', async (t) => {
   const petstore = await startPetstore(t);
   const { categories, pets, orders } = demonstration;
   await addCategories(petstore, 1, maxResetRows - categories - pets - orders + 1, 100);
@@ -115,7 +115,7 @@ test('a workspace that holds much is not reset by a request, and the refusal nam
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 
-test('however many answers Idempotency-Keys have kept, a workspace can be reset, and its reset removes none', async (t) => {
+test('a workspace with many stored responses can be reset, and the reset removes none of them', async (t) => {
   const petstore = await startPetstore(t);
   await petstore.db.write(
     (sql) => sql`
@@ -172,7 +172,7 @@ test('a reset works during a ban, and for no key but a valid one', async (t) => 
   assert.equal((await reset(petstore, { key: null })).status, 401);
 });
 
-test('a workspace can be reset once a second, whichever of its keys asks, and others do not wait for that', async (t) => {
+test('a workspace can be reset once a second, by any of its keys, and others do not wait for it', async (t) => {
   const petstore = await startPetstore(t);
   petstore.stopwatch = () => 0;
   const other = await petstore.addWorkspace('other', true);

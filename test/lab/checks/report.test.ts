@@ -151,7 +151,7 @@ suite = root[0]
 cases = [[case.get('name'), [[child.tag, child.get('message'), child.text] for child in case]] for case in suite.findall('testcase')]
 print(json.dumps([root.tag, suite.tag, suite.attrib, cases]))`;
 
-test('JUnit XML is well-formed whatever it holds, and fails for required checks alone', {
+test('JUnit XML is well-formed for any content, and fails only for required checks', {
   skip: whyNo('python3'),
 }, () => {
   const xml = asJunit(oddReport);
@@ -168,7 +168,7 @@ test('JUnit XML is well-formed whatever it holds, and fails for required checks 
   assert.equal(message, 'a < b & "c" \ufffd\ufffd\ufffd\ufffd 😀 | `d` *e* ]]>\r\nf');
 });
 
-test('Markdown keeps what it holds within its cells', () => {
+test('Markdown escapes content, so that it stays in its cell', () => {
   const text = asMarkdown(oddReport);
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));
   assert.equal(rows.length, oddReport.checks.length);

@@ -96,7 +96,7 @@ test('ids.exact finds what a double would have made of an id, and nothing else',
   await finds(name, [{ at: 0, target: `/v1/pets?id=1%2C${rounded}` }], 'failed', [1]);
 });
 
-test('ids.exact takes no long time for targets that were made for it', async () => {
+test('ids.exact is fast on targets that were built to be slow', async () => {
   const count = 200;
   for (const part of ['/%', '/%41', '/', '/11111', '?%', '&1e1=%', '&=12e1', ',1e11']) {
     const target = `/v1/pets${part.startsWith('/') ? '' : '?id=%'}${part.repeat(4_000 / part.length)}`;

@@ -4,7 +4,7 @@ import { parseExactly } from '../../support/exact-json.ts';
 import { assertTouched, assertUntouched, endRehearsal, rehearse } from '../../support/lab.ts';
 import { type CallOptions, startPetstore } from '../../support/petstore.ts';
 
-test('under large-ids ids, cursors and ETags from before the rehearsal are understood', async (t) => {
+test('large-ids accepts ids, cursors and ETags from before the rehearsal', async (t) => {
   const store = await startPetstore(t);
   const { headers, body } = await store.call('GET', '/pets/1');
   const first = await store.call('GET', '/pets?limit=1');

@@ -46,9 +46,9 @@ for (const [balancer, tells] of [
   }
 
   describe(`behind ${balancer.name}`, { ...balancer.needs, concurrency: true }, () => {
-    test('that tells whose a request is', async (t) => {
+    test('with the address of the client', async (t) => {
       const { store, ask } = await start(t);
-      await t.test('no connection is cut off, so that it takes no instance for broken', async () => {
+      await t.test('no connection is cut, so no instance seems broken', async () => {
         const { id } = await rehearse(
           store,
           cuts.map((fault) => ({ fault, times: 1_000 })),
@@ -58,7 +58,7 @@ for (const [balancer, tells] of [
         assert.deepEqual(await performedOf(store, id), Array(cuts.length).fill(0));
       });
 
-      await t.test('failures that a key rehearses take no instance from others', async () => {
+      await t.test('failures that a key rehearses remove no instance', async () => {
         const { key } = await store.addWorkspace('other', true);
         await rehearse(store, [{ fault: 'unavailable', times: 100 }]);
         const rehearsed = await Promise.all(
@@ -69,7 +69,7 @@ for (const [balancer, tells] of [
         assert.deepEqual([...new Set(statuses)], [200]);
       });
 
-      await t.test('answers come slow and late', async () => {
+      await t.test('responses come slowly and late', async () => {
         for (const [fault, parameters] of [
           ['slow', { bytesPerSecond: 5_000 }],
           ['delay', { delayMs: 100 }],
@@ -82,13 +82,13 @@ for (const [balancer, tells] of [
       });
     });
 
-    test('that does not tell so, no connection is cut off either where proxies are configured', async (t) => {
+    test('without the address of the client, no connection is cut if TRUST_PROXY is set', async (t) => {
       const { store, ask } = await start(t, { [tells]: '' });
       for (const fault of cuts.slice(0, 3)) assert.deepEqual(await outcomes(store, ask, fault), [200, 201]);
       for (const fault of cuts) assert.deepEqual(toldOf(store, fault), []);
     });
 
-    test('that does not tell so and is not configured, clients see what it makes of a cut, and the next request is served', async (t) => {
+    test('without the address of the client and TRUST_PROXY, clients see its response to a cut, and the next request succeeds', async (t) => {
       const { store, ask } = await start(t, { [tells]: '' }, false);
       // It repeats a GET at the next instance, and answers a POST with 503.
       assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);

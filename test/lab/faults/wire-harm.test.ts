@@ -95,7 +95,7 @@ test('a client that leaves within a slow answer is told once', async (t) => {
   assert.equal((await store.call('GET', '/pets')).status, 200);
 });
 
-test(`a key has ${maxDelayed} requests held back at once, and one more lets the oldest go on`, async (t) => {
+test(`a key has ${maxDelayed} delayed requests at most; one more ends the delay of the oldest`, async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [
     { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
@@ -118,7 +118,7 @@ test(`a key has ${maxDelayed} requests held back at once, and one more lets the 
   await closed;
 });
 
-test('a service that stops first responds to delayed requests', async (t) => {
+test('a service that stops responds to delayed requests first', async (t) => {
   const store = await startFromCode(t);
   const rehearsal = await store.rehearse([
     { fault: 'delay', operation: 'getPet', delayMs: longMs },
@@ -207,7 +207,7 @@ for (const fault of [...harmful, 'gateway-timeout'])
     assert.notEqual(await total(), 0);
   });
 
-test('200 connections that are cut off from both sides at random end nothing but themselves', async (t) => {
+test('200 connections that are cut from both sides at random affect no other connection', async (t) => {
   const store = await startListening(t, { timeLimits: { lingerMs: 50 } });
   const random = randomFrom(20_261_122);
   const faults = [...harmful, 'stale-connection'];

@@ -59,7 +59,7 @@ async function archivesOf(
   return archives;
 }
 
-test('an HTTP Archive is bounded in requests and in size, and tells where the rest is', async (t) => {
+test('an HTTP Archive has a bounded number of requests and size, and names the next part', async (t) => {
   const many = await filled(t, archiveBounds.requests + 7, '{}');
   const parts = await archivesOf(many.petstore, many.recording);
   assert.deepEqual(
@@ -77,7 +77,7 @@ test('an HTTP Archive is bounded in requests and in size, and tells where the re
   assert.ok(Math.max(...archives.map(({ size }) => size)) < 2 * archiveBounds.characters);
 });
 
-test('an HTTP Archive lists as many parameters of a query as a request may have', async (t) => {
+test('an HTTP Archive lists at most as many query parameters as a request may have', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   assert.equal((await petstore.call('GET', `/pets?${'a&'.repeat(1_000)}`)).status, 400);
@@ -127,7 +127,7 @@ const readerOf = (keyId: string, { signal } = new AbortController()) => ({
   disconnected: () => signal,
 });
 
-test('one reading is made at a time, and those of other keys take turns', async () => {
+test('one reading runs at a time, and keys take turns', async () => {
   const queue = new ReadingQueue();
   const made: string[] = [];
   const ends = new Map<string, () => void>();
@@ -154,7 +154,7 @@ test('one reading is made at a time, and those of other keys take turns', async 
   await queue.run(readerOf('a'), async () => {});
 });
 
-test('a key has one reading and three that wait; the next is refused, until one of them leaves', async () => {
+test('a key has one reading in progress and three that wait; one more is refused', async () => {
   const queue = new ReadingQueue();
   const made: number[] = [];
   const readers = Array.from({ length: 1 + maxWaitingReadings }, () => new AbortController());
@@ -192,7 +192,7 @@ test('what could not be made keeps nothing else from being made', async () => {
   assert.equal(await next, 'made');
 });
 
-test('a reading that is one too many for its key gets 429', async (t) => {
+test('a reading beyond the limit of its key gets 429', async (t) => {
   const { petstore, recording } = await filled(t, 10, '{}');
   const held = holdRows(petstore);
   const paths = ['har', 'requests', 'report', 'report/markdown', 'report/junit', 'har'];
@@ -211,7 +211,7 @@ for (const [how, leave] of [
   ['closes its side', (socket: Socket) => socket.end()],
   ['resets its connection', (socket: Socket) => socket.resetAndDestroy()],
 ] as const)
-  test(`nothing is read any more for a client that ${how}, whether it waits or not`, async (t) => {
+  test(`reading stops for a client that ${how}, also while it waits`, async (t) => {
     const { petstore, recording } = await filled(t, 1_000, '{}');
     await petstore.listen();
     const held = holdRows(petstore);
@@ -263,7 +263,7 @@ test('readings of many keys that wait on one connection end with it, without a w
   assert.deepEqual(warnings, []);
 });
 
-test('a report is made once for what its recording holds, and kept for all instances', async (t) => {
+test('a report is made once for each state of its recording, and shared by all instances', async (t) => {
   const { petstore, recording } = await filled(t, 300, '{}');
   const held = holdRows(petstore);
   held.release();
@@ -313,7 +313,7 @@ for (const what of ['report', 'har', 'requests'])
     assert.equal(body.code, 'not_found');
   });
 
-test('others have their turn while a recording is read', async (t) => {
+test('other requests have their turn while a recording is read', async (t) => {
   const { petstore, recording } = await filled(t, 2_000, '{}');
   let turns = 0;
   const count = () => {

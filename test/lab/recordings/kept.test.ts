@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts';
 
 const dayMs = 86_400_000;
 
-test('no credential is stored or shown, wherever it was sent, nor a value of an unknown header', async (t) => {
+test('no credential and no value of an unknown header is stored or shown', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = petstore;
   const recording = await startRecording(petstore);
@@ -90,7 +90,7 @@ test('of a body the first 8 KiB are kept, whole characters only, and of what is 
   );
 });
 
-test('a recording keeps so many requests and counts the others', async (t) => {
+test('a recording keeps a bounded number of requests and counts the others', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxRecorded: 3 } });
   const recording = await startRecording(petstore);
   for (let i = 0; i < 2; i++) await petstore.call('GET', '/pets/1');
@@ -101,7 +101,7 @@ test('a recording keeps so many requests and counts the others', async (t) => {
   assert.equal((await recordedIn(petstore, recording)).length, 3);
 });
 
-test('a key has its newest 20 recordings, and what was kept of others is removed', async (t) => {
+test('a key has its newest 20 recordings; older ones are removed with their requests', async (t) => {
   const petstore = await startPetstore(t);
   const first = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
@@ -195,7 +195,7 @@ test('a key without a recording, or with one that is over, costs no write', asyn
   assert.equal(petstore.db.counts.writes, writes);
 });
 
-test('what comes while too much waits to be written is left out', async (t) => {
+test('requests are left out while too much waits to be written', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxUnwritten: 1_000 } });
   const recording = await startRecording(petstore);
   const held = Promise.withResolvers<void>();
@@ -212,7 +212,7 @@ test('what comes while too much waits to be written is left out', async (t) => {
   assert.equal(requests + leftOut, 20);
 });
 
-test('a recording keeps so many characters, and counts the requests beyond', async (t) => {
+test('a recording keeps a bounded number of characters and counts the requests beyond it', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxRecordedSize: 3_000 } });
   const recording = await startRecording(petstore);
   for (let i = 0; i < 20; i++) await petstore.call('GET', '/pets/1');
@@ -221,7 +221,7 @@ test('a recording keeps so many characters, and counts the requests beyond', asy
   assert.equal(requests + leftOut, 20);
 });
 
-test('recordings of a key keep so many characters together when it begins another', async (t) => {
+test('when a key begins another recording, its oldest are removed until the others fit the bound', async (t) => {
   const petstore = await startPetstore(t);
   const old = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
@@ -234,7 +234,7 @@ test('recordings of a key keep so many characters together when it begins anothe
   assert.equal((await petstore.send('GET', young)).status, 200);
 });
 
-test('a recording that fills what waits to be written takes no room from another', async (t) => {
+test('a recording that fills its share of the queue takes no room from another', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxUnwrittenOfOne: 1_000 } });
   const greedy = await startRecording(petstore);
   const other = await petstore.addWorkspace('other', true);
@@ -252,7 +252,7 @@ test('a recording that fills what waits to be written takes no room from another
   assert.equal((await recordedIn(petstore, modest, other.key)).length, 1);
 });
 
-test('requests that cannot be written do not keep those of another recording from being written', async (t) => {
+test('requests that cannot be written do not block those of another recording', async (t) => {
   const petstore = await startPetstore(t);
   const stuck = await startRecording(petstore);
   const other = await petstore.addWorkspace('other', true);

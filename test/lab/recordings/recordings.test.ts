@@ -58,7 +58,7 @@ test('a recording keeps what its key sends and gets', async (t) => {
   assert.deepEqual(await recordingAt(petstore, path), { ...recording, requests: 2 });
 });
 
-test('a recording is that of one key: no other reads it, ends it, or is in it', async (t) => {
+test('a recording belongs to one key: other keys cannot read or end it, and are not in it', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = await petstore.addKey('pro');
   const recording = await startRecording(petstore);

@@ -25,7 +25,7 @@ test('a rehearsal lasts ten minutes if nothing else is said, and a day at most',
   assert.equal((await store.send('POST', '/lab/rehearsals', { body: tooLong })).status, 400);
 });
 
-test('a key sends 600 requests a minute to the lab, and is not banned for more', async (t) => {
+test('a key may send 600 requests a minute to the lab, and is not banned for more', async (t) => {
   const store = await startPetstore(t);
   const answers = await times(1_300, () => store.send('GET', '/lab/rehearsals'));
   assert.deepEqual(

@@ -132,7 +132,7 @@ test('a rehearsal ends by itself when it says', async (t) => {
   assert.equal((await rehearsalOf(store, rehearsal.id)).endedAt, undefined);
 });
 
-test('other keys, of the same workspace and of others, neither meet a rehearsal nor see it', async (t) => {
+test('a rehearsal does not affect other keys, and they cannot see it', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [{ fault: 'banned', times: 100 }, 'near-limit']);
   await getPets(store);
@@ -192,7 +192,7 @@ test('a clock that goes back holds nobody longer than told', async (t) => {
   assert.equal((await getPets(store)).status, 200);
 });
 
-test('requests to the lab meet no fault, and do not count against the limits of the key', async (t) => {
+test('faults do not affect requests to the lab, and these do not count against the limits of the key', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 2 });
   const { id } = await rehearse(store, [{ fault: 'unavailable', times: 100 }], { key });
@@ -226,7 +226,7 @@ test('a real failure under a rehearsal is logged as one', async (t) => {
   assert.equal(store.log.filter((line) => line.includes('"failed"')).length, 1);
 });
 
-test('a real limit and a real ban are the same after a rehearsed one', async (t) => {
+test('real limits and bans are the same after rehearsed ones', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 20, perDay: 100 });
   const { id } = await rehearse(store, [{ fault: 'banned', retryAfterSeconds: 86_400 }], { key });
