@@ -4,21 +4,13 @@ import type { Page } from 'playwright-core';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What keeps somebody from reading or using parts of a page. */
-const grave = ['serious', 'critical'];
-
 interface Violation {
   id: string;
-  impact: string;
   nodes: { target: string[] }[];
 }
 
-/** What axe finds in parts of a page of these impacts, or of any, as rule and element. */
-export async function findings(
-  page: Page,
-  parts: string[],
-  impacts: string[] | 'any' = grave,
-): Promise<string[]> {
+/** What axe finds in parts of a page, as rule and element. */
+export async function findings(page: Page, parts: string[]): Promise<string[]> {
   await page.evaluate(axeSource);
   const found: Violation[] = await page.evaluate(
     async (include) => {
@@ -27,7 +19,5 @@ export async function findings(
     },
     parts.map((part) => [part]),
   );
-  return found
-    .filter(({ impact }) => impacts === 'any' || impacts.includes(impact))
-    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target}`));
+  return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target}`));
 }

@@ -37,7 +37,7 @@ for (const { name, skip, launch } of browsers)
     assert.equal(new Set(keys.slice(0, 2)).size, 2);
     assert.equal(new Set(keys.slice(2)).size, 1);
     await page.setViewportSize({ width: 390, height: 844 });
-    assert.deepEqual(await findings(page, ['html'], 'any'), []);
+    assert.deepEqual(await findings(page, ['html']), []);
     const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     assert.equal(await page.evaluate(sideways), 0);
     await demo.getByRole('button', { name: 'Show this request' }).nth(1).click();

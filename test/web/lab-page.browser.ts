@@ -338,7 +338,23 @@ for (const [scheme, width] of [
     assert.equal(await revoked.evaluate("document.activeElement.closest('lab-connection') !== null"), true);
     const { page } = await open(store.key, look);
     await heading(page, 'Limits').waitFor();
-    await check(page, 'live');
+    await check(page, 'a new key');
+    for (const tab of ['store', 'events', 'webhooks', 'ban-demo', 'order-demo']) {
+      await page.evaluate(`location.hash = '${tab}'`);
+      await page.locator(`#${tab} h2`).waitFor();
+      await check(page, `an empty tab: ${tab}`);
+    }
+    await page.getByRole('button', { name: 'Order one pet' }).click();
+    await page.getByText('The customer pays twice').waitFor();
+    await check(page, 'a demo is over');
+    await page.evaluate("location.hash = 'requests'");
+    await page.locator('.line').nth(1).waitFor();
+    await page.locator('lab-report').scrollIntoViewIfNeeded();
+    await page.locator('lab-report .verdict').waitFor();
+    await check(page, 'recording');
+    await page.evaluate("location.hash = 'faults'");
+    await page.locator('lab-faults .group > summary').first().click();
+    await check(page, 'faults');
     for (const other of [1024, 1440, 1920]) {
       await page.setViewportSize({ width: other, height: 1000 });
       assert.equal(await sideways(page), 0, `${other} px`);
