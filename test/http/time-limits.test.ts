@@ -52,7 +52,7 @@ test('the load balancers and the pages on operations and security have the time 
   assert.equal(headers, unread, 'the page on operations names both at once');
   for (const sentence of [
     `${headers} s for headers and for a client that does not read`,
-    `which returns 408 after ${request} s.`,
+    `The service returns 408 after ${request} s.`,
     `for less than the ${idle} s after which instances end them`,
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
   ])
