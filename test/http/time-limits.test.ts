@@ -53,7 +53,7 @@ test('the load balancers and the pages on operations and security have the time 
   for (const sentence of [
     `${headers} s for headers and for a client that does not read`,
     `The service returns 408 after ${request} s.`,
-    `for less than the ${idle} s after which instances end them`,
+    `Close idle connections to instances before ${idle} s have passed.`,
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
   ])
     assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
