@@ -147,7 +147,7 @@ test('documents beyond the limit of an address wait; too many waiting ones are r
   await ask();
   const refused = await get(app, '/small');
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1']);
-  assert.match(await refused.text(), /^.*1 requests from this address wait/);
+  assert.match(await refused.text(), /^.*1 requests from this address already wait/);
   assert.equal(await (await get(app, '/healthz')).text(), 'fine');
   // A client that leaves gives its place to the next.
   first.destroy();
