@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (a1c88935b9bb). Do not edit.
+// Made from the description of the lab by "npm run generate" (fa8eb370f025). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

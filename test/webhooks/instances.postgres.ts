@@ -94,6 +94,6 @@ suite('webhooks of several instances over one PostgreSQL', { skip: whyNoPostgres
     const env = { DATABASE_URL: cluster.url, PETSTORE_SECRET_KEY: '', PETSTORE_DATA_DIR: temporaryFolder(t) };
     const { status, stdout, stderr } = petstore(['serve'], env);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.match(stderr, /^petstore: PETSTORE_SECRET_KEY must be set with DATABASE_URL.+\n$/);
+    assert.match(stderr, /^petstore: PETSTORE_SECRET_KEY must be set if DATABASE_URL is set.+\n$/);
   });
 });

@@ -6,11 +6,7 @@ import type { Recorded } from './recorded.ts';
 
 const exampleId = 'rec_602845719936';
 
-export const recordingId = Type.String({
-  maxLength: 64,
-  description: 'The id of the recording.',
-  examples: [exampleId],
-});
+export const recordingId = Text(64, 'The id of the recording.', exampleId);
 
 export const after = Type.Optional(
   Type.Integer({

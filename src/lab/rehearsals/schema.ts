@@ -1,6 +1,6 @@
 import type { Static, TProperties, TSchema } from 'typebox';
 import { operations } from '../../api/operations.ts';
-import { DateTime } from '../../foundation/schema.ts';
+import { DateTime, Text } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
 import { faultNames, faults } from '../faults/list.ts';
 import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
@@ -10,11 +10,7 @@ const forKey = faults
   .map(({ name }) => `\`${name}\``);
 const scopes = `of each operation (for ${forKey.join(', ')}: of the key)`;
 
-export const rehearsalId = Type.String({
-  maxLength: 64,
-  description: 'The id of the rehearsal.',
-  examples: ['rhs_318204975513'],
-});
+export const rehearsalId = Text(64, 'The id of the rehearsal.', 'rhs_318204975513');
 
 export const defaultExpirySeconds = 600;
 
