@@ -7,7 +7,7 @@ import { preciseDuration, retryAfterText } from './times.ts';
 /** The height of a lane, the height of its texts, and the place of its middle. All grow with the text. */
 const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
 /** In percent: a shorter wait has no text, and one that was too short has a text of this width at least. */
-const [leastRoom, tooSoonRoom] = [2, 10];
+const [leastRoom, tooSoonRoom, tooSoonRoomIfNarrow] = [2, 10, 16];
 
 /** Drawn above a mark. */
 const tooSoon = svg`<text class="too-soon" y="-9">!</text>`;
@@ -114,7 +114,7 @@ const drawWaitText = ({ wait, from }: Mark) =>
   between(
     wait.from,
     from,
-    wait.isTooSoon ? 'too-soon' : '',
+    wait.isTooSoon ? `too-soon ${from < tooSoonRoomIfNarrow ? 'at-start' : ''}` : '',
     html`<span>${preciseDuration(wait.ms)}</span><span>${retryAfterText(wait.retryAfterMs)}</span>`,
   );
 
