@@ -71,7 +71,7 @@ export async function readEvents(
   const rows = await sql`
     select ${eventColumns.list}, s.last_id, ${oldestId}
     from sequences s
-    left join events e on e.workspace_id = ${workspaceId} and e.id > ${after} and e.id <= ${upTo} ${ofTypes}
+    left join events e on e.workspace_id = s.workspace_id and e.id > ${after} and e.id <= ${upTo} ${ofTypes}
     where s.workspace_id = ${workspaceId} and s.kind = 'events' order by e.id limit ${limit}`;
   return {
     ...toExtent(rows[0]?.slice(-2)),
