@@ -48,6 +48,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Forgets all callers and ends all streams, since the storage was emptied. */
     startOver(): void;
+    /** Tells load balancers to send requests elsewhere. */
+    drain(): void;
   }
   interface FastifyRequest {
     /** The operation that the request is for, if there is one. */
@@ -59,7 +61,7 @@ declare module 'fastify' {
 export function buildApp(given: Parts): FastifyInstance {
   const parts = withDefaults(given);
   const components = createComponents(parts);
-  const { lab, identify, streams, requestLog } = components;
+  const { lab, identify, streams, requestLog, readiness } = components;
   const apis = { [prefix]: parts.operations, ...(lab && { [labPrefix]: labOperations }) };
   const paths = new Paths(apis, documentPaths(parts.operations, lab !== undefined));
   const errors = errorAnswers(parts, components, paths);
@@ -72,6 +74,7 @@ export function buildApp(given: Parts): FastifyInstance {
     identify.forget();
     streams.endAll();
   });
+  app.decorate('drain', () => readiness.drain());
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
     ignoreTypeOfNothing(request);
@@ -153,11 +156,11 @@ const requestFields = [
 function serveDocuments(
   app: FastifyInstance,
   parts: AllParts,
-  { assertReady, metrics, lab }: Components,
+  { readiness, metrics, lab }: Components,
 ): void {
   const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
-  serveHealth(app, { assertReady, metrics, stopwatch, prove });
+  serveHealth(app, { readiness, metrics, stopwatch, prove });
   const apis = () => import('../description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
     (await apis()).describeStore(operations, baseUrl, config.lab, version),

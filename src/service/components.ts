@@ -23,7 +23,7 @@ import { OutcomeReporter, type RequestOutcome } from '../observe/request-outcome
 import { endSpan } from '../observe/request-spans.ts';
 import type { Config } from '../settings/config.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { healthPaths, readinessOf } from './health.ts';
+import { healthPaths, Readiness } from './health.ts';
 
 /** What an app is built from. */
 export interface Parts {
@@ -83,13 +83,13 @@ export function createComponents(parts: AllParts) {
   const { config, db, limiter, log, clock, stopwatch, changes, dispatcher, operations } = parts;
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
-  const assertReady = readinessOf(db, parts);
+  const readiness = new Readiness(db, parts);
   const metrics = new Metrics({
     operations: [...operations, ...(config.lab ? labOperations : [])],
     faults: config.lab ? faultNames : [],
     db,
     isReady: () =>
-      assertReady().then(
+      readiness.assert().then(
         () => true,
         () => false,
       ),
@@ -128,7 +128,7 @@ export function createComponents(parts: AllParts) {
     mcpAdmission,
     lab,
     streams,
-    assertReady,
+    readiness,
     metrics,
     requestLog,
     outcomes,

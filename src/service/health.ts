@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/database.ts';
-import { StorageUnavailableError } from '../foundation/errors.ts';
+import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import { memoizeFor, withTimeout } from '../foundation/promises.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { challengeField } from '../settings/service-address.ts';
@@ -19,16 +19,34 @@ interface Watched {
   readyMs: number;
 }
 
-/** Returns a function that rejects unless the storage can be read and written. Callers at the same time share its response. */
-export function readinessOf(db: Database, { stopwatch, readyMs }: Watched): () => Promise<unknown> {
-  const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
-  const late = () => new StorageUnavailableError('It does not answer in time.');
-  const storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
-  return () => withTimeout(readyMs, storageAnswers(), late);
+/** Whether load balancers should send requests to this instance. */
+export class Readiness {
+  readonly #storageAnswers: () => Promise<unknown>;
+  readonly #readyMs: number;
+  #isDraining = false;
+
+  constructor(db: Database, { stopwatch, readyMs }: Watched) {
+    const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
+    this.#storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
+    this.#readyMs = readyMs;
+  }
+
+  /** Rejects while the instance drains, and unless the storage can be read and written. Callers at the same time share its response. */
+  async assert(): Promise<void> {
+    // HAProxy sends no new requests after a 404, and lets the others finish (`disable-on-404`).
+    if (this.#isDraining) throw new ApiError('not_found', 'This instance stops soon. Use another one.');
+    const late = () => new StorageUnavailableError('It does not answer in time.');
+    await withTimeout(this.#readyMs, this.#storageAnswers(), late);
+  }
+
+  /** From now on the instance is not ready. */
+  drain(): void {
+    this.#isDraining = true;
+  }
 }
 
 interface Served {
-  assertReady: () => Promise<unknown>;
+  readiness: Readiness;
   metrics: Metrics;
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
@@ -37,14 +55,14 @@ interface Served {
 }
 
 /** Serves the health endpoints. They have no rate limit, so callers share responses that are costly to make. */
-export function serveHealth(app: FastifyInstance, { assertReady, metrics, stopwatch, prove }: Served): void {
+export function serveHealth(app: FastifyInstance, { readiness, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {
     const proof = prove?.(headers[challengeField]);
     return { status: 'alive', ...(proof && { proof }) };
   });
   app.get('/readyz', async () => {
-    await assertReady();
+    await readiness.assert();
     return { status: 'ready' };
   });
   app.get('/metrics', async (_request, reply) => {

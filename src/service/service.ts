@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { start } from '#distribution';
 import type { Database } from '../db/database.ts';
@@ -24,6 +25,8 @@ const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
 /** How long a stop waits for requests in flight, by default. */
 const usualStopMs = 10_000;
+/** Longer than a load balancer takes for its next check: those in `deploy/haproxy.cfg` take at most 1.1 s. */
+const drainMs = 1_500;
 /** How many free ports are tried in turn. */
 const maxPorts = 20;
 
@@ -56,6 +59,8 @@ export interface Service {
   nextRetryAtMs(): Promise<number | undefined>;
   /** Forgets all callers and ends all streams, since the storage was emptied. */
   startOver(): void;
+  /** Serves on until load balancers have moved new requests to other instances. Resolves at once if there can be no other instances. */
+  drain(): Promise<void>;
   /** Stops taking requests, lets what is under way finish for so long, and closes the storage. */
   stop(withinMs?: number): Promise<void>;
 }
@@ -103,6 +108,11 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       limiter.forgetAll();
       app.startOver();
       dispatcher.settingsChanged();
+    },
+    async drain() {
+      if (!hasOthers) return;
+      app.drain();
+      await sleep(drainMs);
     },
     async stop(withinMs) {
       for (const end of ends) end();

@@ -110,7 +110,7 @@ async function openKept(config: Config) {
 
 /** Stops the service on the first signal to end. Returns a function that stops it for another reason. */
 function stopOnSignal(
-  service: Pick<Service, 'stop'>,
+  service: Pick<Service, 'stop'> & Partial<Pick<Service, 'drain'>>,
   log: Log,
   traces?: Traces,
   announcement?: Announcement,
@@ -121,6 +121,8 @@ function stopOnSignal(
     isStopping = true;
     log.info(`stopping on ${reason}`);
     announcement?.withdraw();
+    // Sent by a service manager. A person who presses Ctrl+C sends another signal, and does not wait.
+    if (reason === 'SIGTERM') await service.drain?.();
     await service.stop();
     const isSent = (await traces?.stop()) ?? true;
     log.info('stopped');

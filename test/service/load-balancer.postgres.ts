@@ -18,6 +18,8 @@ const clients = 12;
 const pauseMs = 10;
 /** So many good answers in a row, and a client has left the instance that fails. */
 const calm = 15;
+/** How long slow writes take: longer than HAProxy needs to notice that an instance has gone. */
+const slowMs = 800;
 
 /** Clients that ask through a load balancer until the test ends. */
 class Load {
@@ -86,10 +88,10 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
   });
   after(() => cluster.remove());
 
-  test('clients see an instance fail for two seconds at most, and it serves again afterwards', async (t) => {
+  /** Three instances on one database behind HAProxy. The first one connects to PostgreSQL at `firstsPort`. */
+  async function startBehindHaproxy(t: TestContext, firstsPort = cluster.port) {
     const url = await emptyDatabase(cluster);
     const folder = temporaryFolder(t);
-    const way = await StallingProxy.start(t, cluster.port);
     const start = (port = cluster.port): Promise<Service> =>
       startService(t, folder, {
         DATABASE_URL: url.replace(`:${cluster.port}/`, `:${port}/`),
@@ -97,16 +99,26 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
         LOG_LEVEL: 'error',
       });
     // The first makes the tables.
-    const first = await start(way.port);
-    const instances = [first, ...(await Promise.all([start(), start()]))];
+    const first = await start(firstsPort);
+    const instances: [Service, Service, Service] = [first, await start(), await start()];
     const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));
-    const key = await ampleKey(folder, { DATABASE_URL: url });
     const changes = {
       '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
       [`timeout check ${patientCheck}`]: 'timeout check 600ms',
     };
     const port = await haproxy.start(t, [one, two, three] as [number, number, number], changes);
-    const load = new Load(t, `http://127.0.0.1:${port}`, key);
+    const key = await ampleKey(folder, { DATABASE_URL: url });
+    return { instances, key, origin: `http://127.0.0.1:${port}` };
+  }
+
+  test('clients see an instance fail for two seconds at most, and it serves again afterwards', async (t) => {
+    const way = await StallingProxy.start(t, cluster.port);
+    const {
+      instances: [first],
+      key,
+      origin,
+    } = await startBehindHaproxy(t, way.port);
+    const load = new Load(t, origin, key);
 
     for (const [fault, begin, end] of [
       [
@@ -138,5 +150,26 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
       assert.ok(longestMs < troubleMs * room, `${fault}: an answer after ${longestMs} ms`);
     }
     await until(() => load.hasAnswers('petstore-1'));
+  });
+
+  test('a planned stop of an instance breaks no request, even one that takes as long as the checks', async (t) => {
+    const { instances, key, origin } = await startBehindHaproxy(t);
+    const delayed = { fault: 'delay', operation: 'createCategory', times: 1_000, delayMs: slowMs };
+    const rehearsal = await fetch(`${origin}/lab/rehearsals`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ faults: [delayed] }),
+    });
+    assert.equal(rehearsal.status, 201);
+    const load = new Load(t, origin, key);
+    const names = ['petstore-1', 'petstore-2', 'petstore-3'];
+    await until(() => names.every((name) => load.hasAnswers(name)));
+    for (const instance of instances.slice(1)) {
+      load.begin();
+      assert.deepEqual(await instance.stop('SIGTERM'), { code: 0, signal: null });
+      t.diagnostic(`longest wait ${Math.round(load.longestMs)} ms`);
+      assert.equal(load.failures, 0);
+    }
+    assert.ok(load.longestMs >= slowMs);
   });
 });
