@@ -56,7 +56,7 @@ export interface Service {
   nextRetryAtMs(): Promise<number | undefined>;
   /** Forgets all callers and ends all streams, since the storage was emptied. */
   startOver(): void;
-  /** Stops taking requests, lets what is under way finish for so long, and closes the storage. */
+  /** Stops accepting requests, waits up to this time for requests in flight, and closes the storage. */
   stop(withinMs?: number): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { acquireLease, findWork, leaseMs, readOverview, type WebhookRef } from '
 import { attemptTimeoutMs } from './send-request.ts';
 
 const tickMs = 250;
-/** The overview of webhooks is read at every so many ticks. */
+/** The overview of webhooks is read once in this many ticks. */
 const ticksPerOverview = 4;
 /** The pause between two polls of the storage, however much is written. */
 const pollPauseMs = 20;
