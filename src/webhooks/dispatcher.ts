@@ -146,7 +146,7 @@ export class Dispatcher {
       if (!(err instanceof StorageUnavailableError))
         log.error({ err }, 'the next messages to webhooks cannot be found');
       else if (!this.#isStorageAway)
-        log.warn({ err }, 'nothing is sent to webhooks while the storage is away');
+        log.warn({ err }, 'nothing is sent to webhooks while the storage is unavailable');
       this.#isStorageAway = err instanceof StorageUnavailableError;
     }
   }

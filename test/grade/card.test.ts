@@ -665,7 +665,7 @@ test('attempts at the same request share a lane, with their outcomes and waits',
     ['POST /v1/pets', '503'],
     ['GET /v1/pets?limit=1', 'cut off'],
     ['GET /v1/pets?limit=2', '429'],
-    ['GET /v1/pets?limit=3', 'left'],
+    ['GET /v1/pets?limit=3', 'aborted'],
   ]);
   assert.deepEqual(
     lanes[3]?.attempts.map(({ waitUntilMs, before }) => [waitUntilMs, before?.word]),
