@@ -28,7 +28,8 @@ checks. The version increases when a check is added or removed, or changes its m
   \`Idempotency-Key\`, and a change by its resource, length and conditions.
 - **\`grade\` knows what the program sends without faults.** If the program sends a request more often under a fault, the additional ones
   are retries, on any connection. This does not apply to reads that the program repeats anyway.
-- **One worker** sent all requests if no two were in flight at once. Then each equal request after a failure is a retry, on any connection.
+- **A worker is one line of requests of the client**, such as a thread: it sends the next request when it has the response to the last one.
+  One worker sent all requests if no two were in flight at once. Then each equal request after a failure is a retry, on any connection.
 - **If requests overlap, there are several workers.** Two equal requests come from one worker if both came on one connection, and nothing
   was in flight on other connections between them. Otherwise another worker may have sent the second.
 - **No client fails because a machine is slow.** A wait counts from the start of the refused request, because the service may record the

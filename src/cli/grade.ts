@@ -29,14 +29,15 @@ its own workspace. COMMAND finds it through PETSTORE_BASE_URL and
 PETSTORE_API_KEY.
 
 COMMAND survives a run if it exits with 0, prints the same lines and makes the
-same changes as without faults, each once. If a run differs, COMMAND runs up to
-three more times without faults, to find what varies from run to run.
+same changes as without faults, none of them twice. If a run differs, COMMAND
+runs up to three more times without faults, to find what varies from run to run.
 
 COMMAND may give up if a failure is repeated 25 times, or if the service asks
 for a wait of days. It then survives if it exits with a status other than 0.
 
-A fault may have parameters, as in "lab rehearse". With "operation" or "after"
-(how many uses pass before it), it is performed only there, in one run:
+A fault may have parameters, as in "lab rehearse". With "operation" or "after",
+the fault is performed only at that use, in one run. "after" says how many uses
+pass before the fault:
   --fault lost-answer:operation=createPet,after=3
 
 This command starts its own store. If PETSTORE_BASE_URL is set, it uses that
@@ -55,17 +56,17 @@ An agent sends different requests in each run. So give it a goal, and let it run
 several times:
   petstore grade --goal goal.json --trials 5 -- python3 agent.py
 The file says what the store must contain at the end, and what the last printed
-line must contain. Nothing else may change. COMMAND finds the text of the goal
-in PETSTORE_GOAL, and the MCP server at PETSTORE_BASE_URL with /mcp instead of
-/v1. The guide "Agents" describes the file.
+line must contain. Nothing else may change. PETSTORE_GOAL contains the text of
+the goal. The MCP server is at PETSTORE_BASE_URL, with /mcp instead of /v1. The
+guide "Agents" describes the file.
 
 The file of --levels has a line for each fault or check: NAME=required,
 NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
 skipped.
 
 The exit status is ${statuses.failed} if one of these is true:
-- COMMAND exited with 0, but did something twice or differently than without
-  faults.
+- COMMAND exited with 0, but its changes or its output differ from those without
+  faults: something was done twice, not at all, or differently.
 - COMMAND hung although the service responded.
 - COMMAND did not survive a required fault, or failed a required check.
 - COMMAND fails without faults.

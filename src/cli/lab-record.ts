@@ -28,7 +28,7 @@ const more = `
 COMMAND gets PETSTORE_BASE_URL and PETSTORE_API_KEY:
   petstore lab record -- node my-client.mjs
 Without COMMAND, all requests of the key are recorded until Ctrl-C.
-If a rehearsal is active, its faults are listed with the card. The verdict is incomplete if the client met none of them.
+If a rehearsal is active, its faults are listed with the card. The verdict is incomplete if none of them was performed.
 The exit status is ${failedStatus} if the verdict is failed, ${incompleteStatus} if it is incomplete, and otherwise that of COMMAND.`;
 
 export const recordCommand = () =>
@@ -70,7 +70,7 @@ export const recordCommand = () =>
             checksText(report, await requestsOf(lab, id, shownIds(report))),
             ...(faults.length > 0 ? [faultsTable(faults)] : []),
             [...(missed ? [missed] : []), verdictText(report.verdict)].join('\n'),
-            `Recording ${id}. Read all its requests with your key at the URL below, or as …/har for the developer tools of browsers:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
+            `Recording ${id}. GET this URL with your key to read all its requests. With /har instead of /requests you get a HAR file for the developer tools of your browser:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
           ];
           console.log(`\n${parts.filter((part) => part !== '').join('\n\n')}`);
         }

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (fa8eb370f025). Do not edit.
+// Made from the description of the lab by "npm run generate" (dee68a62fc0f). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -131,19 +131,19 @@ export interface components {
       remaining?: number;
       /**
        * Format: int32
-       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
+       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. At most 100 requests of a key wait. One more ends the silence of the oldest: its connection is reset.
        */
       silenceMs?: number;
-      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
+      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
-       * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. At most 100 requests of a key wait. One more ends the wait of the oldest.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. At most 100 requests of a key wait. One more ends the wait of the oldest.
        */
       delayMs?: number;
       /**
@@ -155,7 +155,7 @@ export interface components {
       location?: string;
       /**
        * Format: int32
-       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. At most 100 requests of a key wait. One more ends the wait of the oldest.
        */
       streamSilenceMs?: number;
       /**
@@ -291,22 +291,22 @@ export interface components {
       remaining?: number;
       /**
        * Format: int32
-       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
+       * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. At most 100 requests of a key wait. One more ends the silence of the oldest: its connection is reset.
        */
       silenceMs?: number;
       /**
-       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
+       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
        * @enum {string}
        */
       shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
       /**
        * Format: int32
-       * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. At most 100 requests of a key wait. One more ends the wait of the oldest.
        */
       bytesPerSecond?: number;
       /**
        * Format: int32
-       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `delay`: The delay in milliseconds, at most 5000 for a request through a proxy. At most 100 requests of a key wait. One more ends the wait of the oldest.
        */
       delayMs?: number;
       /**
@@ -321,7 +321,7 @@ export interface components {
       location?: 'path' | 'url';
       /**
        * Format: int32
-       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. If more than 100 requests of a key are waiting, the oldest continues.
+       * @description Of `stream-silent`: How long the stream is silent, in milliseconds. At most 100 requests of a key wait. One more ends the wait of the oldest.
        */
       streamSilenceMs?: number;
     };

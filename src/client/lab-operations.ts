@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (fa8eb370f025). Do not edit.
+// Made from the description of the lab by "npm run generate" (dee68a62fc0f). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -59,21 +59,21 @@ export interface Lab {
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
+   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 
   /**
    * Get a report card as Markdown: `GET /recordings/{recordingId}/report/markdown`.
    *
-   * Returns the report card for people: failures first, then a table of all checks. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
+   * Returns the report card for people: failures first, then a table of all checks. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
    */
   getReportAsMarkdown(recordingId: string, options?: CallOptions): Promise<string>;
 
   /**
    * Get a report card as JUnit XML: `GET /recordings/{recordingId}/report/junit`.
    *
-   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
+   * Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is `failed`. Skipped tests, with their reason, are recommended checks that failed and checks that were not observed. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
    */
   getReportAsJunit(recordingId: string, options?: CallOptions): Promise<string>;
 
@@ -108,7 +108,7 @@ export interface Lab {
   /**
    * List recorded requests: `GET /recordings/{recordingId}/requests`.
    *
-   * Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by `at`. To follow a recording, repeat the request with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
+   * Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by `at`. To follow a recording, repeat the request with the last `id` as `after`. The `gapMs` and `retryOf` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
    */
   listRecordedRequests(
     recordingId: string,
@@ -119,14 +119,14 @@ export interface Lab {
   /**
    * Get a recording as an HTTP Archive: `GET /recordings/{recordingId}/har`.
    *
-   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has at most 1000 requests, and fewer if they are large. If there are more, its comment has the URL of the next archive. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client closes the connection or its side of it.
+   * Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has at most 1000 requests, and fewer if they are large. If there are more, its comment has the URL of the next archive. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
    */
   getHar(recordingId: string, query?: GetHarQuery, options?: ReadOptions): Promise<types.Har>;
 
   /**
    * End a recording: `POST /recordings/{recordingId}/end`.
    *
-   * Ends a recording. It contains every request whose response was sent before this request arrived. Its `requests` does not change afterwards. Later requests are counted in `leftOut`, and so are requests that another instance stores more than 500 ms later. You can read a recording until a day after its start.
+   * Ends a recording. It contains every request whose response was sent before this request arrived. The count `requests` does not change afterwards. `leftOut` counts later requests, and requests that another instance stores more than 500 ms later. You can read a recording until a day after its start.
    */
   endRecording(recordingId: string, options?: CreateOptions): Promise<types.Recording>;
 

@@ -60,5 +60,6 @@ function nextUrl(headers: Headers, url: URL, seen: ReadonlySet<string>): URL | u
   const [, query = ''] = /^[^?#]*(\?[^#]*)/.exec(target) ?? [];
   next.search = query;
   if (query && !seen.has(`${next.searchParams}`)) return next;
-  throw unexpected(`A page of ${url.pathname} leads to no new page of it: ${JSON.stringify(target)}.`);
+  const problem = query ? 'leads to a page that was already read' : 'has no query';
+  throw unexpected(`The link to the next page of ${url.pathname} ${problem}: ${JSON.stringify(target)}.`);
 }

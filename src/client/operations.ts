@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (27ada29d0473). Do not edit.
+// Made from openapi.json by "npm run generate" (6394466d2b62). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -230,7 +230,7 @@ export interface Operations {
   /**
    * Add a webhook: `POST /store/webhooks`.
    *
-   * Adds a webhook. From now on, the service sends each event to its URL with a POST, signed by Standard Webhooks 1.0 with the `secret` of this response. The secret is not shown again. A 2xx within 15 seconds is a success. Otherwise the service retries, up to 9 attempts within about 28 hours. It does not follow redirects. A 410 disables the webhook, and so do 5 days in which every attempt failed. First attempts are made in the order of events, one at a time. Retries do not delay later events. The history stores more events for a slow receiver, up to a limit. Above it, the receiver gets `events.missed`, which names the missed events. An event may arrive more than once, with the same `webhook-id`. The number of webhooks of a workspace depends on the plan: Free 2, Pro 10, Business 50, Enterprise 100.
+   * Adds a webhook. From now on, the service sends each event to its URL with a POST, signed by Standard Webhooks 1.0 with the `secret` of this response. The secret is not shown again. A 2xx within 15 seconds is a success. Otherwise the service retries, up to 9 attempts within about 28 hours. It does not follow redirects. The service disables the webhook after a 410, or when every attempt has failed for 5 days. First attempts are made in the order of events, one at a time. Retries do not delay later events. The history stores more events for a slow receiver, up to a limit. When the limit is reached, the receiver gets `events.missed` with the ids of the first and last missed event. An event may arrive more than once, with the same `webhook-id`. The number of webhooks of a workspace depends on the plan: Free 2, Pro 10, Business 50, Enterprise 100.
    *
    * **Beta:** this operation may change, with notice.
    */

@@ -246,7 +246,8 @@ function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
     if (endsEarly(text)) throw cause;
     throw strange(response, 'It is not JSON.', { cause });
   }
-  if (isExpected && !isExpected(value)) throw strange(response, 'It holds something else.');
+  if (isExpected && !isExpected(value))
+    throw strange(response, 'Its body is not what this operation returns.');
   return value;
 }
 
@@ -254,7 +255,7 @@ function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
 function strange({ status, headers }: Response, why: string, failure: Partial<Failure> = {}): PetstoreError {
   const type = headers.get('content-type') ?? 'no type';
   const requestId = headers.get('x-request-id') ?? undefined;
-  const message = `The response, of status ${status} and ${type}, is not one of the API. ${why}`;
+  const message = `The response (status ${status}, ${type}) does not come from the API. ${why}`;
   return unexpected(message, { ...failure, status, requestId, headers, mayBeDone: true });
 }
 

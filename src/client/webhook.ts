@@ -36,7 +36,7 @@ export async function verifyWebhook(
   const secretBytes = decoded(String(secret ?? '').replace(/^whsec_/, ''));
   if (secretBytes.length === 0)
     throw new TypeError('The secret must be the whsec_… that createWebhook or rotateWebhookSecret returned.');
-  if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0 on.');
+  if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number, 0 or more.');
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
     fieldOf(fields, `webhook-${name}`),
   );
@@ -54,7 +54,7 @@ export async function verifyWebhook(
     if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, decoded(digest), signed)))
       return eventOf(new TextDecoder().decode(bytes));
   }
-  throw bad('No signature is that of this secret.');
+  throw bad('No signature matches this secret.');
 }
 
 const hmac = { name: 'HMAC', hash: 'SHA-256' };

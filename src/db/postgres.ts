@@ -165,7 +165,7 @@ class PostgresDatabase implements Database {
       }
     } catch (error) {
       if (!(error instanceof DatabaseError && error.code === insufficientPrivilege)) throw this.#final(error);
-      const message = `${error.message}, which the role of the service needs the right to update.`;
+      const message = `${error.message}. Grant UPDATE on it to the role of the service.`;
       throw this.#final(new StorageUnavailableError(message, { cause: error }));
     }
   }

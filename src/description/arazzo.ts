@@ -50,7 +50,7 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
       workflow(
         'conditionalUpdate',
         'Change a pet only if nobody else has changed it',
-        '`If-Match` names the state that the client has seen. In any other state the change is refused.',
+        '`If-Match` names the state that the client has seen. The service refuses the change if the pet is in another state.',
         [
           step('read', 'store.listPets', 'Read the pet and its entity tag.', {
             query: { id: 1 },
@@ -81,7 +81,7 @@ export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
       workflow(
         'allPages',
         'Read all pages of the history',
-        'Each page says by `Last-Event-ID` where the next one begins, and by `Link` whether there is one.',
+        '`Last-Event-ID` says where the next page begins. `Link` says whether there is a next page.',
         [
           step(
             'page',

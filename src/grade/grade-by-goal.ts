@@ -12,7 +12,7 @@ import { toCalmRun, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 /**
  * Grades an agent: runs it several times without faults, then as many times under each fault. A goal judges the store and the output
- * after each run. Faults strike operations that any run without faults used. If none of those runs reaches the goal, no fault is tried.
+ * after each run. Faults affect operations that any run without faults used. If none of those runs reaches the goal, no fault is tried.
  */
 export async function gradeByGoal(options: GradeOptions & { goal: Goal; timeoutMs: number }): Promise<Grade> {
   const { levels, onProgress = () => {}, trials = 1, env = process.env } = options;

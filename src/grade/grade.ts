@@ -25,15 +25,15 @@ export interface Ending {
 }
 
 /**
- * Which use of its operations a fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once at any
- * operation.
+ * At which use of the program's operations a fault is performed. A number is the n-th use. `whole`: the fault is a condition, or is
+ * performed once at any operation.
  */
 export type Place = 'first' | 'middle' | 'last' | 'whole' | number;
 
 /** A difference of a run from the runs without faults. */
 export interface Deviation {
   kind: 'twice' | 'undone' | 'other' | 'printed';
-  /** One sentence: "two pets Smaug where there was one". */
+  /** One sentence: "two pets Smaug instead of one". */
   what: string;
   /** Ids of the recorded requests behind it, in the order of time. */
   requests: string[];
@@ -72,7 +72,7 @@ export interface FaultRun extends Ending {
   /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
-  /** What the fault strikes, with all its parameters. */
+  /** What the fault affects, with all its parameters. */
   strikes: PlannedFault[];
   verdict: Verdict;
   /** Whether a good program may wait for the whole time limit of the run. Then a hung run proves little. */

@@ -35,7 +35,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 const tooManyValues = () =>
   new ApiError(
     'payload_too_large',
-    `The body must not have more than ${grouped(maxValues)} values. Each list and object counts, and so does each value in it.`,
+    `The body must not have more than ${grouped(maxValues)} values. Every list, object and value counts.`,
   );
 
 const invalidJson = (reason: string, cause?: unknown) =>

@@ -23,7 +23,7 @@ const saveEveryMs = 400;
 const gatherMs = 10;
 /** How long responses wait for their account to be saved. */
 const maxWaitMs = 500;
-/** With so many changed accounts a save begins before its timer, because a larger save would delay requests. */
+/** If this many accounts have changed, a save begins before its timer, because a larger save would delay requests. */
 const maxUnsaved = 4_000;
 /**
  * How many changed accounts stay in memory while saving fails. Beyond that only accounts of keys are added, because anyone can send

@@ -54,14 +54,14 @@ export async function decideShared(
     return valkey.eval(script, 1, name, ...args);
   });
   // A proxy may return something else. The instance then limits on its own.
-  if (!Array.isArray(answer) || answer.length !== count) throw new Error('the answer is no decisions');
+  if (!Array.isArray(answer) || answer.length !== count) throw new Error('Valkey did not return decisions');
   return answer.map((one) => toShared(one, terms.quota));
 }
 
 function toShared(answer: unknown, quota: Quota): SharedDecision {
   const [outcome, isNewBan, nowMs, ...numbers] = answer as [Decision['outcome'], ...number[]];
   if (numbers.length !== accountLength || ![nowMs, ...numbers].every(Number.isSafeInteger))
-    throw new Error('the answer is not a decision');
+    throw new Error('Valkey did not return a decision');
   const account = toAccount(numbers);
   return { decision: toDecision(outcome, account, quota, Number(nowMs), isNewBan === 1), account };
 }

@@ -231,8 +231,8 @@ export class SharedLimiter implements Limiter {
     this.#log.warn(
       { reason },
       isFirst
-        ? 'Valkey is away: until it is back, this instance counts limits alone'
-        : 'Valkey is still away, but for another reason',
+        ? 'Valkey is unavailable: until it is back, this instance counts limits alone'
+        : 'Valkey is still unavailable, but for another reason',
     );
   }
 

@@ -78,9 +78,7 @@ function problemOf(
   const place = placeOf(address);
   if (mode === 'sentinel') {
     const right = `${address.isTls ? 'rediss' : 'redis'}+sentinel://${place}/NAME`;
-    return new WrongValkeyUrl(
-      `VALKEY_URL leads to a Sentinel. Write ${right}, where NAME is that of the master that it watches.`,
-    );
+    return new WrongValkeyUrl(`VALKEY_URL names a Sentinel. Write ${right}. NAME is the name of the master.`);
   }
   if (mustBeNode)
     return new WrongValkeyUrl(

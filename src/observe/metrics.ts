@@ -162,29 +162,29 @@ export class Metrics {
   #publishStorage(exposition: Exposition, { db: { counts, measured } }: MetricSources): void {
     exposition.counter(
       'petstore_storage_operations_total',
-      'What the storage did, by kind.',
+      'Storage operations, by kind.',
       ['kind'],
       (set) => {
         for (const [kind, n] of Object.entries(counts)) set({ kind }, n);
       },
     );
     exposition.counter('petstore_events_total', 'Events written.', [], (set) => set({}, counts.records));
-    exposition.gauge('petstore_writes_waiting', 'Writes that wait for their turn now.', [], (set) =>
+    exposition.gauge('petstore_writes_waiting', 'Writes that wait in the queue now.', [], (set) =>
       set({}, measured.writesWaiting()),
     );
-    exposition.histogram('petstore_commit_writes', 'Writes that share a transaction.', () => [
+    exposition.histogram('petstore_commit_writes', 'Number of writes in each transaction.', () => [
       [{}, measured.groupSizes],
     ]);
     exposition.histogram(
       'petstore_commit_duration_seconds',
-      'Time from the turn of a group of writes to the end of its transaction, with the wait for a connection and repeated runs.',
+      'Time from when a group of writes starts, after its wait in the queue, to the end of its transaction. Includes the wait for a connection, and repeated runs.',
       () => [[{}, measured.groupSeconds]],
     );
     const { postgres } = measured;
     if (!postgres) return;
     exposition.histogram(
       'petstore_postgres_read_duration_seconds',
-      'Time of a read, with the wait for a connection.',
+      'Time of a read. Includes the wait for a connection.',
       () => [[{}, postgres.readSeconds]],
     );
     const pools = () => Object.entries(postgres.connections());
@@ -218,7 +218,7 @@ export class Metrics {
     );
     exposition.counter(
       'petstore_limits_fallbacks_total',
-      'Limit decisions of this instance alone, because Valkey was away.',
+      'Limit decisions that this instance made alone, because Valkey was unreachable.',
       [],
       (set) => set({}, sharing.fallbacks),
     );
@@ -227,7 +227,7 @@ export class Metrics {
     );
     exposition.histogram(
       'petstore_valkey_duration_seconds',
-      'Time of a limit decision in Valkey, also of one that failed or was given up.',
+      'Duration of limit decisions in Valkey. Includes decisions that failed or timed out.',
       () => [[{}, sharing.seconds]],
     );
   }
@@ -260,7 +260,7 @@ export class Metrics {
     );
     exposition.gauge(
       'petstore_webhook_lag_events',
-      'Events that the slowest enabled webhook has not been sent yet, whichever instance sends to it.',
+      'Number of events that were not sent yet to the slowest enabled webhook, of all instances.',
       [],
       (set) => set({}, deliveries.lag),
     );

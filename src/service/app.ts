@@ -237,7 +237,7 @@ function serveApis(
   }
 }
 
-/** A timer may end so much too early, and a clock may be read so much later. */
+/** Margin for timers that end early and for clocks that are read late. */
 const timerMs = 20;
 
 /** Finds the operation. Its response is written with all its headers at once; any other gets them here. */

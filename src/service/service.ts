@@ -61,7 +61,7 @@ export interface Service {
   startOver(): void;
   /** Serves on until load balancers have moved new requests to other instances. Resolves at once if there can be no other instances. */
   drain(): Promise<void>;
-  /** Stops taking requests, lets what is under way finish for so long, and closes the storage. */
+  /** Stops accepting requests, waits up to this time for requests in flight, and closes the storage. */
   stop(withinMs?: number): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export interface BanRules {
   longestMs: number;
   /** The factor by which each further ban is longer. */
   growth: number;
-  /** How long after the start of a ban the next one is longer. */
+  /** Within this time after the start of a ban, the next ban is longer. */
   memoryMs: number;
 }
 

@@ -95,7 +95,7 @@ export const settings = {
     variable: 'VALKEY_URL',
     default: '',
     meaning:
-      'Valkey or Redis through which instances share limits: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. A cluster is recognized; separate several nodes by commas. Sentinels: `redis+sentinel://host[:port],…/name[/database]`, where `name` is that of the master',
+      'Valkey or Redis through which instances share limits: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. A cluster is recognized; separate several nodes by commas. Sentinels: `redis+sentinel://host[:port],…/name[/database]`, where `name` is the name of the master',
     read: valkeyUrls,
   },
   valkeyTimeoutMs: {
@@ -169,7 +169,8 @@ export const banSettings = {
   memoryMs: {
     variable: 'PETSTORE_BAN_MEMORY_HOURS',
     default: String(defaultBanRules.memoryMs / hourMs),
-    meaning: 'how long a ban is remembered, from its start: another ban in this time is longer',
+    meaning:
+      'how long a ban is remembered, from its start; a ban that starts within this time is longer than the one before',
     read: scaled(number(0), hourMs),
   },
 } satisfies Record<keyof BanRules, Setting<number>>;

@@ -44,7 +44,7 @@ export const number =
   (text, variable) => {
     const value = Number(text);
     if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
-      throw new ConfigError(`${variable} must be a number from ${min}, not ${JSON.stringify(text)}.`);
+      throw new ConfigError(`${variable} must be a number of at least ${min}, not ${JSON.stringify(text)}.`);
     }
     return value;
   };

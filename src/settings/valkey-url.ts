@@ -68,7 +68,7 @@ const loginOf = (username?: string, password?: string): Login => ({
 });
 
 const maxMessageLength = 1_000;
-/** So many first characters identify a secret that a server cut off. */
+/** This many first characters are enough to recognize a secret that a server has cut off. */
 const beginningLength = 16;
 
 /**

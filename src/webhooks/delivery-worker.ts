@@ -34,7 +34,7 @@ import { type AttemptResult, eventExpired, resultFor, resultOf, secretLost } fro
 import type { DisabledReason, EventsMissed, Ping } from './schema.ts';
 import type { FinishedAttempt, SendBatch } from './send-batch.ts';
 
-/** A lease is kept for so long with nothing to send, since acquiring and releasing it costs two writes. */
+/** A lease with nothing to send is kept this long, because acquiring and releasing it costs two writes. */
 const defaultIdleMs = 2_000;
 const parallelRetries = 2;
 /** How many events a page looks through, and how many it returns. */

@@ -7,7 +7,7 @@ import { acquireLease, findWork, leaseMs, readOverview, type WebhookRef } from '
 import { attemptTimeoutMs } from './send-request.ts';
 
 const tickMs = 250;
-/** The overview of webhooks is read at every so many ticks. */
+/** The overview of webhooks is read once in this many ticks. */
 const ticksPerOverview = 4;
 /** The pause between two polls of the storage, however much is written. */
 const pollPauseMs = 20;
@@ -146,7 +146,7 @@ export class Dispatcher {
       if (!(err instanceof StorageUnavailableError))
         log.error({ err }, 'the next messages to webhooks cannot be found');
       else if (!this.#isStorageAway)
-        log.warn({ err }, 'nothing is sent to webhooks while the storage is away');
+        log.warn({ err }, 'nothing is sent to webhooks while the storage is unavailable');
       this.#isStorageAway = err instanceof StorageUnavailableError;
     }
   }

@@ -32,7 +32,7 @@ export async function resolveTarget(host: string, resolver: NameResolver): Promi
     throw new AttemptError(isKnown ? 'The name has no address.' : 'The name cannot be resolved.');
   }
   if (!found.flat().every(isPublicAddress))
-    throw new AttemptError('The name leads to an address that may not be called.');
+    throw new AttemptError('The name resolves to an address that is not allowed: it must be public.');
   return found.flatMap((addresses) => addresses.slice(0, maxPerFamily)).map(withFamily);
 }
 

@@ -14,7 +14,7 @@ import {
 import { type AttemptResult, resultFor } from './retry-policy.ts';
 import { disableWebhook } from './webhook-store.ts';
 
-/** At most so many attempts of a delivery are kept: more than two series. */
+/** At most this many attempts of a delivery are kept: more than two series. */
 const maxAttemptsKept = 20;
 /** The type of the message about missed events. */
 export const missedType = 'events.missed';

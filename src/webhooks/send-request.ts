@@ -83,7 +83,7 @@ export async function sendRequest(webhook: WebhookRequest, options: SendOptions)
   const attempt = new AbortController();
   const abort = (message: string) => attempt.abort(new AttemptError(message));
   const timer = setTimeout(() => abort(`No response within ${timeoutMs / 1_000} s.`), timeoutMs);
-  const onAbort = () => abort('The attempt was broken off.');
+  const onAbort = () => abort('The attempt was aborted.');
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted) onAbort();
   try {

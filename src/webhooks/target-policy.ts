@@ -63,7 +63,7 @@ export function targetProblem(text: string, policy: TargetPolicy): string | unde
   return isPublic ? undefined : 'a URL of a host on the public Internet';
 }
 
-const anotherService = 'a URL of another service than this one';
+const anotherService = 'a URL of another service, not of this one';
 
 /** The host of a URL, an IPv6 address without its brackets. */
 export const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1');

@@ -22,7 +22,7 @@ import { workspaceReset } from './events.ts';
 export const demoWorkspace = 'demo';
 
 /** The rule for names of workspaces, to follow "must be" in a message. */
-export const workspaceNameRule = '1 to 63 of a-z, 0-9 and "-", not beginning with "-"';
+export const workspaceNameRule = '1 to 63 characters: a-z, 0-9 and "-", but no "-" at the start';
 
 export const isWorkspaceName = (text: unknown): text is string =>
   typeof text === 'string' && /^[a-z0-9][a-z0-9-]{0,62}$/.test(text);
@@ -36,7 +36,7 @@ export interface Workspace {
 
 type Named = Pick<Workspace, 'id' | 'name'>;
 
-/** So many rows of maximum length are deleted in 20 ms, which is how long other writes wait. */
+/** This many rows of maximum length are deleted in 20 ms. Other writes wait that long. */
 const rowsPerTransaction = 1_000;
 /** Longer than 5 ms, the interval in which another process tries to lock SQLite. */
 const pauseMs = 10;

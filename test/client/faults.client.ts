@@ -21,7 +21,7 @@ const silentAttemptMs = 250;
 
 /** What no client can go on after: the list has no end, and the key is for one origin. */
 const ends: Record<string, RegExp> = {
-  'same-page': /leads to no new page of it/,
+  'same-page': /leads to a page that was already read/,
   'moved-away': /and the key is not sent there/,
 };
 

@@ -141,7 +141,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await readiness(instance)).status, 503);
     const lines = instance.log.filter((line) => line.includes('"failed"'));
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /schema_version, which the role of the service needs the right to update/);
+    assert.match(lines[0] ?? '', /schema_version\. Grant UPDATE on it to the role of the service/);
   });
 
   async function waitForStandby(t: TestContext, names: string): Promise<void> {

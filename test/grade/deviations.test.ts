@@ -129,7 +129,7 @@ test('a pet that was made twice and deleted once or twice was made twice', () =>
   for (const rest of [[remove(3, 'Smaug')], [remove(2, 'Smaug'), remove(3, 'Smaug')]]) {
     const run = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), ...rest]));
     assert.equal(run.verdict, 'did-it-twice');
-    assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug where there was one', '1 2']);
+    assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug instead of one', '1 2']);
     const [{ service, change, goodClient }] = run.deviations as [Deviation];
     assert.equal(service, 'Committed request 1, then cut the connection.');
     assert.match(change ?? '', /`Idempotency-Key`/);
@@ -147,13 +147,25 @@ test('a change that was applied to its own result was made twice', () => {
   ];
   const run = judge(calm, runOf(again));
   assert.deepEqual(told(run), [
-    ['twice', `pet Smaug: name ${golden} the Golden instead of ${golden}`, '2 3'],
+    ['twice', `pet Smaug has name ${golden} the Golden instead of ${golden}`, '2 3'],
   ]);
   assert.equal(run.verdict, 'did-it-twice');
   const andBack = judge(calm, runOf([...again, rename(2, `${golden} the Golden`, golden)]));
   assert.deepEqual(told(andBack), [
-    ['twice', 'pet Smaug: name changed three times instead of once', '2 3 4'],
+    ['twice', 'pet Smaug: name was changed three times instead of once', '2 3 4'],
   ]);
+  const through = (name: string) => [create(2, 'Smaug'), rename(2, 'Smaug', name), rename(2, name, golden)];
+  assert.deepEqual(told(judge([runOf(through('Fafnir'))], runOf(through('Fluffy')))), [
+    ['other', 'pet Smaug: name was temporarily Fluffy instead of Fafnir', '2 3'],
+  ]);
+});
+
+test('a pet that only one of two runs deletes again is reported as deleted, or not deleted', () => {
+  const [kept, deleted] = [[create(2, 'Smaug')], [create(2, 'Smaug'), remove(2, 'Smaug')]];
+  const whatOf = (calm: Sketch[], run: Sketch[]) =>
+    told(judge([runOf(calm)], runOf(run))).map(([kind, what]) => [kind, what]);
+  assert.deepEqual(whatOf(deleted, kept), [['undone', 'pet Smaug was not deleted']]);
+  assert.deepEqual(whatOf(kept, deleted), [['other', 'pet Smaug was deleted instead of kept']]);
 });
 
 test('what was created twice changes the names of nothing else', () => {
@@ -162,13 +174,13 @@ test('what was created twice changes the names of nothing else', () => {
     calm,
     runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), rename(3, 'Smaug', 'Fafnir')]),
   );
-  assert.deepEqual(told(run), [['twice', 'two pets Smaug where there was one', '1 2']]);
+  assert.deepEqual(told(run), [['twice', 'two pets Smaug instead of one', '1 2']]);
 });
 
 test('the stock that follows from an order is no deviation of its own', () => {
   const calm: [Run] = [runOf([order(1, 8)])];
   const twice = judge(calm, runOf([order(1, 8, lost), order(2, 7)]));
-  assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex where there was one', '1 2']]);
+  assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex instead of one', '1 2']]);
   const set = (quantity: number): Sketch => ({
     ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
     events: [
@@ -180,7 +192,7 @@ test('the stock that follows from an order is no deviation of its own', () => {
     ],
   });
   const other = judge([runOf([set(5)])], runOf([set(6)]));
-  assert.deepEqual(told(other), [['other', 'pet Rex: stock 6 instead of 5', '1']]);
+  assert.deepEqual(told(other), [['other', 'pet Rex has stock 6 instead of 5', '1']]);
   assert.equal(other.verdict, 'did-something-else');
 });
 
@@ -190,11 +202,7 @@ test('orders for a page that was not read are left undone, for one cause', () =>
     fault: 'internal-error',
   });
   assert.deepEqual(told(run), [
-    [
-      'undone',
-      'no pet A where there was one; no pet B where there was one; one order of 1 Rex where there were two',
-      '2',
-    ],
+    ['undone', 'no pet A instead of one; no pet B instead of one; one order of 1 Rex instead of two', '2'],
   ]);
   assert.equal(run.verdict, 'left-undone');
   assert.equal(run.deviations[0]?.service, 'Responded with 500 (request 2).');
@@ -206,12 +214,12 @@ test('a program that ends with another status than 0 failed, unless it did somet
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
   const twice = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug')], [], 1));
   assert.equal(twice.verdict, 'did-it-twice');
-  assert.deepEqual(told(twice), [['twice', 'two pets Smaug where there was one', '1 2']]);
+  assert.deepEqual(told(twice), [['twice', 'two pets Smaug instead of one', '1 2']]);
   const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
   assert.equal(hung.verdict, 'hung');
   assert.deepEqual(
     hung.deviations.map(({ kind, what, isWarning }) => [kind, what, isWarning]),
-    [['undone', 'no pet Smaug where there was one; no pet Fafnir where there was one', true]],
+    [['undone', 'no pet Smaug instead of one; no pet Fafnir instead of one', true]],
   );
   const unreached = judge(calm, { ...runOf([]), performed: 0 });
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
@@ -248,7 +256,7 @@ test('what another writer changed may be built on, and a change that is not made
   assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);
   assert.deepEqual(
     under([[9, 18]], [[9, 10]], []).map(([kind, what]) => [kind, what]),
-    [['undone', 'pet Rex: stock changed never instead of once']],
+    [['undone', 'pet Rex: stock was never changed, instead of once']],
   );
   assert.deepEqual(
     under(
@@ -259,7 +267,7 @@ test('what another writer changed may be built on, and a change that is not made
         [20, 40],
       ],
     ).map(([kind, what]) => [kind, what]),
-    [['twice', 'pet Rex: stock changed twice instead of once']],
+    [['twice', 'pet Rex: stock was changed twice instead of once']],
   );
 });
 
@@ -292,7 +300,7 @@ test('what varies between the runs without faults is not compared, but its numbe
     ['twice', 'two pets added instead of one, such as a4', '1 2'],
   ]);
   assert.deepEqual(run(create(2, 'a3'), rename(1, 'Rex', 'r3', lost), rename(1, 'r3', 'r4')), [
-    ['twice', 'pet Rex: name changed twice instead of once', '2 3'],
+    ['twice', 'pet Rex: name was changed twice instead of once', '2 3'],
   ]);
   const uneven: [Run, Run] = [
     runOf([rename(1, 'Rex', 'r1')]),

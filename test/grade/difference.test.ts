@@ -122,71 +122,75 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
   [
     changed(addPet(3, 'Smaug')),
     changed(addPet(3, 'Smaug'), addPet(4, 'Smaug')),
-    ['two pets Smaug where there was one'],
+    ['two pets Smaug instead of one'],
   ],
-  [changed(addPet(3, 'Smaug')), store(), ['no pet Smaug where there was one']],
-  [store(), changed(addPet(3, 'Smaug')), ['one pet Smaug where there was none']],
+  [changed(addPet(3, 'Smaug')), store(), ['no pet Smaug instead of one']],
+  [store(), changed(addPet(3, 'Smaug')), ['one pet Smaug instead of none']],
   [
     changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
     changed(addPet(3, 'Smaug'), addPet(4, 'Smaug'), addPet(5, 'Fafnir')),
-    ['two pets Smaug where there was one'],
+    ['two pets Smaug instead of one'],
   ],
   [
     changed(addOrder(2, 2, 2)),
     changed(addOrder(2, 2, 2), addOrder(3, 2, 2), addOrder(4, 2, 2)),
-    ['four orders of 2 Nemo where there were two'],
+    ['four orders of 2 Nemo instead of two'],
   ],
   [
     store(),
     changed(({ orders }) => {
       orders.length = 0;
     }),
-    ['no order of 2 Nemo where there was one'],
+    ['no order of 2 Nemo instead of one'],
   ],
-  [store(), changed(addOrder(2, undefined, 1)), ['one order of 1 without a pet where there was none']],
+  [store(), changed(addOrder(2, undefined, 1)), ['one order of 1 without a pet instead of none']],
   [
     store(),
     changed(({ webhooks }) => {
       webhooks.push({ id: 2, url: 'https://shop.example/events', enabled: true });
     }),
-    ['two webhooks to https://shop.example/events where there was one'],
+    ['two webhooks to https://shop.example/events instead of one'],
   ],
   // What has changed is told as that, and not of what refers to it.
-  [store(), changed(setStock(0, 3)), ['pet Rex: stock 3 instead of 2']],
+  [store(), changed(setStock(0, 3)), ['pet Rex has stock 3 instead of 2']],
   [
     store(),
     changed(setPet(0, { status: 'sold' }), setStock(0, 0)),
-    ['pet Rex: status sold instead of available, stock 0 instead of 2'],
+    ['pet Rex has status sold instead of available, stock 0 instead of 2'],
   ],
-  [store(), changed(setPet(0, { name: 'Rexy' })), ['pet Rex: name Rexy instead of Rex']],
-  [store(), changed(setPet(1, { name: 'Marlin' })), ['pet Nemo: name Marlin instead of Nemo']],
-  [store(), changed(setPet(0, { categoryId: 2 })), ['pet Rex: category Fish instead of Dogs']],
+  [store(), changed(setPet(0, { name: 'Rexy' })), ['pet Rex has name Rexy instead of Rex']],
+  [store(), changed(setPet(1, { name: 'Marlin' })), ['pet Nemo has name Marlin instead of Nemo']],
+  [store(), changed(setPet(0, { categoryId: 2 })), ['pet Rex has category Fish instead of Dogs']],
   [
     store(),
     changed(setCategory(0, { description: 'Faithful.' })),
-    ['category Dogs: description "Faithful." instead of "Loyal."'],
+    ['category Dogs has description "Faithful." instead of "Loyal."'],
   ],
   [
     store(),
     changed(({ categories }) => {
       delete categories[0]?.description;
     }),
-    ['category Dogs: description none instead of "Loyal."'],
+    ['category Dogs has no description instead of "Loyal."'],
   ],
-  [store(), changed(setCategory(1, { description: '' })), ['category Fish: description "" instead of none']],
-  [store(), changed(setOrder(0, { complete: true })), ['order of 2 Nemo: complete instead of open']],
-  [store(), changed(setOrder(0, { quantity: 5 })), ['order of 2 Nemo: quantity 5 instead of 2']],
+  [
+    store(),
+    changed(setCategory(1, { description: '' })),
+    ['category Fish has description "" instead of none'],
+  ],
+  [store(), changed(setOrder(0, { complete: true })), ['order of 2 Nemo is complete instead of open']],
+  [store(), changed(setOrder(0, { quantity: 5 })), ['order of 2 Nemo has quantity 5 instead of 2']],
   [
     store(),
     changed(setOrder(0, { shipDate: '2026-02-02T09:00:00Z' })),
-    ['order of 2 Nemo: shipDate 2026-02-02T09:00:00Z instead of 2026-02-01T09:00:00Z'],
+    ['order of 2 Nemo has shipDate 2026-02-02T09:00:00Z instead of 2026-02-01T09:00:00Z'],
   ],
-  [store(), changed(setOrder(0, { petId: 1 })), ['order of 2 Nemo: pet Rex instead of Nemo']],
+  [store(), changed(setOrder(0, { petId: 1 })), ['order of 2 Nemo has pet Rex instead of Nemo']],
   // Found again by name, though ids have moved.
   [
     changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
     changed(addPet(3, 'Fafnir', 1, 7)),
-    ['no pet Smaug where there was one', 'pet Fafnir: stock 7 instead of 1'],
+    ['no pet Smaug instead of one', 'pet Fafnir has stock 7 instead of 1'],
   ],
   // Two things of the same name are still two things.
   [
@@ -202,10 +206,21 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
       },
       addPet(3, 'Smaug', 1),
     ),
-    ['pet Smaug: another category Dogs'],
+    ['pet Smaug has a different category, also named Dogs'],
+  ],
+  [
+    changed(addPet(3, 'Rex', 2), addOrder(2, 1, 1)),
+    changed(addPet(3, 'Rex', 2), addOrder(5, 3, 1)),
+    ['order of 1 Rex has a different pet, also named Rex'],
+  ],
+  // Texts that are equal as far as they are shown.
+  [
+    changed(setCategory(0, { description: `${'a'.repeat(60)}b` })),
+    changed(setCategory(0, { description: `${'a'.repeat(60)}c` })),
+    [`category Dogs has a different description (equal in the part shown): "${'a'.repeat(60)}…"`],
   ],
   // A terminal gets nothing that it would obey.
-  [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m where there was none']],
+  [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m instead of none']],
 ];
 
 test('states are compared by what they hold, and differences are told in sentences', () => {
@@ -221,7 +236,7 @@ test('a row that is doubled is told, in whichever list', () => {
       return { ...empty, [name]: rows } as unknown as StoreState;
     });
     const told = differenceOf(base as StoreState, run as StoreState);
-    assert.match(told.join(), new RegExp(`^two ${name} .* where there was one$`));
+    assert.match(told.join(), new RegExp(`^two ${name} .* instead of one$`));
   }
 });
 
@@ -263,12 +278,9 @@ test('what was there before both is told as changed, however much of it is', () 
     changed(addPet(3, 'B', 1, 8), ({ categories }) => categories.reverse()),
   ];
   assert.deepEqual(differenceOf(base, run, { initial }), [
-    'pet Smaug: name B instead of A, category Dogs instead of Fish, stock 8 instead of 9',
+    'pet Smaug has name B instead of A, category Dogs instead of Fish, stock 8 instead of 9',
   ]);
-  assert.deepEqual(differenceOf(base, run), [
-    'no pet A where there was one',
-    'one pet B where there was none',
-  ]);
+  assert.deepEqual(differenceOf(base, run), ['no pet A instead of one', 'one pet B instead of none']);
 });
 
 test('of many differences the first are told, and how many more there are', () => {
@@ -282,20 +294,18 @@ test('what differs from run to run is told and not compared, and all else is', (
   const named = (name: string, ...more: Change[]) => changed(addPet(3, name), addOrder(2, 3, 1), ...more);
   const base = named('Smaug-1f');
   const variation = variationOf(base, [named('Smaug-77')]);
-  assert.deepEqual(inWords(variation, base), ['pet Smaug-1f: name']);
+  assert.deepEqual(inWords(variation, base), ['name of pet Smaug-1f']);
   const difference = (run: StoreState) => differenceOf(base, run, { variation });
   assert.deepEqual(difference(named('Smaug-a0')), []);
   assert.deepEqual(difference(named('Smaug-a0', addPet(4, 'Smaug-a0'))), [
-    'two pets Smaug-a0 where there was one',
+    'two pets Smaug-a0 instead of one',
   ]);
-  assert.deepEqual(difference(changed(addPet(3, 'Smaug-a0'))), [
-    'no order of 1 Smaug-1f where there was one',
-  ]);
-  assert.deepEqual(difference(named('Smaug-a0', setStock(2, 5))), ['pet Smaug-1f: stock 5 instead of 1']);
-  assert.deepEqual(difference(named('Smaug-a0', setStock(0, 5))), ['pet Rex: stock 5 instead of 2']);
+  assert.deepEqual(difference(changed(addPet(3, 'Smaug-a0'))), ['no order of 1 Smaug-1f instead of one']);
+  assert.deepEqual(difference(named('Smaug-a0', setStock(2, 5))), ['pet Smaug-1f has stock 5 instead of 1']);
+  assert.deepEqual(difference(named('Smaug-a0', setStock(0, 5))), ['pet Rex has stock 5 instead of 2']);
   assert.deepEqual(difference(store()), [
-    'no pet Smaug-1f where there was one',
-    'no order of 1 Smaug-1f where there was one',
+    'no pet Smaug-1f instead of one',
+    'no order of 1 Smaug-1f instead of one',
   ]);
 });
 
@@ -312,22 +322,22 @@ test('where their number differs from run to run, rows that are added are not co
   const initial = store();
   const base = changed(addPet(3, 'A'), addPet(4, 'B'));
   const variation = variationOf(base, [changed(addPet(3, 'A'))], initial);
-  assert.deepEqual(inWords(variation, base), ['which pets it adds']);
+  assert.deepEqual(inWords(variation, base), ['which pets the program adds']);
   const difference = (run: StoreState) => differenceOf(base, run, { initial, variation });
   assert.deepEqual(difference(store()), []);
-  assert.deepEqual(difference(changed(addPet(3, 'A'), setStock(0, 9))), ['pet Rex: stock 9 instead of 2']);
-  assert.deepEqual(difference(changed(addOrder(2, 1, 1))), ['one order of 1 Rex where there was none']);
-  assert.deepEqual(difference(changed(removePet(0))), ['one pet Rex is gone']);
+  assert.deepEqual(difference(changed(addPet(3, 'A'), setStock(0, 9))), ['pet Rex has stock 9 instead of 2']);
+  assert.deepEqual(difference(changed(addOrder(2, 1, 1))), ['one order of 1 Rex instead of none']);
+  assert.deepEqual(difference(changed(removePet(0))), ['pet Rex was deleted instead of kept']);
 });
 
 test('where not always the same rows are removed, these are not counted, but what is added is', () => {
   const initial = store();
   const base = changed(removePet(0));
   const variation = variationOf(base, [changed(removePet(1))], initial);
-  assert.deepEqual(inWords(variation, base), ['which pets it removes', 'order of 2 Nemo: pet']);
+  assert.deepEqual(inWords(variation, base), ['which pets the program deletes', 'pet of order of 2 Nemo']);
   assert.deepEqual(differenceOf(base, store(), { initial, variation }), []);
   assert.deepEqual(differenceOf(base, changed(addPet(3, 'A')), { initial, variation }), [
-    'one pet A where there was none',
+    'one pet A instead of none',
   ]);
 });
 
@@ -344,13 +354,13 @@ test('a row of which most differs from run to run is still one that must be ther
     );
   const base = named('a1');
   const variation = variationOf(base, [named('b2')], initial);
-  assert.deepEqual(inWords(variation, base), ['category a1: name, description']);
+  assert.deepEqual(inWords(variation, base), ['name, description of category a1']);
   const difference = (run: StoreState) => differenceOf(base, run, { initial, variation });
   assert.deepEqual(difference(named('c3')), []);
   assert.deepEqual(difference(store()), [
-    'no category a1 where there was one',
-    'one category Fish is still there',
-    'pet Nemo: category Fish instead of a1',
+    'no category a1 instead of one',
+    'category Fish was not deleted',
+    'pet Nemo has category Fish instead of a1',
   ]);
   const twice: Change = ({ categories }) => {
     categories.push({ id: 4, name: 'd4', description: 'Made by d4.' });
@@ -369,7 +379,7 @@ test('what was removed and made anew with something random is not found in what 
     );
   const variation = variationOf(anew('1f'), [anew('77')], initial);
   const difference = differenceOf(anew('1f'), store(), { initial, variation });
-  assert.ok(difference.includes('one category Fish, but not the same'), difference.join());
+  assert.ok(difference.includes('category Fish is the old one instead of a new one'), difference.join());
 });
 
 test('rows of random names are told apart by what else they hold, in whichever order they are added', () => {
@@ -381,7 +391,7 @@ test('rows of random names are told apart by what else they hold, in whichever o
     );
   const base = two('a1', 'b1', false);
   const variation = variationOf(base, [two('a2', 'b2', true)], store());
-  assert.deepEqual(inWords(variation, base), ['pet a1: name', 'pet b1: name']);
+  assert.deepEqual(inWords(variation, base), ['name of pet a1', 'name of pet b1']);
 });
 
 const other = (
@@ -415,14 +425,14 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
     [renamedRex],
     [setPet(0, { status: 'pending' })],
     [setPet(0, { name: `Rex${sign}` })],
-    ['pet Rex: status available instead of pending'],
+    ['pet Rex has status available instead of pending'],
   ],
   // Of another pet nothing was changed.
   [
     [renamedRex],
     [],
     [setPet(1, { name: `Nemo${sign}` })],
-    ['pet Nemo: name Nemo (another writer) instead of Nemo'],
+    ['pet Nemo has name Nemo (another writer) instead of Nemo'],
   ],
   // Twice.
   [

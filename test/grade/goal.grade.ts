@@ -122,12 +122,15 @@ test('without faults each trial is judged: what it says must be so, and nothing 
     [
       `const { id } = await order(); await send('DELETE', '/categories/7'); ${done}`,
       'did-something-else',
-      ['one category Amphibians is gone', 'said "Done: order 9, 26 left", but the goal is not reached'],
+      [
+        'category Amphibians was deleted instead of kept',
+        'said "Done: order 9, 26 left", but the goal is not reached',
+      ],
     ],
     [
       `const { id } = await order(); await send('PATCH', '/inventory/1', { quantity: 9 }); process.exitCode = 1`,
       'did-something-else',
-      ['pet Bella: stock 9 instead of 4'],
+      ['pet Bella has stock 9 instead of 4'],
     ],
     [
       "await order(); console.log('done: order 9, 260 left')",
@@ -171,7 +174,7 @@ test('without faults each trial is judged: what it says must be so, and nothing 
   }
   const inVain = toText(cardOf(graded[8] as Grade), { isVerbose: true });
   assert.match(inVain, /failed \(exit status 3\): .*the goal is reached, though/);
-  assert.match(toText(cardOf(graded[6] as Grade)), /failed \(it says so\): I could not\./);
+  assert.match(toText(cardOf(graded[6] as Grade)), /failed \(its last line says so\): I could not\./);
 });
 
 test('an agent that hangs, or reaches its goal only sometimes, is told so, and a fault that never came counts for nothing', async (t) => {

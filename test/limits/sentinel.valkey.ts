@@ -154,7 +154,7 @@ test(
       assert.deepEqual([status, stdout], [1, '']);
       assert.match(
         stderr,
-        /^petstore: VALKEY_URL leads to a Sentinel\. Write redis\+sentinel:.*:\d+\/NAME.*\n$/,
+        /^petstore: VALKEY_URL names a Sentinel\. Write redis\+sentinel:.*:\d+\/NAME\. .*\n$/,
       );
     }
     const { status, stderr } = await start(servers.map(({ url }) => url));

@@ -77,7 +77,7 @@ test('an invalid argument of a running store is a TypeError, too', async (t) => 
   for (const name of ['', 'A', '-a', 'a b', 'a\n', 'a'.repeat(64), null, 5])
     await assert.rejects(store.addWorkspace(name as string), {
       name: 'TypeError',
-      message: `name must be 1 to 63 of a-z, 0-9 and "-", not beginning with "-", not ${JSON.stringify(name)}.`,
+      message: `name must be 1 to 63 characters: a-z, 0-9 and "-", but no "-" at the start, not ${JSON.stringify(name)}.`,
     });
   for (const wrong of [null, 'x', { typo: 1 }, { key: 5 }, { seed: 0 }]) {
     const options = wrong as object;

@@ -226,7 +226,7 @@ for (const { name, skip, launch } of browsers)
     assert.deepEqual(await findings(page, ['lab-webhooks']), []);
     await secret.getByRole('button', { name: 'Copy' }).press('Enter');
     await secret.getByText(/Copied|The text is selected/).waitFor();
-    await secret.getByRole('button', { name: 'I have it' }).press('Enter');
+    await secret.getByRole('button', { name: 'I have saved it' }).press('Enter');
     await secret.waitFor({ state: 'detached' });
     assert.equal(await page.evaluate(goesBeyond), false);
 
@@ -340,7 +340,7 @@ test('each secret of a webhook stays until the user hides it, also while the ser
   const first = part.getByRole('region', { name: 'secret of webhook 1' });
   await first.getByRole('button', { name: 'Copy' }).click();
   await first.getByText(/Copied|The text is selected/).waitFor();
-  await first.getByRole('button', { name: 'I have it' }).click();
+  await first.getByRole('button', { name: 'I have saved it' }).click();
   await first.waitFor({ state: 'detached' });
   assert.deepEqual(await secrets.locator('code').allInnerTexts(), [texts[1]]);
   assert.equal(await secrets.getByText(/Copied|The text is selected/).count(), 0);

@@ -277,7 +277,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     const { page, complaints } = await visit.open(undefined, demo);
     await shows(
       page,
-      'With 1,000,000 left, nothing would be refused. A key of a smaller plan shows refusals.',
+      'With 1,000,000 left, nothing would be refused. Use a key with a smaller plan to see refusals.',
     );
     await sendButton(page).click();
     await draws(page, '2xx admitted: 100, 429 limited: 0, 403 banned: 0');

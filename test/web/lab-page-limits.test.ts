@@ -68,7 +68,7 @@ test('the page predicts a burst from the requests left and the strikes', () => {
     }) as Account;
   assert.equal(
     predictBurst(account(150, 0)),
-    'With 150 left, nothing would be refused. A key of a smaller plan shows refusals.',
+    'With 150 left, nothing would be refused. Use a key with a smaller plan to see refusals.',
   );
   assert.match(
     predictBurst(account(60, 20)),

@@ -123,7 +123,9 @@ test('while the storage is away nothing is lost, and what was sent is not sent a
   await addWebhook(store, receiver.url);
   startDispatcher(store, { db: { ...db, read: failing(db.read), write: failing(db.write.bind(db)) } });
   await addCategory(store);
-  await until(() => store.log.join().includes('nothing is sent to webhooks while the storage is away'));
+  await until(() =>
+    store.log.join().includes('nothing is sent to webhooks while the storage is unavailable'),
+  );
   await addCategory(store);
   assert.deepEqual(await deliveriesOf(store), []);
   receiver.behave = answer(200);

@@ -93,7 +93,11 @@ test('a name is refused if any of its addresses is not public, and the address i
   for (const addresses of sets) {
     const resolver = nameServer({ 'hooks.public.test': addresses });
     const result = await sendTo(`https://hooks.public.test:${port}/`, { policy, resolver });
-    assert.equal(result.error, 'The name leads to an address that may not be called.', addresses.join());
+    assert.equal(
+      result.error,
+      'The name resolves to an address that is not allowed: it must be public.',
+      addresses.join(),
+    );
     assert.equal(result.status, undefined);
   }
   assert.equal(connections(), 0);
@@ -130,7 +134,7 @@ test('a name is resolved once, and the connection goes to the checked address', 
   ];
   assert.deepEqual(offered, [checked, checked]);
   const second = await sendTo(`https://hooks.public.test:${port}/`, { policy, resolver, ca: cert });
-  assert.equal(second.error, 'The name leads to an address that may not be called.');
+  assert.equal(second.error, 'The name resolves to an address that is not allowed: it must be public.');
   assert.equal(offered.length, 2, 'no connection was kept for it either');
 });
 

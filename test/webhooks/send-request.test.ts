@@ -160,7 +160,7 @@ test('an attempt can be broken off at any moment, and leaves no listener behind'
   controller.abort();
   const late = await sendTo(silent.url, { signal });
   for (const { status, error } of [...(await Promise.all(under)), late])
-    assert.deepEqual([status, error], [undefined, 'The attempt was broken off.']);
+    assert.deepEqual([status, error], [undefined, 'The attempt was aborted.']);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
   await silent.quiet();
   assert.equal(silent.connections(), 1);

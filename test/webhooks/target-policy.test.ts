@@ -177,7 +177,7 @@ test('what a URL must be is said for each fault, without repeating it', () => {
     ['https://hooks.public.test/#secret', 'a URL without a fragment'],
     ['http://hooks.public.test/', 'an https URL'],
     ['https://10.0.0.1/', 'a URL of a host on the public Internet'],
-    ['https://pets.example/', 'a URL of another service than this one'],
+    ['https://pets.example/', 'a URL of another service, not of this one'],
     [`https://hooks.public.test/${'a'.repeat(2_000)}`, 'at most 2000 characters long'],
     ['https://hooks.public.test:0/', 'a URL with a port from 1 to 65535'],
   ] as const) {
@@ -217,7 +217,7 @@ test('no text whatever makes an attempt throw, or be told of in anything else th
   await fc.assert(
     fc.asyncProperty(text, async (pieces) => {
       const { error } = await sendTo(pieces.join(''), { policy, resolver, signal });
-      assert.match(error ?? '', /^(The URL must be .+|The attempt was broken off)\.$/);
+      assert.match(error ?? '', /^(The URL must be .+|The attempt was aborted)\.$/);
     }),
     { numRuns: 2_000 },
   );
@@ -257,7 +257,7 @@ test('the service is not called by itself: not by its name, and not on its port 
   for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '[::1]', '2130706433']) {
     for (const port of [8080, 3000]) {
       const problem = targetProblem(`http://${host}:${port}/`, inDemonstration);
-      assert.equal(problem, 'a URL of another service than this one', `${host}:${port}`);
+      assert.equal(problem, 'a URL of another service, not of this one', `${host}:${port}`);
     }
     assert.equal(targetProblem(`http://${host}:8081/`, inDemonstration), undefined);
   }

@@ -38,7 +38,7 @@ const CardFinding = Type.Object({
   rank: enumerated(['must-fix', 'should-fix'], 'How urgent it is.', 'must-fix'),
   kind: enumerated([...verdicts, 'check'], 'A verdict, or `check` if a check failed.', 'did-it-twice'),
   title: Shown('The verdict in words, or the name of the check.', 'did it twice'),
-  what: Shown('What happened, in a sentence.', 'two pets Smaug where there was one'),
+  what: Shown('What happened, in a sentence.', 'two pets Smaug instead of one'),
   where: Shown('Where the fault was performed, or the run.', 'lost-answer at the 4th createPet'),
   fault: Type.Optional(Shown('The fault. Absent without faults.', 'lost-answer')),
   requests: Type.Array(requestId, { description: 'The requests behind it.' }),
@@ -76,7 +76,7 @@ const CardRun = Type.Object({
   ),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
-      'Which use of its operations the fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once.',
+      "At which use of the program's operations the fault was performed. A number is the n-th use. `whole`: the fault is a condition, or was performed once at any use.",
     examples: ['middle'],
   }),
   strikes: Type.Array(
@@ -85,12 +85,12 @@ const CardRun = Type.Object({
       after: Units(0, 'How many uses pass before the fault.', 3),
       parameters: Type.Optional(
         Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
-          description: 'Its other parameters. `times`: how many uses in a row it strikes. Default: 1.',
+          description: 'Its other parameters. `times`: how many uses in a row the fault affects. Default: 1.',
           examples: [{ shape: 'zero' }],
         }),
       ),
     }),
-    { description: 'Which requests the fault strikes.' },
+    { description: 'Which requests the fault affects. (These are not the strikes that lead to a ban.)' },
   ),
   verdict: enumerated(verdicts, 'The verdict on this run.', 'did-it-twice'),
   rank: enumerated(ranks, 'How urgent it is.', 'must-fix'),
@@ -98,7 +98,8 @@ const CardRun = Type.Object({
   ...ending,
   gaveUpAfterMs: Type.Optional(
     Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-      description: 'Under a silent fault: when the program gave up by itself. Null if it never did.',
+      description:
+        'Under a fault that sends nothing for a while (`stall`, `no-answer`, `stream-silent`): when the program gave up by itself. Null if it never did.',
       examples: [5_000],
     }),
   ),
@@ -200,7 +201,7 @@ export const CardData = Type.Object({
               Type.Number({ minimum: 0, maximum: 1, description: 'A probability.', examples: [0.9] }),
               {
                 description:
-                  'pass^1, pass^2 and so on: the probability that so many trials in a row all pass. It is the mean over the places where the fault strikes.',
+                  'pass^1, pass^2 and so on: pass^k is the probability that k trials in a row all pass. It is the mean over the places where the fault was performed.',
               },
             ),
           }),
@@ -213,7 +214,7 @@ export const CardData = Type.Object({
       { description: 'The goal that judges the program, if one was given.' },
     ),
   ),
-  notCompared: Type.Array(Shown('A difference.', 'pet Smaug: name'), {
+  notCompared: Type.Array(Shown('A difference.', 'name of pet Smaug'), {
     description: 'What is not compared, because it also differs between runs without faults.',
   }),
   changes: Type.Optional(Changes),

@@ -59,7 +59,7 @@ export interface Finding {
   /** The words of the verdict, or the name of the check. */
   title: string;
   what: string;
-  /** The run, and the use that the fault struck: `lost-answer at the 4th createPet`. */
+  /** The run, and the use at which the fault was performed: `lost-answer at the 4th createPet`. */
   where: string;
   evidence: Evidence[];
   service?: string | undefined;
@@ -217,7 +217,7 @@ export function happened(run: FaultRun): string {
     survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
     failed: `${last || 'it printed nothing'}${run.goalReached ? '; the goal is reached, though' : ''}`,
-    hung: `${howEnded(run)}${undone ? `, with work left: ${undone.what}` : ''}`,
+    hung: `${howEnded(run)}${undone ? `, with work not done: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
@@ -411,9 +411,9 @@ function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], pro
   const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
   const calm = rows.filter(({ fault, rank }) => fault === withoutFaults && rank === 'must-fix').length;
   const parts = [
-    ...(calm > 0 ? [`not reached without faults: ${calm} of ${counted(goal?.trials ?? calm, 'trial')}`] : []),
+    ...(calm > 0 ? [`failed without faults: ${calm} of ${counted(goal?.trials ?? calm, 'trial')}`] : []),
     ...(lost > 0 ? [`not survived: ${lost} of ${counted(required.length, 'required fault')}`] : []),
-    ...(silent > 0 ? [`did something else or hung under ${counted(silent, 'recommended fault')}`] : []),
+    ...(silent > 0 ? [`wrong results or hangs under ${counted(silent, 'recommended fault')}`] : []),
   ].join('; ');
   const ofRuns = parts === '' ? '' : `${capitalized(parts)} (${counted(failing, 'run')}). `;
   return `${ofRuns}Required checks failed: ${checks}.`;

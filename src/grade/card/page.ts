@@ -19,7 +19,7 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 
 /** The numbers of requests of a run and of a finding that are listed. */
 const [maxListed, maxEvidence] = [200, 20];
-/** So many problems are open at first. */
+/** At first this many problems are open. */
 const openProblems = 2;
 
 const headings = { 'must-fix': 'Must fix', 'should-fix': 'Should fix' } as const;
@@ -169,7 +169,7 @@ const evidenceTable = (evidence: readonly Evidence[], what: string) =>
         html`<code>${method} ${target}</code>`,
         key ?? (method === 'POST' ? 'none' : ''),
         outcome,
-        isStruck && 'struck',
+        isStruck && 'yes',
       ]),
     evidence.length - maxEvidence,
   );

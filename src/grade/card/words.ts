@@ -20,19 +20,19 @@ export const verdictWords: Record<Verdict, string> = {
 /** A verdict in words, with the exit status of a program that failed. With the status 0, its last words say that it failed. */
 export function inWords({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) {
   if (verdict !== 'failed') return verdictWords[verdict];
-  return exitStatus === 0 ? 'failed (it says so)' : `failed (exit status ${exitStatus})`;
+  return exitStatus === 0 ? 'failed (its last line says so)' : `failed (exit status ${exitStatus})`;
 }
 
-/** What a fault strikes. */
+/** Where a fault was performed. */
 export interface Use {
   /** `lost-answer at the 4th createPet` */
   name: string;
-  /** What `--fault` takes to strike it again. Undefined without faults. */
+  /** The value of `--fault` that performs the fault there again. Undefined without faults. */
   selector: string | undefined;
 }
 
 /**
- * What a fault struck in a run. If it struck several operations, the one among the requests with these ids. If that is not clear, the
+ * Where a fault was performed in a run. If it affected several operations, the one among the requests with these ids. If that is not clear, the
  * whole fault with its chosen parameters.
  */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {

@@ -1,6 +1,17 @@
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
 import { type Change, type Life, lifeKey, type Past, type Write } from './past.ts';
-import { type Field, type Kind, kinds, noContents, plurals, type Row, rowsOf, short } from './rows.ts';
+import {
+  absent,
+  type Field,
+  type Kind,
+  kept,
+  kinds,
+  noContents,
+  plurals,
+  type Row,
+  rowsOf,
+  short,
+} from './rows.ts';
 
 /** A difference of a run from the base: something was done more often, less often, or otherwise. */
 export interface Difference {
@@ -92,11 +103,11 @@ const nameOf = ([name]: readonly [string, unknown]) => name;
 /** What is not compared with the base, in words. */
 export function inWords({ fields, groups }: Variation, base: Past): string[] {
   const things = matchAll(base, base).flatMap(({ kind, matched }) => [
-    ...(groups.has(`lasting ${kind}`) ? [`which ${plurals[kind]} it removes`] : []),
-    ...(groups.has(`added ${kind}`) ? [`which ${plurals[kind]} it adds`] : []),
+    ...(groups.has(`lasting ${kind}`) ? [`which ${plurals[kind]} the program deletes`] : []),
+    ...(groups.has(`added ${kind}`) ? [`which ${plurals[kind]} the program adds`] : []),
     ...matched.pairs.flatMap(({ base: { id, title } }) => {
       const names = fields[kind]?.get(id);
-      return names?.size ? [`${kind} ${short(title)}: ${[...names].join(', ')}`] : [];
+      return names?.size ? [`${[...names].join(', ')} of ${kind} ${short(title)}`] : [];
     }),
   ]);
   return things.length <= maxShown
@@ -130,7 +141,7 @@ function matchAll(
   });
 }
 
-/** What there is more or less often, such as "two pets Smaug where there was one". */
+/** What there is more or less often, such as "two pets Smaug instead of one". */
 function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, isLasting }: Lives): Found[] {
   const isAdded = (row: Row) => !isLasting(row);
   const added = [...missing, ...pairs.map((pair) => pair.base)].filter(isAdded).length;
@@ -144,6 +155,7 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
     const isAboutLasting = [...lost, ...gained].some(isLasting);
     return {
       ...{ title, was, is, gained, isAboutLasting, missing: changesOf(base, lost) },
+      what: countSentence({ kind, title, was, is, lost, gained, isLasting }),
       changes: gained.length > 0 ? changesOf(run, [...both.map((pair) => pair.run), ...gained]) : [],
       // What was there before is missing if the program deleted it, and left over if it did not.
       kind: isAboutLasting ? (is > was ? 'undone' : 'other') : countKind(was, is),
@@ -158,10 +170,9 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
     ...found
       .filter((one) => !renamed.includes(one))
       .map(
-        ({ title, was, is, isAboutLasting, kind: how, changes, missing }): Found => ({
+        ({ was, what, kind: how, changes, missing }): Found => ({
           kind: isRenamed({ was, kind: how }) ? 'other' : how,
-          what: numberSentence({ kind, title, was, is, isAboutLasting }),
-          ...{ changes, missing },
+          ...{ what, changes, missing },
         }),
       ),
     ...(first
@@ -177,22 +188,46 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
   ];
 }
 
-interface Numbers {
+interface Counts {
   kind: Kind;
   title: string;
   was: number;
   is: number;
-  /** Whether it is about what was there before the program ran. */
-  isAboutLasting: boolean;
+  /** The rows that only the base has, and those that only the run has. */
+  lost: readonly Row[];
+  gained: readonly Row[];
+  /** Whether a row existed before the program ran. */
+  isLasting(row: Row): boolean;
 }
 
-function numberSentence({ kind, title, was, is, isAboutLasting }: Numbers): string {
-  if (was === is) return `${counted(is, kind)} ${short(title)}, but not the same`;
-  const many = Math.abs(is - was);
-  const rows = `${counted(many, kind)} ${short(title)} ${many < 2 ? 'is' : 'are'}`;
-  if (isAboutLasting) return is > was ? `${rows} still there` : `${rows} gone`;
-  return `${counted(is, kind)} ${short(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`;
+function countSentence({ kind, title, was, is, lost, gained, isLasting }: Counts): string {
+  const subject = (count: number) =>
+    count === 1 ? `${kind} ${short(title)}` : `${counted(count, kind)} ${short(title)}`;
+  if (was === is) return `${subject(gained.length)} ${otherPhrase(lost, gained, isLasting)}`;
+  if ([...lost, ...gained].some(isLasting)) {
+    const many = Math.abs(is - was);
+    const rows = `${subject(many)} ${many === 1 ? 'was' : 'were'}`;
+    return is > was ? `${rows} not deleted` : `${rows} deleted instead of kept`;
+  }
+  return `${counted(is, kind)} ${short(title)} instead of ${numberWord(was, 'none')}`;
 }
+
+/** Says in what rows differ from as many rows with the same title. */
+function otherPhrase(lost: readonly Row[], gained: readonly Row[], isLasting: (row: Row) => boolean): string {
+  const [isOne, isOld] = [gained.length === 1, gained.some(isLasting)];
+  const [is, old, anew] = isOne ? ['is', 'the old one', 'a new one'] : ['are', 'the old ones', 'new ones'];
+  if (isOld !== lost.some(isLasting))
+    return `${is} ${isOld ? `${old} instead of ${anew}` : `${anew} instead of ${old}`}`;
+  const [was, now] = [lost[0]?.fields ?? {}, gained[0]?.fields ?? {}];
+  const reference = kinds.find(
+    (name) => was[name]?.value !== now[name]?.value && was[name]?.text === now[name]?.text,
+  );
+  if (reference === undefined) return `${is} different, with the same name`;
+  return `${isOne ? 'has' : 'have'} ${otherReference(reference, now[reference])}`;
+}
+
+const otherReference = (name: string, field: Field | undefined) =>
+  `a different ${name}, also named ${shown(field)}`;
 
 /** The changes that created rows, or deleted what was there before. */
 const changesOf = (past: Past, rows: readonly Row[]): Change[] =>
@@ -243,7 +278,7 @@ function without(writes: readonly Write[], others: readonly Write[]): Write[] {
   });
 }
 
-/** What was written to a row that is in both, or how it ended, such as "pet Rex: stock 3 instead of 2". */
+/** What was written to a row that is in both, or how it ended, such as "pet Rex has stock 3 instead of 2". */
 function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> = new Set()): Found[] {
   const compared = [...comparedWrites(pair, { base, run })].filter(([name, { base, run, less, more }]) => {
     if (uneven.has(name)) return false;
@@ -259,11 +294,7 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
   const own = differing.filter((name) => !isBlameless(name));
   const names = own.length > 0 ? own : compared.length > 0 ? [] : differing;
   const writes = compared.filter(([name]) => !names.includes(name));
-  const sentences = [
-    ...names.map((name) => fieldSentence(pair, name)),
-    ...writes.map(([name, { base, run, less, more }]) => writeSentence(name, { base, run, less, more })),
-  ];
-  if (sentences.length === 0) return [];
+  if (names.length + writes.length === 0) return [];
   const lives = { base: lifeOf(base, pair.base), run: lifeOf(run, pair.run) };
   const isDeletion = differing[0] === 'deleted';
   const endOf = (life: Life | undefined) => (isDeletion ? life?.deleted : life?.created) ?? [];
@@ -279,7 +310,7 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
                 base.length === 0 ? 'other' : countKind(base.length, run.length),
               ),
             ),
-      what: `${pair.base.kind} ${short(pair.base.title)}: ${sentences.join(', ')}`,
+      what: rowSentence(pair, names, writes),
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))
         : [endOf(lives.run), writesTo(lives.run, names)].flat(),
@@ -307,23 +338,54 @@ const countKind = (was: number, is: number) => (is > was ? 'twice' : is < was ? 
 const worstOf = (kinds: readonly Difference['kind'][]) =>
   (['twice', 'undone', 'other'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
 
-function fieldSentence({ base, run }: Pair, name: string): string {
-  const [was, is] = [shown(base.fields[name]), shown(run.fields[name])];
-  // That an order is complete says its own name.
-  const subject = ['complete', 'enabled', 'deleted'].includes(name) ? '' : `${name} `;
-  return was === is ? `another ${name} ${is}` : `${subject}${is} instead of ${was}`;
+/** Says which fields of a row have other values, and which were written in another way. */
+function rowSentence(
+  pair: Pair,
+  names: readonly string[],
+  writes: readonly (readonly [string, ComparedWrites])[],
+): string {
+  const { kind, title } = pair.base;
+  const values = names.filter((name) => !(name in flagVerbs)).map((name) => valuePhrase(pair, name));
+  const flags = names.filter((name) => name in flagVerbs).map((name) => flagPhrase(pair, name));
+  const predicates = [...(values.length > 0 ? [`has ${values.join(', ')}`] : []), ...flags];
+  const written = writes.map(([name, compared]) => writePhrase(name, compared));
+  return [
+    `${kind} ${short(title)}${predicates.length > 0 ? ` ${predicates.join(', ')}` : ''}`,
+    ...(written.length > 0 ? [written.join(', ')] : []),
+  ].join(': ');
 }
 
-function writeSentence(name: string, { base, run, less, more }: ComparedWrites): string {
+/** The verbs of fields whose values are words for themselves: an order is complete, or open. */
+const flagVerbs: Readonly<Record<string, string>> = { complete: 'is', enabled: 'is', deleted: 'was' };
+
+function flagPhrase({ base, run }: Pair, name: string): string {
+  const [was, is] = [base.fields[name]?.text, run.fields[name]?.text];
+  // "was not deleted" is clearer than "was kept instead of deleted".
+  return is === kept ? 'was not deleted' : `${flagVerbs[name]} ${is} instead of ${was}`;
+}
+
+function valuePhrase({ base, run }: Pair, name: string): string {
+  const [was, is] = [shown(base.fields[name]), shown(run.fields[name])];
+  if (was === is)
+    return kinds.includes(name)
+      ? otherReference(name, run.fields[name])
+      : `a different ${name} (equal in the part shown): ${is}`;
+  return is === undefined ? `no ${name} instead of ${was}` : `${name} ${is} instead of ${was ?? 'none'}`;
+}
+
+function writePhrase(name: string, { base, run, less, more }: ComparedWrites): string {
+  if (run.length === 0) return `${name} was never changed, instead of ${times(base.length)}`;
   if (base.length !== run.length)
-    return `${name} changed ${times(run.length)} instead of ${times(base.length)}`;
-  return `${name} was ${short(more[0]?.value ?? '')} instead of ${short(less[0]?.value ?? '')} for a while`;
+    return `${name} was changed ${times(run.length)} instead of ${times(base.length)}`;
+  const [is, was] = [more, less].map(([write]) => short(write?.value ?? '') || '""');
+  return `${name} was temporarily ${is} instead of ${was}`;
 }
 
 const times = (count: number) => ['never', 'once', 'twice'][count] ?? `${numberWord(count, '')} times`;
 
-function shown(field: Field | undefined): string {
-  if (!field) return 'none';
+/** The value of a field for people. Undefined if it is absent. */
+function shown(field: Field = absent): string | undefined {
+  if (field.value === absent.value) return undefined;
   return field.isQuoted ? `"${short(field.text)}"` : short(field.text);
 }
 

@@ -69,7 +69,7 @@ function plainRows(kind: Kind, past: Past, contents: Contents): Row[] {
   return itemsOf(past, list).map((item) => {
     const title = titleOf(item, list, past);
     const isDeleted = past.lives.get(lifeKey(kind, item.id))?.deleted !== undefined;
-    const fields = { ...fieldsOf(item), deleted: flag(isDeleted, 'deleted', 'there') };
+    const fields = { ...fieldsOf(item), deleted: flag(isDeleted, 'deleted', kept) };
     return { kind, id: item.id as number, title, handle: title, fields };
   });
 }
@@ -151,7 +151,11 @@ export function short(text: string): string {
   return shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown;
 }
 
-const absent: Field = { value: 'absent', text: 'none' };
+/** The field of a property without a value. */
+export const absent: Field = { value: 'absent', text: 'none' };
+
+/** The word for a row that was not deleted. */
+export const kept = 'kept';
 
 /** A present value, marked so that no text equals `absent`. */
 const present = (value: unknown) => `=${value}`;
@@ -171,7 +175,7 @@ const quoted = (value: string | undefined): Field =>
   value === undefined ? absent : { value: present(value), text: value, isQuoted: true };
 
 const reference = (content: string | undefined, name: string | undefined): Field =>
-  content === undefined ? absent : { value: content, text: name ?? 'one that is gone' };
+  content === undefined ? absent : { value: content, text: name ?? 'a deleted one' };
 
 /** A row that another writer has changed. */
 function withOthers(row: Row, changes: readonly OtherChange[]): Row {

@@ -8,7 +8,7 @@ import { objectReader, type Values } from '../../http/values.ts';
 import { type Item, type List, lists } from '../compare/state.ts';
 import { partsOf, type Says } from './says.ts';
 
-/** What the store shall hold in the end: so many rows, and what is in them. */
+/** What the store must contain at the end: the number of rows, and their values. */
 export interface Wanted {
   list: List;
   /** Finds the rows. Null stands for a property that is absent. */

@@ -68,7 +68,7 @@ export class GoalJudge implements Judge {
 }
 
 const adviceOnWords =
-  'Read the store before you print the last line, and report what it shows. If the goal is not reached, exit with a status other than 0, or print other words.';
+  'Read the store before you print the last line, and report what it shows. If the goal is not reached, exit with a status other than 0, or print a last line without the text of `says`.';
 
 const shown = (words: string) => {
   const plain = escapeTerminal(withoutSecrets(words));

@@ -10,8 +10,8 @@ export interface Passed {
   reached: number;
   passed: number;
   /**
-   * The chance that so many trials in a row all pass: pass^1, pass^2 and so on, as far as there are enough trials. Each is an estimate
-   * without bias, C(passed, k) / C(reached, k), and the mean over the places where the fault strikes.
+   * pass^k is the chance that k trials in a row all pass: pass^1, pass^2 and so on, as far as there are enough trials. Each is an estimate
+   * without bias, C(passed, k) / C(reached, k), and the mean over the places where the fault was performed.
    */
   passHat: number[];
 }

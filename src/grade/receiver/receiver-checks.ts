@@ -156,11 +156,11 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     judge: (trial) =>
       inTurn(
         () =>
-          mustRefuse(trial, 'an event that was signed ten minutes ago', trial.messages.old, {
+          mustRefuse(trial, 'an event with a timestamp ten minutes in the past', trial.messages.old, {
             ageMs: tenMinutesMs,
           }),
         () =>
-          mustRefuse(trial, 'an event that was signed in ten minutes', trial.messages.old, {
+          mustRefuse(trial, 'an event with a timestamp ten minutes in the future', trial.messages.old, {
             ageMs: -tenMinutesMs,
           }),
       ),
@@ -181,7 +181,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
     advice: 'Try each signature of `webhook-signature`; they are separated by spaces.',
     right: 'A message with two signatures was accepted.',
     judge: (trial) =>
-      mustApply(trial, 'an event that a new secret also signed', trial.messages.rotated, {
+      mustApply(trial, 'an event signed with a new and the old secret', trial.messages.rotated, {
         secrets: [makeSecret(), trial.secret],
       }),
   },

@@ -8,7 +8,7 @@ import { plansOf, type RunPlan, type Usage } from './plan.ts';
 export interface Selection {
   /** Names of faults, or faults with parameters. One with `operation` or `after` is performed exactly so. Default: all. */
   faults?: readonly (string | PlannedFault)[] | undefined;
-  /** Whether faults strike every use of an operation. Default: the first, a middle and the last. */
+  /** Whether faults affect every use of an operation. Default: the first, a middle and the last. */
   isThorough?: boolean | undefined;
   /** Levels of faults and checks, in place of those of the catalogues. */
   levels?: Levels | undefined;

@@ -48,9 +48,9 @@ const maxAfter = 10_000;
 export const timesInARow = 25;
 
 /**
- * The runs under a fault. A step strikes the first use of every operation in one run, a middle use and the last use in others, or each use
- * if `isThorough`. What a fault lets choose is tried at the first use of every operation. A silent fault strikes the first read and the
- * first write, and `internal-error` strikes both many times in a row, too. A condition holds for a whole run. If `planned` names an
+ * The runs under a fault. A step affects the first use of every operation in one run, a middle use and the last use in others, or each use
+ * if `isThorough`. What a fault lets choose is tried at the first use of every operation. A silent fault affects the first read and the
+ * first write, and `internal-error` affects both many times in a row, too. A condition holds for a whole run. If `planned` names an
  * operation or `after`, there is one run with exactly that. None if the fault fits none of the program's operations.
  */
 export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false): RunPlan[] {
@@ -91,7 +91,7 @@ export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false)
 const isAnswered = (use: { operation: string }) =>
   operations.find(({ id }) => id === use.operation)?.success.kind !== 'stream';
 
-/** What a fault of a run strikes. */
+/** A use of an operation that a fault affects. (Not a strike that leads to a ban.) */
 type Strike = Pick<PlannedFault, 'operation' | 'after'>;
 
 const firstUse = ({ operation }: { operation: string }): Strike => ({ operation, after: 0 });
@@ -104,7 +104,7 @@ function choicesOf({ parameters }: Fault, planned: PlannedFault): PlannedFault[]
   });
 }
 
-/** The places where a step strikes, and its strikes there. */
+/** The places of a step, and the uses that it affects there. */
 function strikesOf(fault: Fault, uses: Usage['operations'], isThorough: boolean): [Place, Strike[]][] {
   const most = Math.min(maxAfter, Math.max(...uses.map(({ uses }) => uses)));
   const at = (place: Place, least: number, afterOf: (uses: number) => number): [Place, Strike[]] => [
@@ -123,7 +123,7 @@ function strikesOf(fault: Fault, uses: Usage['operations'], isThorough: boolean)
   return places.filter(([, strikes]) => strikes.length > 0);
 }
 
-/** The index of a use that is neither the first nor the last. Each fault strikes another one, so that together they strike many. */
+/** The index of a use that is neither the first nor the last. Each fault affects a different one, so that together they affect many. */
 function middleUse(fault: Fault, uses: number): number {
   const spread = (faults.indexOf(fault) * goldenRatio) % 1;
   return 1 + Math.floor(spread * (uses - 2));
@@ -184,7 +184,7 @@ function planFor(fault: Fault, { given, derived, place, where, strikes }: Planne
   };
 }
 
-/** Leaves so many requests that the program needs two minutes. */
+/** Leaves a number of requests with which the program needs two minutes. */
 function untilMinuteEnds(plan: RunPlan, { requestCount }: Usage): RunPlan {
   const enough = Math.ceil(requestCount * 0.6);
   const faults = plan.faults.map((fault) => ({

@@ -18,8 +18,8 @@ export const sameKeyOnRetry: Check = {
   name: 'idempotency.same-key-on-retry',
   level: 'required',
   asks: 'The client retries a POST with the `Idempotency-Key` of the first attempt.',
-  judged: `Looks at POSTs with a key that may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key also comes. ${uncertainEnds} After 409 \`${keyInUse}\` it is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
-  unseen: 'No POST with a key that may have taken effect was retried.',
+  judged: `Looks at POSTs that have a key and may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key also comes. ${uncertainEnds} After 409 \`${keyInUse}\` it is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
+  unseen: 'No POST that has a key and may have taken effect was retried.',
   faults: uncertainFaults,
   advice: 'Create the key once per new resource, before the retry loop.',
   guide: 'Getting started',
@@ -54,7 +54,7 @@ export const sameKeyOnRetry: Check = {
 export const noBlindPostRetry: Check = {
   name: 'idempotency.no-blind-post-retry',
   level: 'required',
-  asks: 'The client does not retry a POST without `Idempotency-Key` that may have taken effect.',
+  asks: 'If a POST without `Idempotency-Key` may have taken effect, the client does not retry it.',
   judged: `Looks at POSTs that may have taken effect. Fails: a POST without a key that is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
   unseen:
     'No POST failed in a way that leaves its effect unknown, or another worker may have sent the next one.',
@@ -72,7 +72,7 @@ export const noBlindPostRetry: Check = {
     return {
       bad: requestsOf(blind),
       good: isDoubtful ? [] : uncertain.filter((request) => !twice.has(request)),
-      failed: `The client retried ${counted(blind.length, 'POST')} without Idempotency-Key that may have taken effect.`,
+      failed: `The client retried ${counted(blind.length, 'POST')} without Idempotency-Key, although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
       passed: 'No POST without Idempotency-Key was retried after it may have taken effect.',
       unseen: isDoubtful
         ? 'A POST that may have taken effect was sent again, perhaps by another worker.'

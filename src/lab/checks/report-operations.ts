@@ -77,7 +77,7 @@ export const reportOperations = [
     path: '/recordings/{recordingId}/report/junit',
     id: 'getReportAsJunit',
     summary: 'Get a report card as JUnit XML',
-    description: `Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is \`failed\`. Failed recommended checks are skipped with their reason, and so are checks that were not observed. ${readingsBounded}`,
+    description: `Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is \`failed\`. Skipped tests, with their reason, are recommended checks that failed and checks that were not observed. ${readingsBounded}`,
     params: { recordingId },
     success: text('application/xml; charset=utf-8', 'The report card as JUnit XML.', asJunit(sample)),
     prepare: whenRecorded,

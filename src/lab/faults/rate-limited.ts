@@ -8,7 +8,7 @@ export const rateLimited = fault({
   errors: ['rate_limited'],
   group: 'Limits and bans',
   level: 'required',
-  does: 'Returns 429 with `Retry-After`, like a used-up limit. Requests for the operation before that time get it again.',
+  does: 'Returns 429 with `Retry-After`, like a used-up limit. Until then, each request for the operation gets 429 again.',
   goodClient: 'Waits as long as `Retry-After` says, and then succeeds.',
   consequence:
     'Clients that retry at once turn a short limit into a ban, which affects every user of the key.',

@@ -7,7 +7,7 @@ const daysInSeconds = (days: number) => String((days * dayMs) / secondMs);
 
 const shape = choice(
   ['none', 'zero', 'past', 'ten-days', 'thirty-days'],
-  'The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
+  'The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
 );
 
 const retryAfter: Readonly<Record<(typeof shape)['enum'][number], (nowMs: number) => string | undefined>> = {

@@ -11,7 +11,7 @@ export const smallPages = fault({
   changesAnswers: true,
   group: 'Lists',
   level: 'required',
-  does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would have more.',
+  does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would otherwise have more than two items.',
   goodClient: 'Follows `rel="next"` until a page has none.',
   consequence:
     'Clients treat the first page as the whole list, or a page shorter than `limit` as the last one. With little data nobody notices.',

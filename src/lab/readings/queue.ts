@@ -71,6 +71,6 @@ export class ReadingQueue {
 const tooMany = () =>
   new ApiError(
     'rate_limited',
-    `This key already reads one report, archive or page of requests, and ${maxWaitingReadings} more wait. Retry after one of them.`,
+    `This key already reads one report, archive or page of requests, and ${maxWaitingReadings} more wait. Try again when one of them has finished.`,
     { 'Retry-After': '1' },
   );

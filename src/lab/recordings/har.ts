@@ -131,7 +131,7 @@ function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry
     cache: {},
     timings: { send: 0, wait: tookMs, receive: 0 },
     connection: recorded.connection,
-    comment: [number, recorded.fault, recorded.left && 'left'].filter(Boolean).join(' '),
+    comment: [number, recorded.fault, recorded.left && 'client disconnected'].filter(Boolean).join(' '),
   };
 }
 

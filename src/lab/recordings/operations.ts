@@ -109,7 +109,7 @@ export const recordingOperations = [
     id: 'endRecording',
     tag: 'Recordings',
     summary: 'End a recording',
-    description: `Ends a recording. It contains every request whose response was sent before this request arrived. Its \`requests\` does not change afterwards. Later requests are counted in \`leftOut\`, and so are requests that another instance stores more than ${othersWriteMs} ms later. You can read a recording until a day after its start.`,
+    description: `Ends a recording. It contains every request whose response was sent before this request arrived. The count \`requests\` does not change afterwards. \`leftOut\` counts later requests, and requests that another instance stores more than ${othersWriteMs} ms later. You can read a recording until a day after its start.`,
     bindsKey: true,
     params: { recordingId },
     success: resource(Recording, 'The ended recording.'),

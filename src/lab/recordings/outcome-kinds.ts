@@ -36,7 +36,7 @@ export const outcomeKinds = Object.keys(outcomes) as OutcomeKind[];
 
 export interface Outcome {
   kind: OutcomeKind;
-  /** The status, `cut off`, or `left` if the client closed the connection. */
+  /** The status, `cut off`, or `aborted` if the client disconnected. */
   word: string;
 }
 
@@ -45,7 +45,7 @@ export function outcomeOf(request: Answer): Outcome {
   if (status === undefined && !left) return { kind: 'cut-off', word: 'cut off' };
   if (fault.split(' ').some((name) => namesForBrowsers.connectionFaults.includes(name)))
     return { kind: 'cut-off', word: 'cut off' };
-  if (status === undefined || (left && !isStream(request))) return { kind: 'cut-off', word: 'left' };
+  if (status === undefined || (left && !isStream(request))) return { kind: 'cut-off', word: 'aborted' };
   return { kind: kindOf(request, status), word: String(status) };
 }
 

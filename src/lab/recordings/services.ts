@@ -18,7 +18,7 @@ export interface RecordingServices {
 }
 
 /** A part of the description of every operation that reads a recording. */
-export const readingsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReadings} more wait. The next gets 429 \`rate_limited\` with \`Retry-After\`. A read stops when its client closes the connection or its side of it.`;
+export const readingsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReadings} more wait. The next gets 429 \`rate_limited\` with \`Retry-After\`. A read stops when its client disconnects, even if the client only closes its sending side.`;
 
 /** For `prepare` of operations that read a recording. */
 export const whenRecorded = (

@@ -44,7 +44,7 @@ function problemsOf(
   });
   return [
     ...(operationId !== undefined && takesNoOperation
-      ? [problem('operation', `must be absent: ${name} holds for all operations alike`)]
+      ? [problem('operation', `must be absent: ${name} applies to all operations`)]
       : []),
     ...(asked && !takesNoOperation && !fits(asked)
       ? [problem('operation', `must be one that ${name} can affect; GET /faults lists them`)]

@@ -28,7 +28,7 @@ export const Order = Type.Object(
   {
     title: 'Order',
     description:
-      'An order for units of a pet. If absent when it is placed, `quantity` is 1 and `complete` is `false`.',
+      'An order for units of a pet. Without `quantity` a new order is for 1 unit. Without `complete` it is open.',
   },
 );
 export type Order = Static<typeof Order>;

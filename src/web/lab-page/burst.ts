@@ -90,7 +90,7 @@ export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: Acco
   if (ban.until) return `The key is banned: all ${burstSize} would get 403, and change nothing.`;
   const left = Math.min(minute.remaining, day.remaining);
   if (left >= burstSize)
-    return `With ${left.toLocaleString('en')} left, nothing would be refused. A key of a smaller plan shows refusals.`;
+    return `With ${left.toLocaleString('en')} left, nothing would be refused. Use a key with a smaller plan to see refusals.`;
   const refused = burstSize - left;
   const allowed = strikesAllowed - strikes;
   const admitted = left || 'none';

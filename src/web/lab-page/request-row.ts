@@ -61,7 +61,7 @@ export function drawDetails(
     <div class="row">
       <button type="button" @click=${() => {
         const { line, without } = curlOf(request, baseUrl);
-        copy(line, `Copied${without ? `, without ${without}` : ''}. Set the key before: ${setKey}`);
+        copy(line, `Copied${without ? `, without ${without}` : ''}. First set the key: ${setKey}`);
       }}>Copy as cURL</button>
       <span class="quiet" role="status">${copying?.message ?? ''}</span>
     </div>

@@ -142,7 +142,7 @@ class Webhooks extends Panel {
       <p><code>${secret}</code></p>
       <div class="row">
         <button type="button" @click=${() => this.#copy(id, secret)}>Copy</button>
-        <button type="button" @click=${() => this.#hide(id)}>I have it: hide it</button>
+        <button type="button" @click=${() => this.#hide(id)}>I have saved it. Hide the secret.</button>
       </div>
       <p role="status">${copied}</p>
     </section>`;

@@ -252,7 +252,7 @@ test('what one operation shows every other must understand, so such conditions a
     assert.equal(answer.status, 400);
     assert.equal(
       answer.body.message,
-      `Body property faults[0].operation must be absent: ${fault} holds for all operations alike.`,
+      `Body property faults[0].operation must be absent: ${fault} applies to all operations.`,
     );
   }
 });

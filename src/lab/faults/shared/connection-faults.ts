@@ -12,7 +12,7 @@ export const isDirect = (request: FastifyRequest, services: FaultServices) =>
 
 /** For the descriptions of faults that need `isDirect`. */
 export const onlyDirect =
-  'Requests through a proxy are not affected. If the service is configured for proxies, no request is.';
+  'Requests through a proxy are not affected. If proxies are configured (`TRUST_PROXY`), no request is affected.';
 
 /** For `fits`: operations that send a body at once. */
 export const hasBody = ({ success }: Operation) => success.kind !== 'stream' && success.kind !== 'empty';

@@ -4,7 +4,7 @@ import type { Caller } from '../../../keys/store.ts';
 import { maxDelayed } from '../../lab-bounds.ts';
 
 /** For the descriptions of parameters of faults that delay responses. */
-export const maxDelayedNote = `If more than ${maxDelayed} requests of a key are waiting, the oldest continues.`;
+export const maxDelayedNote = `At most ${maxDelayed} requests of a key wait. One more ends the wait of the oldest.`;
 
 /**
  * The responses that faults delay. A delay ends early when its client disconnects, when the instance stops, and when its key has too many

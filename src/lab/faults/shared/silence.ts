@@ -6,7 +6,7 @@ import { type FaultInvocation, integer } from './fault.ts';
 
 export const silenceMs = integer(
   { minimum: 1, maximum: maxDelayMs, default: maxDelayMs },
-  `The length of the silence in milliseconds. If more than ${maxDelayed} requests of a key are waiting, the oldest ends at once.`,
+  `The length of the silence in milliseconds. At most ${maxDelayed} requests of a key wait. One more ends the silence of the oldest: its connection is reset.`,
 );
 
 /** Sends nothing for this time, or until the client disconnects, and then resets the connection. */
