@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (27ada29d0473). Do not edit.
+// Made from openapi.json by "npm run generate" (7ddfaeb31b17). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

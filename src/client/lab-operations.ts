@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (fa8eb370f025). Do not edit.
+// Made from the description of the lab by "npm run generate" (c26c4d3a7ea9). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

@@ -25,7 +25,7 @@ export interface Ending {
 }
 
 /**
- * Which use of its operations a fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once at any
+ * Which use of an operation a fault affects. A number n is the n-th use. `whole`: the fault is a condition, or affects one request of any
  * operation.
  */
 export type Place = 'first' | 'middle' | 'last' | 'whole' | number;
@@ -33,7 +33,7 @@ export type Place = 'first' | 'middle' | 'last' | 'whole' | number;
 /** A difference of a run from the runs without faults. */
 export interface Deviation {
   kind: 'twice' | 'undone' | 'other' | 'printed';
-  /** One sentence: "two pets Smaug where there was one". */
+  /** One sentence: "two pets Smaug instead of one". */
   what: string;
   /** Ids of the recorded requests behind it, in the order of time. */
   requests: string[];

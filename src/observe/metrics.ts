@@ -177,14 +177,14 @@ export class Metrics {
     ]);
     exposition.histogram(
       'petstore_commit_duration_seconds',
-      'Time from the turn of a group of writes to the end of its transaction, with the wait for a connection and repeated runs.',
+      'Time from when it is the turn of a group of writes to the end of its transaction, including the wait for a connection and repeated runs.',
       () => [[{}, measured.groupSeconds]],
     );
     const { postgres } = measured;
     if (!postgres) return;
     exposition.histogram(
       'petstore_postgres_read_duration_seconds',
-      'Time of a read, with the wait for a connection.',
+      'Time of a read, including the wait for a connection.',
       () => [[{}, postgres.readSeconds]],
     );
     const pools = () => Object.entries(postgres.connections());
@@ -212,7 +212,7 @@ export class Metrics {
   #publishSharing(exposition: Exposition, sharing: Readonly<Sharing>): void {
     exposition.gauge(
       'petstore_limits_shared',
-      'Whether limits are shared through Valkey now (1), or this instance limits on its own (0).',
+      'Whether limits are shared through Valkey now (1), or this instance applies them on its own (0).',
       [],
       (set) => set({}, Number(sharing.isShared)),
     );
@@ -260,7 +260,7 @@ export class Metrics {
     );
     exposition.gauge(
       'petstore_webhook_lag_events',
-      'Events that the slowest enabled webhook has not been sent yet, whichever instance sends to it.',
+      'Events not yet sent to the slowest enabled webhook, also if another instance sends to it.',
       [],
       (set) => set({}, deliveries.lag),
     );

@@ -41,7 +41,7 @@ test('a program that sends a POST twice is told so in all forms, with exit statu
   const [lost, sunset] = faults;
   assert.deepEqual([lost.fault, lost.verdict, lost.required], ['lost-answer', 'did-it-twice', true]);
   const [run] = lost.runs;
-  assert.equal(run.findings[0].what, 'two pets Smaug where there was one');
+  assert.equal(run.findings[0].what, 'two pets Smaug instead of one');
   assert.equal(
     run.checks.find(({ name }: { name: string }) => name === 'idempotency.no-blind-post-retry').result,
     'failed',

@@ -61,7 +61,7 @@ test('the summary names the worst first, with the use, the requests, and what to
   assert.equal(counts, `${length + 4} runs: 2 without faults, ${length + 2} under ${length} faults.`);
   assert.match(
     flat(text),
-    /✗ did it twice: two pets Smaug where there was one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client Sends .* Fix Make the key once/,
+    /✗ did it twice: two pets Smaug instead of one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client Sends .* Fix Make the key once/,
   );
   const heads = [...text.matchAll(/^[✗!] {2}([^:]+):/gm)].map(([, title]) => title);
   assert.deepEqual(heads, [
@@ -555,7 +555,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
   const { level, content } = find('lost-answer, first use');
   const [tag, type, message, details] = content[0] ?? [];
   assert.deepEqual([level, tag, type], ['petstore.required', 'failure', 'did-it-twice']);
-  assert.match(message as string, /^did it twice: two pets Smaug where there was one \(\+1\)$/);
+  assert.match(message as string, /^did it twice: two pets Smaug instead of one \(\+1\)$/);
   assert.match(
     details as string,
     /^lost-answer at the 1st createPet: did it twice: two pets .*\n#2 \+0\.01 s POST \/v1\/pets, key 9f8b7c6d…: cut off \(fault\)\n#3 .*\nThe service: .*\nA good client: .*\nFix: .*\n(?:.*\n)+Run again: petstore/,

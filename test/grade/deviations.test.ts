@@ -129,7 +129,7 @@ test('a pet that was made twice and deleted once or twice was made twice', () =>
   for (const rest of [[remove(3, 'Smaug')], [remove(2, 'Smaug'), remove(3, 'Smaug')]]) {
     const run = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), ...rest]));
     assert.equal(run.verdict, 'did-it-twice');
-    assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug where there was one', '1 2']);
+    assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug instead of one', '1 2']);
     const [{ service, change, goodClient }] = run.deviations as [Deviation];
     assert.equal(service, 'Committed request 1, then cut the connection.');
     assert.match(change ?? '', /`Idempotency-Key`/);
@@ -162,13 +162,13 @@ test('what was created twice changes the names of nothing else', () => {
     calm,
     runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), rename(3, 'Smaug', 'Fafnir')]),
   );
-  assert.deepEqual(told(run), [['twice', 'two pets Smaug where there was one', '1 2']]);
+  assert.deepEqual(told(run), [['twice', 'two pets Smaug instead of one', '1 2']]);
 });
 
 test('the stock that follows from an order is no deviation of its own', () => {
   const calm: [Run] = [runOf([order(1, 8)])];
   const twice = judge(calm, runOf([order(1, 8, lost), order(2, 7)]));
-  assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex where there was one', '1 2']]);
+  assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex instead of one', '1 2']]);
   const set = (quantity: number): Sketch => ({
     ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
     events: [
@@ -190,11 +190,7 @@ test('orders for a page that was not read are left undone, for one cause', () =>
     fault: 'internal-error',
   });
   assert.deepEqual(told(run), [
-    [
-      'undone',
-      'no pet A where there was one; no pet B where there was one; one order of 1 Rex where there were two',
-      '2',
-    ],
+    ['undone', 'no pet A instead of one; no pet B instead of one; one order of 1 Rex instead of two', '2'],
   ]);
   assert.equal(run.verdict, 'left-undone');
   assert.equal(run.deviations[0]?.service, 'Responded with 500 (request 2).');
@@ -206,12 +202,12 @@ test('a program that ends with another status than 0 failed, unless it did somet
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
   const twice = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug')], [], 1));
   assert.equal(twice.verdict, 'did-it-twice');
-  assert.deepEqual(told(twice), [['twice', 'two pets Smaug where there was one', '1 2']]);
+  assert.deepEqual(told(twice), [['twice', 'two pets Smaug instead of one', '1 2']]);
   const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
   assert.equal(hung.verdict, 'hung');
   assert.deepEqual(
     hung.deviations.map(({ kind, what, isWarning }) => [kind, what, isWarning]),
-    [['undone', 'no pet Smaug where there was one; no pet Fafnir where there was one', true]],
+    [['undone', 'no pet Smaug instead of one; no pet Fafnir instead of one', true]],
   );
   const unreached = judge(calm, { ...runOf([]), performed: 0 });
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);

@@ -122,34 +122,34 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
   [
     changed(addPet(3, 'Smaug')),
     changed(addPet(3, 'Smaug'), addPet(4, 'Smaug')),
-    ['two pets Smaug where there was one'],
+    ['two pets Smaug instead of one'],
   ],
-  [changed(addPet(3, 'Smaug')), store(), ['no pet Smaug where there was one']],
-  [store(), changed(addPet(3, 'Smaug')), ['one pet Smaug where there was none']],
+  [changed(addPet(3, 'Smaug')), store(), ['no pet Smaug instead of one']],
+  [store(), changed(addPet(3, 'Smaug')), ['one pet Smaug instead of none']],
   [
     changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
     changed(addPet(3, 'Smaug'), addPet(4, 'Smaug'), addPet(5, 'Fafnir')),
-    ['two pets Smaug where there was one'],
+    ['two pets Smaug instead of one'],
   ],
   [
     changed(addOrder(2, 2, 2)),
     changed(addOrder(2, 2, 2), addOrder(3, 2, 2), addOrder(4, 2, 2)),
-    ['four orders of 2 Nemo where there were two'],
+    ['four orders of 2 Nemo instead of two'],
   ],
   [
     store(),
     changed(({ orders }) => {
       orders.length = 0;
     }),
-    ['no order of 2 Nemo where there was one'],
+    ['no order of 2 Nemo instead of one'],
   ],
-  [store(), changed(addOrder(2, undefined, 1)), ['one order of 1 without a pet where there was none']],
+  [store(), changed(addOrder(2, undefined, 1)), ['one order of 1 without a pet instead of none']],
   [
     store(),
     changed(({ webhooks }) => {
       webhooks.push({ id: 2, url: 'https://shop.example/events', enabled: true });
     }),
-    ['two webhooks to https://shop.example/events where there was one'],
+    ['two webhooks to https://shop.example/events instead of one'],
   ],
   // What has changed is told as that, and not of what refers to it.
   [store(), changed(setStock(0, 3)), ['pet Rex: stock 3 instead of 2']],
@@ -186,7 +186,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
   [
     changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
     changed(addPet(3, 'Fafnir', 1, 7)),
-    ['no pet Smaug where there was one', 'pet Fafnir: stock 7 instead of 1'],
+    ['no pet Smaug instead of one', 'pet Fafnir: stock 7 instead of 1'],
   ],
   // Two things of the same name are still two things.
   [
@@ -205,7 +205,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     ['pet Smaug: another category Dogs'],
   ],
   // A terminal gets nothing that it would obey.
-  [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m where there was none']],
+  [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m instead of none']],
 ];
 
 test('states are compared by what they hold, and differences are told in sentences', () => {
@@ -221,7 +221,7 @@ test('a row that is doubled is told, in whichever list', () => {
       return { ...empty, [name]: rows } as unknown as StoreState;
     });
     const told = differenceOf(base as StoreState, run as StoreState);
-    assert.match(told.join(), new RegExp(`^two ${name} .* where there was one$`));
+    assert.match(told.join(), new RegExp(`^two ${name} .* instead of one$`));
   }
 });
 
@@ -265,10 +265,7 @@ test('what was there before both is told as changed, however much of it is', () 
   assert.deepEqual(differenceOf(base, run, { initial }), [
     'pet Smaug: name B instead of A, category Dogs instead of Fish, stock 8 instead of 9',
   ]);
-  assert.deepEqual(differenceOf(base, run), [
-    'no pet A where there was one',
-    'one pet B where there was none',
-  ]);
+  assert.deepEqual(differenceOf(base, run), ['no pet A instead of one', 'one pet B instead of none']);
 });
 
 test('of many differences the first are told, and how many more there are', () => {
@@ -286,16 +283,14 @@ test('what differs from run to run is told and not compared, and all else is', (
   const difference = (run: StoreState) => differenceOf(base, run, { variation });
   assert.deepEqual(difference(named('Smaug-a0')), []);
   assert.deepEqual(difference(named('Smaug-a0', addPet(4, 'Smaug-a0'))), [
-    'two pets Smaug-a0 where there was one',
+    'two pets Smaug-a0 instead of one',
   ]);
-  assert.deepEqual(difference(changed(addPet(3, 'Smaug-a0'))), [
-    'no order of 1 Smaug-1f where there was one',
-  ]);
+  assert.deepEqual(difference(changed(addPet(3, 'Smaug-a0'))), ['no order of 1 Smaug-1f instead of one']);
   assert.deepEqual(difference(named('Smaug-a0', setStock(2, 5))), ['pet Smaug-1f: stock 5 instead of 1']);
   assert.deepEqual(difference(named('Smaug-a0', setStock(0, 5))), ['pet Rex: stock 5 instead of 2']);
   assert.deepEqual(difference(store()), [
-    'no pet Smaug-1f where there was one',
-    'no order of 1 Smaug-1f where there was one',
+    'no pet Smaug-1f instead of one',
+    'no order of 1 Smaug-1f instead of one',
   ]);
 });
 
@@ -316,7 +311,7 @@ test('where their number differs from run to run, rows that are added are not co
   const difference = (run: StoreState) => differenceOf(base, run, { initial, variation });
   assert.deepEqual(difference(store()), []);
   assert.deepEqual(difference(changed(addPet(3, 'A'), setStock(0, 9))), ['pet Rex: stock 9 instead of 2']);
-  assert.deepEqual(difference(changed(addOrder(2, 1, 1))), ['one order of 1 Rex where there was none']);
+  assert.deepEqual(difference(changed(addOrder(2, 1, 1))), ['one order of 1 Rex instead of none']);
   assert.deepEqual(difference(changed(removePet(0))), ['one pet Rex is gone']);
 });
 
@@ -327,7 +322,7 @@ test('where not always the same rows are removed, these are not counted, but wha
   assert.deepEqual(inWords(variation, base), ['which pets it removes', 'order of 2 Nemo: pet']);
   assert.deepEqual(differenceOf(base, store(), { initial, variation }), []);
   assert.deepEqual(differenceOf(base, changed(addPet(3, 'A')), { initial, variation }), [
-    'one pet A where there was none',
+    'one pet A instead of none',
   ]);
 });
 
@@ -348,7 +343,7 @@ test('a row of which most differs from run to run is still one that must be ther
   const difference = (run: StoreState) => differenceOf(base, run, { initial, variation });
   assert.deepEqual(difference(named('c3')), []);
   assert.deepEqual(difference(store()), [
-    'no category a1 where there was one',
+    'no category a1 instead of one',
     'one category Fish is still there',
     'pet Nemo: category Fish instead of a1',
   ]);

@@ -68,18 +68,8 @@ test('a program that repeats a POST after a lost answer did it twice, at whichev
       run.deviations[0]?.requests,
     ]),
     [
-      [
-        'first',
-        ['lost-answer:operation=createPet,after=0'],
-        ['two pets Smaug where there was one'],
-        ['1', '2'],
-      ],
-      [
-        'last',
-        ['lost-answer:operation=createPet,after=1'],
-        ['two pets Fafnir where there was one'],
-        ['2', '3'],
-      ],
+      ['first', ['lost-answer:operation=createPet,after=0'], ['two pets Smaug instead of one'], ['1', '2']],
+      ['last', ['lost-answer:operation=createPet,after=1'], ['two pets Fafnir instead of one'], ['2', '3']],
     ],
   );
   assert.equal(run.deviations[0]?.service, 'Committed request 1, then cut the connection.');

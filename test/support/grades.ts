@@ -125,7 +125,7 @@ const differing: Record<string, RunSketch> = {
     verdict: 'did-it-twice',
     deviations: [
       {
-        ...{ kind: 'twice', what: 'two pets Smaug where there was one', requests: ['2', '3'] },
+        ...{ kind: 'twice', what: 'two pets Smaug instead of one', requests: ['2', '3'] },
         service: 'Committed request #2, then reset the connection.',
         goodClient: 'Sends request #2 again with the same `Idempotency-Key`, and gets the first response.',
         change: 'Make the key once for each pet, before the loop of attempts.',

@@ -38,9 +38,12 @@ const CardFinding = Type.Object({
   rank: enumerated(['must-fix', 'should-fix'], 'How urgent it is.', 'must-fix'),
   kind: enumerated([...verdicts, 'check'], 'A verdict, or `check` if a check failed.', 'did-it-twice'),
   title: Shown('The verdict in words, or the name of the check.', 'did it twice'),
-  what: Shown('What happened, in a sentence.', 'two pets Smaug where there was one'),
-  where: Shown('Where the fault was performed, or the run.', 'lost-answer at the 4th createPet'),
-  fault: Type.Optional(Shown('The fault. Absent without faults.', 'lost-answer')),
+  what: Shown('What happened, in a sentence.', 'two pets Smaug instead of one'),
+  where: Shown(
+    'The fault and the use of an operation on which it was performed, or the name of the run.',
+    'lost-answer at the 4th createPet',
+  ),
+  fault: Type.Optional(Shown('The name of the fault. Absent for a run without faults.', 'lost-answer')),
   requests: Type.Array(requestId, { description: 'The requests behind it.' }),
   service: Type.Optional(Shown('What the service did.', 'committed request 4, then reset the connection')),
   goodClient: Type.Optional(Shown('What a good client does.', 'Retries with the same `Idempotency-Key`.')),
@@ -72,11 +75,11 @@ const observed = {
 const CardRun = Type.Object({
   name: Shown('The name of the run, the same on every card.', 'lost-answer, middle use'),
   trial: Type.Optional(
-    Units(1, 'The number of this run among those under the same fault at the same place.', 2),
+    Units(1, 'The number of the trial, from 1. Trials have the same fault and the same place.', 2),
   ),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
-      'Which use of its operations the fault strikes. A number is the n-th use. `whole`: the fault is a condition, or strikes once.',
+      'Which use of an operation the fault affects: the first, a middle one or the last. A number n is the n-th use. `whole`: the fault is a condition, or affects one request of any operation.',
     examples: ['middle'],
   }),
   strikes: Type.Array(
@@ -85,12 +88,12 @@ const CardRun = Type.Object({
       after: Units(0, 'How many uses pass before the fault.', 3),
       parameters: Type.Optional(
         Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
-          description: 'Its other parameters. `times`: how many uses in a row it strikes. Default: 1.',
+          description: 'Its other parameters. `times`: how many uses in a row the fault affects. Default: 1.',
           examples: [{ shape: 'zero' }],
         }),
       ),
     }),
-    { description: 'Which requests the fault strikes.' },
+    { description: 'Which requests the fault affects.' },
   ),
   verdict: enumerated(verdicts, 'The verdict on this run.', 'did-it-twice'),
   rank: enumerated(ranks, 'How urgent it is.', 'must-fix'),
@@ -98,7 +101,8 @@ const CardRun = Type.Object({
   ...ending,
   gaveUpAfterMs: Type.Optional(
     Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-      description: 'Under a silent fault: when the program gave up by itself. Null if it never did.',
+      description:
+        'Under a fault that sends nothing, such as `stall`: milliseconds until the program gave up by itself. Null if it never did.',
       examples: [5_000],
     }),
   ),
@@ -116,8 +120,8 @@ const ChangeList = (description: string) =>
   Type.Array(
     Type.Object({
       name: Shown('The name of a run or of a check.', 'lost-answer, first use'),
-      before: Type.Optional(Shown('On the earlier card.', 'survived')),
-      now: Type.Optional(Shown('On this card.', 'did it twice')),
+      before: Type.Optional(Shown('The verdict or result on the earlier card.', 'survived')),
+      now: Type.Optional(Shown('The verdict or result on this card.', 'did it twice')),
     }),
     { description },
   );
@@ -141,9 +145,9 @@ export const CardData = Type.Object({
   checksVersion: Units(1, 'The version of the checks.', 3),
   at: DateTime('When the program was graded.', '2026-11-21T09:30:00.000Z'),
   command: Type.Array(Shown('A word.', 'node'), { description: 'The program and its arguments.' }),
-  verdict: CardVerdict('The verdict on the program. `incomplete`: it reached no fault.'),
+  verdict: CardVerdict('The verdict on the program. `incomplete`: no fault was performed on its requests.'),
   sentence: Shown('The verdict in a sentence or two.', 'Not survived: 5 of 20 required faults.'),
-  runCount: Units(0, 'The number of runs, with those without faults.', 48),
+  runCount: Units(0, 'The number of runs, including those without faults.', 48),
   baseline: Type.Object(
     {
       problem: Type.Optional(
@@ -173,7 +177,7 @@ export const CardData = Type.Object({
       }),
       ...observed,
     },
-    { description: 'The program without faults.' },
+    { description: 'The first run without faults.' },
   ),
   faults: Type.Array(
     Type.Object({
@@ -200,7 +204,7 @@ export const CardData = Type.Object({
               Type.Number({ minimum: 0, maximum: 1, description: 'A probability.', examples: [0.9] }),
               {
                 description:
-                  'pass^1, pass^2 and so on: the probability that so many trials in a row all pass. It is the mean over the places where the fault strikes.',
+                  'pass^1, pass^2 and so on: the probability that so many trials in a row all pass. It is the mean over the places of the fault.',
               },
             ),
           }),

@@ -130,7 +130,7 @@ function matchAll(
   });
 }
 
-/** What there is more or less often, such as "two pets Smaug where there was one". */
+/** What there is more or less often, such as "two pets Smaug instead of one". */
 function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, isLasting }: Lives): Found[] {
   const isAdded = (row: Row) => !isLasting(row);
   const added = [...missing, ...pairs.map((pair) => pair.base)].filter(isAdded).length;
@@ -191,7 +191,7 @@ function numberSentence({ kind, title, was, is, isAboutLasting }: Numbers): stri
   const many = Math.abs(is - was);
   const rows = `${counted(many, kind)} ${short(title)} ${many < 2 ? 'is' : 'are'}`;
   if (isAboutLasting) return is > was ? `${rows} still there` : `${rows} gone`;
-  return `${counted(is, kind)} ${short(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`;
+  return `${counted(is, kind)} ${short(title)} instead of ${numberWord(was, 'none')}`;
 }
 
 /** The changes that created rows, or deleted what was there before. */
