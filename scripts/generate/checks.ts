@@ -24,8 +24,8 @@ checks. The version increases when a check is added or removed, or changes its m
   too short fail.
 - **Without evidence the result is \`not_observed\`**, never \`passed\`. To get evidence, rehearse one of the faults listed with the check.
 - **A retry is the same request again** after a failed attempt: the same method, target and body. A request that is repeated after a success
-  is no retry. Only certain retries count against a client. If the service did not read the body, a POST is identified only by its
-  \`Idempotency-Key\`, and a change by its resource, length and conditions.
+  is no retry. A request counts against a client as a retry only if it surely is one. If the service did not read the body, a POST is
+  identified only by its \`Idempotency-Key\`, and a change by its resource, length and conditions.
 - **\`grade\` knows what the program sends without faults.** If the program sends a request more often under a fault, the additional ones
   are retries, on any connection. This does not apply to reads that the program repeats anyway.
 - **A worker is one line of requests of the client**, such as a thread: it sends the next request when it has the response to the last one.

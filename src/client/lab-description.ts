@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (dee68a62fc0f). Do not edit.
+// Made from the description of the lab by "npm run generate" (c94439e72612). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -485,7 +485,7 @@ export interface components {
        * @description Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /** @description The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats none, or if the earlier one succeeded or was still in progress. */
+      /** @description The `id` of the failed request that this one repeats. It is the most recent earlier request with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats none, or if the earlier one succeeded or was still in progress. */
       retryOf?: string;
       /** @description The faults that were performed on it. */
       fault?: string;

@@ -53,7 +53,7 @@ export async function decideShared(
     onSend();
     return valkey.eval(script, 1, name, ...args);
   });
-  // A proxy may return something else. The instance then limits on its own.
+  // A proxy may return something else. The instance then applies the limits on its own.
   if (!Array.isArray(answer) || answer.length !== count) throw new Error('Valkey did not return decisions');
   return answer.map((one) => toShared(one, terms.quota));
 }

@@ -212,7 +212,7 @@ export class Metrics {
   #publishSharing(exposition: Exposition, sharing: Readonly<Sharing>): void {
     exposition.gauge(
       'petstore_limits_shared',
-      'Whether limits are shared through Valkey now (1), or this instance limits on its own (0).',
+      'Whether limits are shared through Valkey now (1), or this instance applies them on its own (0).',
       [],
       (set) => set({}, Number(sharing.isShared)),
     );

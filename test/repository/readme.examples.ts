@@ -121,7 +121,7 @@ test('the report card of the tour is what a client that waits gets, and one that
   skip,
 }, async (t) => {
   const { paste } = await startBesideTerminal(t);
-  const blocks = blocksOf(below('## One case at a time', tour));
+  const blocks = blocksOf(below('## Test one fault', tour));
   for (const [i, { language, code }] of blocks.entries()) {
     if (language !== 'sh') continue;
     const { stdout, stderr } = paste(code);

@@ -72,7 +72,7 @@ const observed = {
 const CardRun = Type.Object({
   name: Shown('The name of the run, the same on every card.', 'lost-answer, middle use'),
   trial: Type.Optional(
-    Units(1, 'The number of this run among those under the same fault at the same place.', 2),
+    Units(1, 'The number of the trial, from 1. Trials have the same fault and the same place.', 2),
   ),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
@@ -117,8 +117,8 @@ const ChangeList = (description: string) =>
   Type.Array(
     Type.Object({
       name: Shown('The name of a run or of a check.', 'lost-answer, first use'),
-      before: Type.Optional(Shown('On the earlier card.', 'survived')),
-      now: Type.Optional(Shown('On this card.', 'did it twice')),
+      before: Type.Optional(Shown('The verdict or result on the earlier card.', 'survived')),
+      now: Type.Optional(Shown('The verdict or result on this card.', 'did it twice')),
     }),
     { description },
   );
@@ -142,9 +142,9 @@ export const CardData = Type.Object({
   checksVersion: Units(1, 'The version of the checks.', 3),
   at: DateTime('When the program was graded.', '2026-11-21T09:30:00.000Z'),
   command: Type.Array(Shown('A word.', 'node'), { description: 'The program and its arguments.' }),
-  verdict: CardVerdict('The verdict on the program. `incomplete`: it reached no fault.'),
+  verdict: CardVerdict('The verdict on the program. `incomplete`: no fault was performed on its requests.'),
   sentence: Shown('The verdict in a sentence or two.', 'Not survived: 5 of 20 required faults.'),
-  runCount: Units(0, 'The number of runs, with those without faults.', 48),
+  runCount: Units(0, 'The number of runs, including those without faults.', 48),
   baseline: Type.Object(
     {
       problem: Type.Optional(
@@ -174,7 +174,7 @@ export const CardData = Type.Object({
       }),
       ...observed,
     },
-    { description: 'The program without faults.' },
+    { description: 'The first run without faults.' },
   ),
   faults: Type.Array(
     Type.Object({

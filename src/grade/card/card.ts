@@ -398,7 +398,8 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
 
 function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], problems: Problem[]): string {
   if (baseline.problem !== undefined) return baseline.problem;
-  if (verdict === 'incomplete') return 'The program reached no fault, so nothing was tested.';
+  if (verdict === 'incomplete')
+    return 'No fault was performed on the requests of the program, so nothing was tested.';
   if (verdict === 'passed' && goal)
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed')

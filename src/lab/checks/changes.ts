@@ -46,7 +46,7 @@ export const ifMatchSent: Check = {
   level: 'recommended',
   asks: 'A client that reads a resource and then changes it sends the `ETag` as `If-Match`.',
   judged:
-    'Looks at PUT and PATCH of a resource that the client has read earlier in the recording, by its URL or, for pets, with `?id=`. Fails: a change without `If-Match`, or with `If-Match: *`, which allows any state. Passes: every change has a tag. Not judged: DELETE, which overwrites nothing.',
+    'Looks at PUT and PATCH of a resource that the client has read earlier in the recording, by its URL or, for pets, with `?id=`. Fails: a change without `If-Match`, or with `If-Match: *`, which allows any state. Passes: every change has an `ETag` in `If-Match`. Not judged: DELETE, which overwrites nothing.',
   unseen: 'The client changed no resource that it had read.',
   faults: [],
   advice: 'Save the `ETag` with the resource, and send it as `If-Match` with the change.',
@@ -68,7 +68,7 @@ export const updatesNotLost: Check = {
   level: 'required',
   asks: 'A change does not overwrite the change of another writer.',
   judged:
-    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without a tag in `If-Match`, or a PATCH that succeeds without one and sets the property that the other writer changed. Passes: a change that gets 412, unless a change without a tag follows. Not judged: a PATCH of other properties, which loses nothing.',
+    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without an `ETag` in `If-Match`, or a PATCH that succeeds without one and sets the property that the other writer changed. Passes: a change that gets 412, unless a change without an `ETag` follows. Not judged: a PATCH of other properties, which loses nothing.',
   unseen: 'No other writer changed a resource between a read and a change of the client.',
   faults: ['conflict'],
   advice: 'Send the `ETag` of your last read as `If-Match` with each change.',
@@ -137,7 +137,7 @@ export const conflictReadAgain: Check = {
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'Looks at the next change of the resource by the same worker after 412. Fails: no tag in `If-Match`, because the change may undo another one; the refused tag again. This is allowed if at least as many responses had the tag as changes used it, because several workers may have read it. Passes: another tag, if the change succeeds or the client read the resource before. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
+    'Looks at the next change of the resource by the same worker after 412. Fails: no `ETag` in `If-Match`, because the change may undo another one; the refused `ETag` again. This is allowed if at least as many responses had this `ETag` as changes used it, because several workers may have read it. Passes: another `ETag`, if the change succeeds or the client read the resource before. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
   unseen: 'No change got 412, or the client did not use the resource afterwards.',
   faults: ['conflict'],
   advice: 'After 412 read the resource, decide again, and send the change with the new `ETag`.',

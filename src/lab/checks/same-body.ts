@@ -55,7 +55,7 @@ export const sameBodyOnRetry: Check = {
   name: 'retry.same-body',
   level: 'required',
   asks: 'A retry, or the request after a redirect, is the same request: the same method, target, body, `Content-Type` and conditions.',
-  judged: `Looks at retries after a temporary failure, a ban or 401, and after a request that the client cancelled. Fails: another body or target with the same \`Idempotency-Key\`; a missing body, if there is only one worker; another ${contentFields.map((name) => `\`${name}\``).join(' or ')}; a missing ${conditions.map((name) => `\`${name}\``).join(' or ')}. Another tag is allowed, because the client may have read the resource again. After 307 and 308, the next request must have the same method, and a body if the first had one.`,
+  judged: `Looks at retries after a temporary failure, a ban or 401, and after a request that the client cancelled. Fails: another body or target with the same \`Idempotency-Key\`; a missing body, if there is only one worker; another ${contentFields.map((name) => `\`${name}\``).join(' or ')}; a missing ${conditions.map((name) => `\`${name}\``).join(' or ')}. Another \`ETag\` is allowed there, because the client may have read the resource again. After 307 and 308, the next request must have the same method, and a body if the first had one.`,
   unseen: 'No request was certainly retried, and no redirect was followed.',
   faults: [
     ...waitFaults,

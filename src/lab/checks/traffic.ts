@@ -25,7 +25,7 @@ export interface Traffic {
   isCounted(request: Recorded): boolean;
   /** Whether it came no more often than without faults, if that is known. */
   isUsual(request: Recorded): boolean;
-  /** Whether the client does not read this list to the end without faults either. */
+  /** Whether the client also leaves this list unfinished in the runs without faults. */
   leavesPages(request: Recorded): boolean;
 }
 

@@ -121,7 +121,7 @@ const RecordedRequest = Type.Object(
     ),
     retryOf: Type.Optional(
       Shown(
-        'The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats none, or if the earlier one succeeded or was still in progress.',
+        'The `id` of the failed request that this one repeats. It is the most recent earlier request with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats none, or if the earlier one succeeded or was still in progress.',
         '6',
       ),
     ),
