@@ -48,7 +48,7 @@ test('Petstore on Citus', async (t) => {
   const db = await openPostgres(url, patienceMs);
   t.after(() => db.close());
 
-  await t.test('what a start of Petstore made is spread, and is what it was', async (t) => {
+  await t.test('distributing the tables keeps their content, and a second run changes nothing', async (t) => {
     const before = await contentOf(db.read);
     cluster.distribute();
     assert.equal(await contentOf(db.read), before);
@@ -79,7 +79,7 @@ test('Petstore on Citus', async (t) => {
   const thoseOn = ({ port }: PostgresCluster) =>
     homes.filter(([, home]) => home === port).map(([name]) => String(name));
 
-  await t.test('the workspaces lie on both workers', async (t) => {
+  await t.test('both workers have workspaces', async (t) => {
     const [first, second] = cluster.workers.map((worker) => thoseOn(worker).length);
     assert.ok(first && second && first + second === petstore.keys.size, `${first} and ${second}`);
     t.diagnostic(`${first} and ${second} workspaces`);
@@ -116,7 +116,7 @@ test('Petstore on Citus', async (t) => {
     assert.equal((await petstore.call(0, 'GET', '/pets?limit=100')).body.length, 25);
   });
 
-  await t.test('a workspace that is reset while others write to it keeps its rules', async () => {
+  await t.test('a workspace keeps its invariants if it is reset while others write to it', async () => {
     let reset: Promise<void> | undefined;
     const answers = await petstore.load(upTo(300), (i, n) => {
       if (n === 100) reset = petstore.commandBeside('workspaces', 'reset', 'demo', '--yes');
@@ -132,7 +132,7 @@ test('Petstore on Citus', async (t) => {
     assert.equal(quantity + Number(row?.[0]), 40, 'what is gone from stock stands in orders');
   });
 
-  await t.test('each history has no gap, is in order, and leads to what the lists show', async (t) => {
+  await t.test('each history is complete and in order, and its events add up to the lists', async (t) => {
     const requests = fc.sample(request, { numRuns: 600, seed });
     const getIn = (workspace: string) => (path: string) =>
       petstore.call(Math.floor(Math.random() * 4), 'GET', path, { workspace });
@@ -162,14 +162,17 @@ test('Petstore on Citus', async (t) => {
     t.diagnostic(`${count} events in ${others.length} workspaces`);
   });
 
-  await t.test('ten histories of steps at random, as in `npm run proof -- history`', async () => {
-    const store = new Petstore(await openPostgres(url, patienceMs), '');
-    // The services would forget older events.
-    store.nowMs = Date.now();
-    await proveHistories(store, 10, seed).finally(() => store.close());
-  });
+  await t.test(
+    'ten random histories are complete and in order, as in `npm run proof -- history`',
+    async () => {
+      const store = new Petstore(await openPostgres(url, patienceMs), '');
+      // The services would forget older events.
+      store.nowMs = Date.now();
+      await proveHistories(store, 10, seed).finally(() => store.close());
+    },
+  );
 
-  await t.test('events that all instances write reach a webhook once each, in order', async (t) => {
+  await t.test('a webhook gets the events of all instances once each, in order', async (t) => {
     const receiver = await startReceiver(t);
     const body = { url: receiver.url, types: ['category.created'] };
     assert.equal((await petstore.call(0, 'POST', '/store/webhooks', { body })).status, 201);
@@ -197,7 +200,7 @@ test('Petstore on Citus', async (t) => {
   });
 
   await t.test(
-    'a rehearsal that one instance begins is performed by all, counted once, and over when it is ended',
+    'all instances perform a rehearsal that one instance started, count each use once, and stop when it ends',
     async () => {
       const key = petstore.addKey('ash', ['--plan', 'pro']);
       const body = { faults: [{ fault: 'internal-error', operation: 'getPet', times: 20 }] };
@@ -215,7 +218,7 @@ test('Petstore on Citus', async (t) => {
     },
   );
 
-  await t.test('a workspace is listed, and nothing of it is left once it is deleted', async () => {
+  await t.test('a workspace is listed, and its deletion removes all of its rows', async () => {
     const id = await idOf('elm');
     const listed: { name: string; pets: number }[] = JSON.parse(
       petstore.command('workspaces', 'list', '--json'),
@@ -233,7 +236,7 @@ test('Petstore on Citus', async (t) => {
   await petstore.stop(viaWorker);
 
   await t.test(
-    'while a worker is away its workspaces get 503, others go on, and no answered write is lost',
+    'while a worker is down, its workspaces get 503, others work, and no acknowledged write is lost',
     async () => {
       const [worker, other] = cluster.workers;
       const [at, elsewhere] = [worker, other].map((one) =>
@@ -258,7 +261,7 @@ test('Petstore on Citus', async (t) => {
     },
   );
 
-  await t.test('for five seconds every write is answered 201', async (t) => {
+  await t.test('for five seconds every write gets 201', async (t) => {
     const written = [...petstore.keys.keys()];
     const endMs = performance.now() + loadMs;
     const answers = await petstore.load(

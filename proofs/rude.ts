@@ -10,6 +10,6 @@ const { values } = parseArgs({
   },
 });
 
-test(`${values.connections} connections that break off, from seed ${values.seed}`, async (t) => {
+test(`${values.connections} connections that clients abort, from seed ${values.seed}`, async (t) => {
   console.log(await assertSurvivesBrokenConnections(t, Number(values.connections), Number(values.seed)));
 });

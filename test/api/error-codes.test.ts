@@ -124,7 +124,7 @@ function codesOf({ path, method }: Operation, document: typeof description): Err
   });
 }
 
-test('each error that the description lists for an operation can happen there', async (t) => {
+test('each operation can return each error that its description lists', async (t) => {
   const ending = await startPetstore(t, { enforceSunset: true });
   ending.nowMs = Date.parse('2031-01-01T00:00:00Z');
   causes.gone = (_, operation) => send(ending, operation);

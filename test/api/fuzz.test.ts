@@ -12,7 +12,7 @@ const labRequests = 800;
 /** The same each time. `npm run proof -- fuzz` takes others, and more requests. */
 const seed = 20_261_121;
 
-test(`${requests} requests made from the description, half of them odd, are all answered as it and the contract say`, async (t) => {
+test(`the responses to ${requests} generated requests, half of them odd, match the description and the contract`, async (t) => {
   const store = await startPetstore(t, { seed: false });
   const report = await fuzz(store, requests, seed);
   assert.ok(report.requests >= requests);

@@ -25,7 +25,7 @@ const program = (tries: number) => [
 /** The same, without an address. */
 const blind = [process.execPath, '-e', 'console.log("nothing to do")'];
 
-test('a program that sends a POST twice is told so in all forms, with exit status 1', (t) => {
+test('a program that sends a POST twice fails in every report format, with exit status 1', (t) => {
   const folder = temporaryFolder(t);
   const [junit, html] = [join(folder, 'card.xml'), join(folder, 'card.html')];
   writeFileSync(junit, 'an old card');
@@ -62,7 +62,7 @@ test('a program that sends a POST twice is told so in all forms, with exit statu
   );
 });
 
-test('what to type next is told as this was called', async () => {
+test('the next command is printed in the form in which the user called this one', async () => {
   for (const [env, called] of [
     [{}, 'petstore lab'],
     [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx --no-install petstore lab'],
@@ -76,7 +76,7 @@ test('what to type next is told as this was called', async () => {
   }
 });
 
-test('what a program prints is shown where that is asked for, and the exit status tells the verdict', () => {
+test('--verbose shows the output of the program, and the exit status matches the verdict', () => {
   const retried = petstore(['grade', '--fault', 'reset', '--verbose', '--', ...program(1)]);
   assert.match(retried.stderr, /^without faults: status 201$/m);
   assert.match(retried.stderr, /^reset, first use: status 201$/m);
@@ -93,7 +93,7 @@ test('what a program prints is shown where that is asked for, and the exit statu
   assert.match(idle.stdout, /^Output {2}nothing to do$/m);
 });
 
-test('what a program writes, and the card in a file, get the modes that the user lets them have', (t) => {
+test('files of the program and the card file follow the umask of the user', (t) => {
   const [junit, made] = [join(temporaryFolder(t), 'card.xml'), join(temporaryFolder(t), 'coverage')];
   const program = ['sh', '-c', `umask > ${made}; curl -s $PETSTORE_BASE_URL/pets`];
   const by = ['sh', '-c', 'umask 027; exec "$@"', 'sh'];
@@ -105,7 +105,7 @@ test('what a program writes, and the card in a file, get the modes that the user
   );
 });
 
-test('of a program that takes what there is only one of, one run is under way at once if that is asked for', (t) => {
+test('with --at-once 1, runs do not overlap', (t) => {
   const lock = join(temporaryFolder(t), 'lock');
   const curl = 'curl -sf -H "Authorization: Bearer $PETSTORE_API_KEY" $PETSTORE_BASE_URL/pets';
   const program = ['sh', '-c', `mkdir ${lock} && ${curl} && sleep 0.2 && rmdir ${lock}`];
@@ -120,7 +120,7 @@ test('of a program that takes what there is only one of, one run is under way at
   for (const { again } of runs) assert.match(again as string, / --at-once 1 -- sh /);
 });
 
-test('a run is repeated exactly, at another address, with other levels, and compared with an earlier card', (t) => {
+test('a run can be repeated exactly, at another address, with other levels, and compared with an earlier card', (t) => {
   const folder = temporaryFolder(t);
   const [levels, card] = [join(folder, 'levels'), join(folder, 'card.json')];
   writeFileSync(levels, 'reset=required\nidempotency.no-blind-post-retry=off\n');
@@ -146,7 +146,7 @@ test('a run is repeated exactly, at another address, with other levels, and comp
   );
 });
 
-test('a file that cannot be written in the end loses nothing else', (t) => {
+test('an output file that cannot be written does not affect the other output', (t) => {
   const [out, junit] = [join(temporaryFolder(t), 'out'), join(temporaryFolder(t), 'card.xml')];
   mkdirSync(out);
   const removes = [
@@ -161,23 +161,27 @@ test('a file that cannot be written in the end loses nothing else', (t) => {
   assert.match(readFileSync(junit, 'utf8'), /<testsuite /);
 });
 
-test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {
-  const args = [
-    'grade',
-    '--fault',
-    'new-fields',
-    '--',
-    '/usr/bin/env',
-    'sh',
-    '-c',
-    'curl -s $PETSTORE_BASE_URL/pets',
-  ];
-  const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
-  await ended;
-  const states = output().split('\r\u001b[2K');
-  assert.match(states[1] as string, / without faults …$/);
-  assert.match(states.at(-1) as string, /^\S*Report card of /);
-});
+test(
+  'at a terminal, a progress line is shown during the run and erased at the end',
+  needsTerminal,
+  async (t) => {
+    const args = [
+      'grade',
+      '--fault',
+      'new-fields',
+      '--',
+      '/usr/bin/env',
+      'sh',
+      '-c',
+      'curl -s $PETSTORE_BASE_URL/pets',
+    ];
+    const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
+    await ended;
+    const states = output().split('\r\u001b[2K');
+    assert.match(states[1] as string, / without faults …$/);
+    assert.match(states.at(-1) as string, /^\S*Report card of /);
+  },
+);
 
 /** Starts a command, whose signals are ours. */
 function start(t: TestContext, args: string[], env = {}) {
@@ -188,7 +192,7 @@ function start(t: TestContext, args: string[], env = {}) {
   return { child, ended: once(child, 'close'), stderr: () => stderr };
 }
 
-test('a signal to end ends the program, too', async (t) => {
+test('a signal to grade also ends the program', async (t) => {
   const ready = "console.log('pid', process.pid); setTimeout(() => {}, 60_000);";
   const stays = `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => console.log(signal)); ${ready}`;
   for (const program of [ready, stays]) {
@@ -204,7 +208,7 @@ test('a signal to end ends the program, too', async (t) => {
   }
 });
 
-test('a signal to end is heard while a service is silent, and one that says too much is given up', async (t) => {
+test('a signal ends grade while the service is silent, and an endless response is an error', async (t) => {
   let isAsked = false;
   const server = createServer((request, response) => {
     isAsked = true;
@@ -231,7 +235,7 @@ test('a signal to end is heard while a service is silent, and one that says too 
   assert.match(endless.stderr(), /longer than \d+ bytes/);
 });
 
-test('a second signal ends a command at once that waits for its storage', async (t) => {
+test('a second signal ends a command at once while it waits for its storage', async (t) => {
   const service = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
   const database = createTcpServer().listen(0, '127.0.0.1');
   const connected = once(database, 'connection');

@@ -44,14 +44,14 @@ async function npm(t: TestContext, cwd: string, args: string[]) {
 
 const graded = ['grade', '--fault', 'reset', '--verbose', '--', 'node', '--whose'];
 
-test('a program that is graded by a script of this tree runs on the Node.js of its user', {
+test('a program that a script of this tree grades runs on the Node.js of its user', {
   skip,
 }, async (t) => {
   const { stderr } = await npm(t, root, ['run', '-s', 'petstore', '--', ...graded]);
   assert.match(stderr, /^without faults: node of the user: ?$/m);
 });
 
-test('a program that is recorded by a script of this tree runs on the Node.js of its user', {
+test('a program that a script of this tree records runs on the Node.js of its user', {
   skip,
 }, async (t) => {
   await using store = await startPetstore();
@@ -63,7 +63,7 @@ test('a program that is recorded by a script of this tree runs on the Node.js of
   assert.match(stdout, /^node of the user: ?$/m);
 });
 
-test('a program that is graded by a script of its project keeps what npm has put into PATH for that', {
+test('a program that a script of its own project grades keeps the PATH entries that npm added', {
   skip,
 }, async (t) => {
   const project = temporaryFolder(t);

@@ -36,12 +36,12 @@ const compressedSize = (name: string) =>
       .replaceAll(/\s+/g, ' '),
   ).length;
 
-test('the client is small: compressed it stays below 12 kB, even if names are not shortened', () => {
+test('the compressed client is smaller than 12 kB, even if names are not shortened', () => {
   const length = compressedSize('index.ts');
   assert.ok(length > 4_000 && length < maxBytes, `${length} bytes`);
 });
 
-test('a bundle of one client contains nothing of the other', () => {
+test('a bundle of one client contains no module of the other', () => {
   const [api, lab] = ['petstore.ts', 'lab.ts'].map((name) => modulesFrom(name));
   assert.deepEqual(
     [...(api?.keys() ?? [])].filter((name) => name.startsWith('lab')),

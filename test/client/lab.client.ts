@@ -28,7 +28,7 @@ function counting(lab: Lab) {
   return { called, lab: new Proxy(lab, { get: get as never }) };
 }
 
-test('every operation of the lab is a method that returns its answer', async (t) => {
+test('every lab operation is a method that returns its response body', async (t) => {
   const store = await startPetstore(t);
   const options: PetstoreOptions = { baseUrl: `${await store.listen()}/v1/`, apiKey: store.key };
   const { lab, called } = counting(createLab(options));
@@ -87,7 +87,7 @@ test('a banned key still reads its account, and starts a rehearsal', async (t) =
   assert.equal((await lab.startRehearsal({ faults: [{ fault: 'truncated' }] })).faults.length, 1);
 });
 
-test('it keeps to the limits of the lab: more calls than a minute admits are never refused', async (t) => {
+test('it respects the limits of the lab: more calls than a minute allows are never refused', async (t) => {
   const store = await startPetstore(t);
   const clock = fakeClock(store.nowMs + 1);
   Object.defineProperty(store, 'nowMs', { get: clock.now });
@@ -113,7 +113,7 @@ test('the address of the lab replaces the last /v1 of baseUrl, and other address
   assert.throws(() => createLab({ baseUrl, apiKey: '' }), { name: 'TypeError', message: /apiKey/ });
 });
 
-test('an id that could lead to another path is refused before sending', async (t) => {
+test('an id that could change the path is refused before sending', async (t) => {
   const { lab, got } = await startLab(t, [answer(200, {})]);
   const refused = { name: 'TypeError', message: /^An id is text of / };
   const wrong = [
@@ -167,7 +167,7 @@ test('a truncated text is requested again', async (t) => {
   assert.equal(got.length, 2);
 });
 
-test('a removal with a lost answer succeeds if nothing is left, but not if it should return a body', async (t) => {
+test('a removal with a lost response succeeds if nothing is left, but not if it should return a body', async (t) => {
   const gone = refusal(404, 'not_found');
   const { lab } = await startLab(t, [cut, gone]);
   await lab.deleteRecording('rec_1');

@@ -23,7 +23,7 @@ async function run(t: TestContext) {
   });
 }
 
-test('the examples of the page run as they stand, and print what it shows', async (t) => {
+test('the examples of the page run unchanged, and print what it shows', async (t) => {
   const { stdout } = await run(t);
   const shown = blocks.filter(({ language }) => language === 'text').map(({ code }) => code);
   assert.equal(shown.length, 8);

@@ -76,7 +76,7 @@ test('a wait within timeoutMs may still be longer than maxWaitMs', async (t) => 
   assert.deepEqual([got.length, clock.waitsMs], [1, []]);
 });
 
-test('temporary failures are retried with growing waits, and not without end', async (t) => {
+test('temporary failures are retried with growing waits, up to a limit', async (t) => {
   for (const [deed, code] of [
     [refusal(408, 'request_timeout'), 'request_timeout'],
     [refusal(500, 'internal_error'), 'internal_error'],
@@ -99,7 +99,7 @@ test('temporary failures are retried with growing waits, and not without end', a
   }
 });
 
-test('an answer of another service is an error, without another attempt', async (t) => {
+test('a response of another service is an error, without a retry', async (t) => {
   const html = { 'content-type': 'text/html' };
   for (const [deed, why] of [
     [text('<!doctype html><p>Welcome to the "network" {', 200, html), /200 and text\/html.*not JSON/],
@@ -188,7 +188,7 @@ test('a refusal rejects at once, with all details of the service', async (t) => 
   }
 });
 
-test('a valid key that is refused once is sent once more, and an invalid one no more than that', async (t) => {
+test('a key that gets 401 is retried once, and not again until it works', async (t) => {
   const refused = refusal(401, 'unauthorized');
   const { store, got } = await startScripted(t, [
     refused,
@@ -208,7 +208,7 @@ test('a valid key that is refused once is sent once more, and an invalid one no 
   assert.deepEqual(await readPage(store), [pet]);
 });
 
-test('pages of gateways are failures that pass, whatever they hold', async (t) => {
+test('error pages of gateways are temporary failures, whatever their content', async (t) => {
   const gateway = (status: number) => text('<html>Gateway</html>', status, { 'content-type': 'text/html' });
   const { store, got, clock } = await startScripted(t, [gateway(502), gateway(504), answer(201, pet)]);
   assert.deepEqual(await store.createPet({ name: 'Smaug', categoryId: 1 }), pet);
@@ -216,7 +216,7 @@ test('pages of gateways are failures that pass, whatever they hold', async (t) =
   assert.equal(clock.waitsMs.length, 2);
 });
 
-test('an odd Retry-After neither makes it hurry nor sleep for days', async (t) => {
+test('an odd Retry-After causes neither a retry at once nor a wait of days', async (t) => {
   const past = 'Mon, 01 Jun 2020 11:00:00 GMT';
   for (const status of [429, 503])
     for (const fields of [{}, { 'retry-after': '0' }, { 'retry-after': past }, { 'retry-after': 'soon' }]) {
@@ -269,7 +269,7 @@ test('no redirect takes the key to another origin', async (t) => {
   assert.equal(other.got.length, 0);
 });
 
-test('each further attempt is reported before its wait', async (t) => {
+test('each retry is reported before its wait', async (t) => {
   const told: Retry[] = [];
   const deeds = [cut, refusal(503, 'unavailable', { 'retry-after': '7' }), answer(201, pet)];
   const { store, got, clock, baseUrl } = await startScripted(t, deeds, {
@@ -298,7 +298,7 @@ test('each further attempt is reported before its wait', async (t) => {
   assert.equal(stopping.got.length, 1);
 });
 
-test('attempts and header fields of each answer can be had, also of what has no body', async (t) => {
+test('the caller gets the attempts and header fields of each response, also without a body', async (t) => {
   const fields = { 'x-ratelimit-remaining': '7' };
   const { store } = await startScripted(t, [
     cut,
@@ -332,7 +332,7 @@ test('an error says whether the change may have been made', async (t) => {
   assert.ok(!(await errorOf(unavailable.store.updatePet(7, { name: 'Smaug' }))).mayBeDone);
 });
 
-test('a removal with a lost answer succeeds if nothing is left', async (t) => {
+test('a removal with a lost response succeeds if nothing is left', async (t) => {
   const { store, got } = await startScripted(t, [cut, refusal(404, 'not_found')]);
   assert.equal(await store.deletePet(7), undefined);
   assert.equal(got.length, 2);
@@ -356,7 +356,7 @@ test('a POST waits while its Idempotency-Key is in use, also by another program'
   assert.deepEqual([code, mayBeDone, got.length], ['idempotency_key_in_use', true, 5]);
 });
 
-test('a caller can end a call during a wait and in flight', async (t) => {
+test('a caller can abort a call during a wait and in flight', async (t) => {
   const reason = new Error('No longer wanted.');
   const waiting = new AbortController();
   const { store } = await startScripted(t, [refusal(500, 'internal_error'), page], {
@@ -380,7 +380,7 @@ test('a caller can end a call during a wait and in flight', async (t) => {
   assert.equal(silent.got.length, 1);
 });
 
-test('an attempt has a time limit that includes its body, and a call has one in all', async (t) => {
+test('an attempt has a time limit that includes its body, and a call has one overall', async (t) => {
   const silent = () => {};
   const halting = await startScripted(t, [silent, (response) => response.writeHead(200).write('['), page], {
     attemptTimeoutMs: 50,

@@ -51,7 +51,7 @@ test('a stream continues after the last event wherever it breaks, without repeat
   assert.ok(clock.waitsMs.includes(2_000));
 });
 
-test('a stream that begins now misses nothing if it breaks before its first event', async (t) => {
+test('a new stream misses nothing if it breaks before its first event', async (t) => {
   const { store, got } = await startScripted(t, [
     stream('', 'cut', { 'last-event-id': '41' }),
     stream(event(42), 'open'),
@@ -112,7 +112,7 @@ test('a silent connection counts as broken, a slow reader does not', async (t) =
   assert.equal(got.length, 2);
 });
 
-test('an unreachable service is asked with growing waits, without end', async (t) => {
+test('an unreachable service is retried with growing waits, without end', async (t) => {
   const { store, clock } = await startScripted(t, [...Array(30).fill(cut), stream(event(1), 'open')]);
   assert.deepEqual(await idsOf(store.streamEvents({ after: 0 }), 1), [1]);
   assert.ok(Math.max(...clock.waitsMs) > 5_000);
@@ -133,7 +133,7 @@ test('a stream reconnects at most once a second, and at the latest after maxWait
   }
 });
 
-test('an id that no header field can hold is not sent as a position', async (t) => {
+test('an id that no header field can contain is not sent as a position', async (t) => {
   const odd = ['жар-птица', 'a\tb', 'x'.repeat(100_000)].map((id) => `id: ${id}\n\n`).join('');
   const { store, got } = await startScripted(t, [stream(event(1) + odd), stream(event(2), 'open')]);
   assert.deepEqual(await idsOf(store.streamEvents(), 2), [1, 2]);

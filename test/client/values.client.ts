@@ -8,7 +8,7 @@ import { answer, startScripted } from '../support/scripted-server.ts';
 
 const large = 9_223_372_036_854_775_807n;
 
-test('JSON is read and written as by JSON itself, except that no integer is rounded', () => {
+test('JSON is read and written as by JSON.parse and JSON.stringify, except that no integer is rounded', () => {
   const isSafe = (value: bigint) => BigInt.asIntN(54, value) === value && Number.isSafeInteger(Number(value));
   const integer = fc
     .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
@@ -61,7 +61,7 @@ test('digits within texts, fractions and names stay as they are', () => {
   assert.deepEqual(parseExactly(text), { ...JSON.parse(text), c: [-9_007_199_254_740_993n] });
 });
 
-test('hostile JSON is read as fast and as deep as by JSON itself', () => {
+test('hostile JSON is parsed as fast and as deep as by JSON.parse', () => {
   const digits = '1234567890123456789';
   const startedAtMs = performance.now();
   assert.throws(() => parseExactly(`[${digits},"${'\\"'.repeat(200_000)}`), SyntaxError);
@@ -123,7 +123,7 @@ test('large ids are bigint everywhere', async (t) => {
   assert.equal(order.petId, id);
 });
 
-test('answers keep their header fields, and serve as conditions', async (t) => {
+test('responses keep their header fields, and serve as conditions', async (t) => {
   const store = await startPetstore(t);
   const petstore = createPetstore({ baseUrl: `${await store.listen()}/v1`, apiKey: store.key });
   const category = await petstore.getCategory(1, { requestId: 'mine' });
@@ -154,7 +154,7 @@ test('properties and values of a later version are returned unchanged', async (t
   assert.deepEqual(pet, { id: 1, name: 'Smaug', categoryId: 1, status: 'reserved', chip: 'x' });
 });
 
-test('a list follows its links through empty pages, and the key stays with its own address', async (t) => {
+test('a list follows its links through empty pages, and the key goes only to its own address', async (t) => {
   const next = (target: string, rel = '"next"') => ({
     link: `<https://a.example/x>; rel="first", <${target}>; rel=${rel}`,
   });
@@ -172,7 +172,7 @@ test('a list follows its links through empty pages, and the key stays with its o
   );
 });
 
-test('the ETag of a first page is not sent for those behind it', async (t) => {
+test('the ETag of a first page is not sent for later pages', async (t) => {
   const link = { link: '</v1/pets?cursor=a>; rel="next"' };
   const { store, got } = await startScripted(t, [
     answer(200, [{ id: 1 }], { ...link, etag: '"a"' }),
@@ -188,7 +188,7 @@ test('the ETag of a first page is not sent for those behind it', async (t) => {
   );
 });
 
-test('a page that leads to itself or nowhere ends the list with an error', async (t) => {
+test('a page that links to itself, or has an invalid link, ends the list with an error', async (t) => {
   for (const target of ['http://[', '', 'https://shop.test/v1/pets#?cursor=a']) {
     const nowhere = await startScripted(t, [answer(200, [], { link: `<${target}>; rel="next"` })]);
     await assert.rejects(Array.fromAsync(nowhere.store.listPets()), { code: 'unexpected_answer' });
