@@ -85,7 +85,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
       [...new Set(answers.map(({ status }) => status))].join(),
     );
 
-  test('reads and writes share the one connection that is open, and the log says so once', async (t) => {
+  test('reads and writes share the only open connection, and the log says so once', async (t) => {
     const { instance, proxy, notices, occupy } = await start(t);
     await instance.db.read`select 1`;
     const free = await occupy();
@@ -108,7 +108,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     });
   });
 
-  test('a transaction that waits for a lock on the one connection makes others wait, not fail', async (t) => {
+  test('a transaction that waits for a lock on the only connection delays others, but fails none', async (t) => {
     const { instance, occupy } = await start(t);
     await instance.db.read`select 1`;
     await occupy();
@@ -133,7 +133,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     );
   });
 
-  test('reads do not keep a write from the one connection', async (t) => {
+  test('reads do not keep a write from the only connection', async (t) => {
     const { instance, occupy } = await start(t);
     await instance.db.read`select 1`;
     await occupy();

@@ -27,7 +27,7 @@ const noMounts = !canMount() && process.env.CI !== 'true' && 'mounting is not pe
 
 const readiness = async ({ origin }: Service) => (await fetch(`${origin}/readyz`)).status;
 
-test('no room to write: 503 and reading goes on; with room again service resumes, and nothing is corrupt', {
+test('without disk space writes get 503 and reads work; with space again service resumes, and nothing is corrupt', {
   skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -59,7 +59,7 @@ test('no room to write: 503 and reading goes on; with room again service resumes
   }
 });
 
-test('no room for what a read must sort: it fails, the reads beside it are answered, and reading goes on', {
+test('a read that lacks disk space for sorting fails alone, and works again later', {
   skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
@@ -80,7 +80,7 @@ test('no room for what a read must sort: it fails, the reads beside it are answe
   assert.deepEqual(await read(sorted), [[20_000]]);
 });
 
-test('files that become read-only: 503 and reading goes on; writable again, service resumes', {
+test('while files are read-only, writes get 503 and reads work; when they are writable again, service resumes', {
   skip: aboutSqlite || (!canBeImmutable() && 'chattr +i is not permitted or not known to this file system'),
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -113,7 +113,7 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   assert.deepEqual(kept.body.slice(-2), [first.body, next.body]);
 });
 
-test('only the data folder must be writable, and not even /tmp', {
+test('the service needs write access only to the data folder, not even to /tmp', {
   skip: aboutSqlite || noMounts,
 }, (t) => {
   const folder = temporaryFolder(t);
@@ -148,7 +148,7 @@ test('a command that fills the disk says so, and how much it has done', {
   );
 });
 
-test('output that cannot be written ends a command with one line', {
+test('a command whose output cannot be written ends with one line', {
   skip: process.platform !== 'linux' && 'it is about Linux',
 }, () => {
   const intoFull = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
@@ -156,16 +156,16 @@ test('output that cannot be written ends a command with one line', {
   assert.deepEqual([status, stderr], [1, 'petstore: Standard output cannot be written (ENOSPC).\n']);
 });
 
-describe('a data folder that cannot be used stops the start with one line that names it', {
+describe('a start with an unusable data folder stops with one line that names it', {
   skip: aboutSqlite,
 }, () => {
-  test('below a file, or a file itself', async (t) => {
+  test('the folder is below a file, or a file itself', async (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
     for (const folder of [file, join(file, 'data')]) await assertUnusable(folder);
   });
 
-  test('in a file system that takes no folders, such as /proc', {
+  test('the file system allows no folders, such as /proc', {
     skip: process.platform !== 'linux' && 'it is about Linux',
   }, async () => {
     for (const folder of ['/proc/petstore', '/sys/petstore/data']) await assertUnusable(folder);
@@ -176,7 +176,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     ['read', 0o300],
     ['entered', 0o600],
   ] as const) {
-    test(`one that may not be ${what}`, { skip: noSetpriv }, async (t) => {
+    test(`the folder may not be ${what}`, { skip: noSetpriv }, async (t) => {
       const folder = await filledFolder(t);
       chmodSync(folder, mode);
       const ended = petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges);
@@ -185,20 +185,20 @@ describe('a data folder that cannot be used stops the start with one line that n
     });
   }
 
-  test('one whose database may not be written to', { skip: noSetpriv }, async (t) => {
+  test('the database is read-only', { skip: noSetpriv }, async (t) => {
     const folder = await filledFolder(t);
     chmodSync(join(folder, 'petstore.db'), 0o400);
     assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges));
     assertSound(folder);
   });
 
-  test('one whose database is something else', (t) => {
+  test('the database is another kind of file', (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'petstore.db'), 'Dear diary, '.repeat(1000));
     assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }));
   });
 
-  test('one on a disk that is full from the start, fills up while it starts, or has filled up since', {
+  test('the disk is full at the start, fills up during the start, or filled up since', {
     skip: noMounts,
   }, (t) => {
     const fill = 'cat /dev/zero > "$0/fill" 2>/dev/null';
@@ -218,7 +218,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     }
   });
 
-  test('one on a file system that is mounted read-only, empty or not', {
+  test('the file system is mounted read-only, empty or not', {
     skip: noMounts,
   }, async (t) => {
     for (const folder of [temporaryFolder(t), await filledFolder(t)]) {

@@ -61,7 +61,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     t.after(() => set('reset default_transaction_read_only', 'reset default_transaction_read_only'));
   }
 
-  test('/readyz says that nothing can be written, and finds the server that can be', async (t) => {
+  test('/readyz reports a read-only server, and then finds the writable one', async (t) => {
     const instance = await start(t, requestDeadlineMs);
     const { writes, commits } = instance.db.counts;
     await untilStatus(200, () => readiness(instance));
@@ -88,7 +88,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     return { proxy, instance, ask };
   }
 
-  test('one write that a read-only server refuses closes what is idle, and makes all writes and reads leave it', async (t) => {
+  test('one write that a read-only server refuses closes idle connections, and moves all reads and writes away', async (t) => {
     const { proxy, instance } = await startBehindProxy(t);
     // Saving them would open a connection anew.
     await instance.holdLimits();
@@ -102,7 +102,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual([...new Set(isReadOnly)], ['off']);
   });
 
-  test('a read, a write or a probe that meets silence is enough to leave all connections that are silent', async (t) => {
+  test('one read, write or probe without a response is enough to drop all silent connections', async (t) => {
     const firsts = [(instance: Petstore) => instance.call('GET', '/pets/1'), place, readiness];
     const meetSilence = async (first: (instance: Petstore) => Promise<JsonAnswer>) => {
       // Long enough for a busy machine to open all connections anew.
@@ -114,7 +114,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await Promise.all(firsts.map(meetSilence));
   });
 
-  test('a statement that is slow costs its own connection alone', async (t) => {
+  test('a slow statement costs only its own connection', async (t) => {
     const { proxy, instance, ask } = await startBehindProxy(t);
     const before = proxy.count;
     let isSlow = true;
@@ -127,7 +127,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.ok(proxy.count <= before + 3, `${proxy.count - before} new connections`);
   });
 
-  test('/readyz is 503 where the role may not write, and the log says what it lacks', async (t) => {
+  test('/readyz is 503 if the role may not write, and the log names the missing right', async (t) => {
     const schema = /search_path="(\w+)"/.exec(decodeURIComponent(url))?.[1];
     await run(
       url,
@@ -151,7 +151,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await set(names);
   }
 
-  test('writes do not leave ever more processes that wait for a standby', async (t) => {
+  test('the number of processes that wait for a standby stays bounded', async (t) => {
     const instance = await start(t, shortMs / 2);
     await waitForStandby(t, 'gone');
     let names = 0;
@@ -170,7 +170,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await untilStatus(201, () => place(instance));
   });
 
-  test('/readyz of every instance tells that commits wait for a standby, until they do not', async (t) => {
+  test('/readyz of every instance is 503 while commits wait for a standby', async (t) => {
     const [one, two] = await Promise.all([start(t, shortMs), start(t, shortMs)]);
     await waitForStandby(t, 'gone');
     await untilStatus(503, () => readiness(one));
@@ -183,7 +183,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const instance of [one, two]) await untilStatus(200, () => readiness(instance));
   });
 
-  test('a standby answers no request and stops a start; once it is promoted, service resumes with all that was answered', async (t) => {
+  test('a standby serves no request and stops a start; after its promotion service resumes without lost writes', async (t) => {
     const proxy = await StallingProxy.start(t, cluster.port);
     const instance = await start(t, requestDeadlineMs, proxy.port);
     const answered = await place(instance);

@@ -54,7 +54,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(await db.read`select ${n}::int`, [[n]]);
   const numbers = (length: number) => Array.from({ length }, (_, n) => n);
 
-  test('reads that arrive together share a connection, and each gets its own rows', async (t) => {
+  test('concurrent reads share a connection, and each gets its own rows', async (t) => {
     const db = await open(t);
     const ask = async (n: number) => {
       const [row] = await db.read`select pg_backend_pid(), ${n}::int, ${n % 2 ? null : `é${n}`}::text`;
@@ -67,7 +67,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.ok(used.size > 1 && used.size <= readers, `${used.size} connections`);
   });
 
-  test('a read that fails does so alone', async (t) => {
+  test('a failed read does not affect others', async (t) => {
     const db = await open(t);
     const ask = async (n: number) => {
       if (n % 3 > 0) await readNumber(db, n);
@@ -79,7 +79,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   const readAt = async (db: Database, kind: string, n: number) =>
     (await db.read`select n, kind, read_at from numbered where kind = ${kind} and n = ${n}`)[0];
 
-  test('reads that look for one row each share a statement, and each gets its own row', async (t) => {
+  test('concurrent reads of single rows share a statement, and each gets its own row', async (t) => {
     const db = await open(t);
     const ids = numbers(40).map((n) => 1 + (n % 30));
     await until(async () => {
@@ -97,7 +97,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     });
   });
 
-  test('reads that share a statement with one that is slow are answered', async (t) => {
+  test('reads that share a statement with a slow read are not delayed', async (t) => {
     const db = await open(t);
     const unlock = await lock(t);
     const readWaited = (n: number) => db.read`select waited, n from numbered where n = ${n}`;
@@ -112,7 +112,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await slow).length, 2);
   });
 
-  test('reads that share a statement fail together with their connection, and the next ones are answered', async (t) => {
+  test('reads that share a statement fail together with their connection, and later ones succeed', async (t) => {
     const db = await open(t);
     await lock(t);
     const readWaited = (n: number) => db.read`select waited from numbered where n = ${n}`;
@@ -124,7 +124,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await readWaited(5)).length, 2);
   });
 
-  test('reads behind one that is slow are answered, also while all connections but one wait', async (t) => {
+  test('reads behind a slow read are not delayed, even if all connections but one wait', async (t) => {
     const db = await open(t);
     const unlock = await lock(t);
     const answered: string[] = [];
@@ -144,7 +144,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(answered, ['locked', 'locked', 'locked']);
   });
 
-  test('reads that find every connection waiting are answered once one is free', async (t) => {
+  test('reads that find all connections busy complete once one is free', async (t) => {
     const db = await open(t);
     const unlock = await lock(t);
     const slow = numbers(readers).map(() => readLocked(db));
@@ -165,7 +165,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     return rows.map(({ pid }) => pid);
   }
 
-  test('a read that is not done in time takes no other along', async (t) => {
+  test('a read that times out fails alone', async (t) => {
     await lock(t);
     const end = async (read: (db: Database) => Promise<unknown>) => {
       const db = await open(t, 6_000);

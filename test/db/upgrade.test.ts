@@ -58,7 +58,7 @@ const content = (keys: string[]) => [
 ];
 
 for (const { version } of migrations) {
-  test(`a database of version ${version} with data in it is upgraded, and each kind of row can be added to its workspaces, whose history begins there`, async (t) => {
+  test(`a database of version ${version} with data is upgraded, all kinds of rows can be added, and its history begins there`, async (t) => {
     const folder = await temporaryStorage(t);
     const keys = [generateKey(), generateKey()];
     await leave(folder, version, content(keys));
@@ -86,7 +86,7 @@ for (const { version } of migrations) {
   });
 }
 
-test('what an older instance changes beside newer ones is not told, and the history goes on without a gap', async (t) => {
+test('changes by an older instance have no events, and the history continues without a gap', async (t) => {
   const folder = await temporaryStorage(t);
   const key = generateKey();
   await leave(folder, 1, content([key]));

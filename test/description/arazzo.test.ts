@@ -68,7 +68,7 @@ for (const { workflowId, inputs, steps } of workflows)
     }
   });
 
-test('without a lab there are the workflows that rehearse nothing', () => {
+test('without a lab the workflows that use it are missing', () => {
   const { sourceDescriptions, workflows: rest } = workflowsOf(false);
   assert.deepEqual(
     sourceDescriptions.map(({ name }) => name),

@@ -39,7 +39,7 @@ test('llms.txt has one line for each operation, with its query and a valid body'
   }
 });
 
-test('llms.txt has every error code below its status, and every type of event', async () => {
+test('llms.txt has every error code below its status, and every event type', async () => {
   const text = await read(store);
   for (const [code, [status]] of Object.entries(errorCodes))
     assert.match(text, new RegExp(`^- ${status}: .*\`${code}\``, 'm'));
@@ -111,7 +111,7 @@ class Reader {
   eventType = (words: string) => this.#find(new RegExp(`^- \`(\\w+\\.\\w+)\`: ${words}`, 'm'));
 }
 
-test('a program that reads llms.txt alone lists, creates, orders and follows events', async () => {
+test('a program that reads only llms.txt lists, creates, orders and follows events', async () => {
   const reader = new Reader(await read(store), store.key);
   const list = reader.operation('Returns the pets');
   const pets = await reader.send(list.method, list.url);

@@ -81,7 +81,7 @@ test('every operation has a sample in cURL, JavaScript and Python', async (t) =>
   }
 });
 
-test('samples say what they need and fit into a narrow page', async (t) => {
+test('samples name their requirements and fit into a narrow page', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const { id, label, source } of await servedSamples(store)) {
     if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
@@ -139,7 +139,7 @@ describe('refusals', { concurrency: true }, () => {
   for (const [label, { command }] of Object.entries(runners)) {
     const skip = !command && !process.env.CI && `${label} cannot be run here`;
 
-    test(`a ${label} sample that gets 429 comes back when it is told to, and succeeds`, {
+    test(`a ${label} sample that gets 429 waits for Retry-After, and then succeeds`, {
       skip,
     }, async (t) => {
       const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
@@ -149,7 +149,7 @@ describe('refusals', { concurrency: true }, () => {
       assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
     });
 
-    test(`a ${label} sample does not wait for tomorrow`, { skip }, async (t) => {
+    test(`a ${label} sample does not wait a day`, { skip }, async (t) => {
       const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
       await assert.rejects(outputOf(temporaryFolder(t), sample, key));
       assert.deepEqual(statuses, [429]);
@@ -196,7 +196,7 @@ const givesUp: Record<string, { last: string | undefined; failed: string[] }> = 
   reset: { last: undefined, failed: ['failures.retried'] },
 };
 
-test('the samples pass every check of the lab that they meet, when they are limited, banned, failed or cut off', {
+test('under limits, bans, failures and resets the samples pass every check of the lab that applies', {
   skip:
     Object.values(runners).some(({ command }) => !command) && !process.env.CI && 'not all can be run here',
 }, async (t) => {

@@ -47,7 +47,7 @@ function without(document: Document, ...names: string[]): Document {
 for (const { name, versions } of apis) {
   const [in30, in31, in32] = versions;
 
-  test(`OpenAPI 3.1 says of ${name} what 3.0.3 says, in its own words`, () => {
+  test(`OpenAPI 3.1 of ${name} describes the same as 3.0.3, in its own keywords`, () => {
     const { webhooks, ...old } = inOldWords(in31, in31) as Document;
     const expected = structuredClone(in30);
     const creation = expected.paths['/store/webhooks']?.post;
@@ -61,7 +61,7 @@ for (const { name, versions } of apis) {
     );
   });
 
-  test(`OpenAPI 3.1 of ${name} has no words of 3.0 alone`, () => {
+  test(`OpenAPI 3.1 of ${name} has no keywords that only 3.0 has`, () => {
     const text = JSON.stringify([in31.components.schemas, in31.webhooks ?? {}, in31.paths]);
     assert.doesNotMatch(text, /"nullable":/);
     assert.doesNotMatch(JSON.stringify(in31.components.schemas), /"(type":"\w+","enum":\["[\w.]+"\])/);
@@ -70,7 +70,7 @@ for (const { name, versions } of apis) {
       assert.ok(!('example' in schema), name);
   });
 
-  test(`OpenAPI 3.2 differs from 3.1 for ${name} in its tags, and in streams`, () => {
+  test(`OpenAPI 3.2 of ${name} differs from 3.1 only in tags and streams`, () => {
     const { StreamedEvent: _, ...schemas } = in32.components.schemas;
     const copy = { ...in32, components: { ...in32.components, schemas }, paths: structuredClone(in32.paths) };
     const stream = (document: Document) => document.paths['/store/events/stream']?.get.responses[200].content;
@@ -100,7 +100,7 @@ for (const { name, versions } of apis) {
   });
 }
 
-test('OpenAPI 3.2 describes the events of a stream, and its example is such a stream', () => {
+test('OpenAPI 3.2 describes the events of a stream, and its example is a valid stream', () => {
   const in32 = storeIn('3.2');
   const { itemSchema, examples } =
     in32.paths['/store/events/stream'].get.responses[200].content['text/event-stream'];

@@ -23,14 +23,14 @@ const writers = 24;
 const writes = 600;
 const readers = 4;
 
-suite('the history that several instances write', { skip: whyNoPostgres() }, () => {
+suite('the history of several instances', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   before(async () => {
     cluster = await PostgresCluster.start();
   });
   after(() => cluster.remove());
 
-  test('readers that are cut off and go on miss nothing, see nothing twice and nothing out of order, also over a reset, and who comes later has what the lists show', async (t) => {
+  test('readers that reconnect get each event once, in order, also over a reset, and late readers end with the same lists', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first, second, third] = instances;
     const get = (path: string) => first.call('GET', path);

@@ -30,7 +30,7 @@ test('the log names the trace of a valid traceparent', async (t) => {
   for (const traceparent of valid) assert.equal(await traceIdFor({ traceparent }), traceId, traceparent);
 });
 
-test('without a valid traceparent each request has a trace of its own', async (t) => {
+test('without a valid traceparent each request has its own trace', async (t) => {
   const { traceIdFor } = await startTraced(t);
   const invalid = [
     '',
@@ -61,7 +61,7 @@ test('the trace id of a request with a random id is that id', async (t) => {
   assert.equal(await traceIdFor({ 'x-request-id': id }), id.replaceAll('-', ''));
 });
 
-test('a request whose body is broken has its trace in the log', async (t) => {
+test('the log of a request with a malformed body has its trace', async (t) => {
   const { store } = await startTraced(t);
   await store.listen();
   const head = `Host: x\r\nAuthorization: Bearer ${store.key}\r\nContent-Type: application/json`;
@@ -75,7 +75,7 @@ test('a request whose body is broken has its trace in the log', async (t) => {
   assert.deepEqual([answered().status, answered().trace_id], [400, traceId]);
 });
 
-test('each attempt to send an event carries on the trace of the request that made the change', async (t) => {
+test('each attempt to deliver an event continues the trace of the request that made the change', async (t) => {
   const { store } = await startTraced(t);
   const receiver = await startReceiver(t);
   receiver.behave = (request, response) =>
@@ -105,7 +105,7 @@ test('each attempt to send an event carries on the trace of the request that mad
   }
 });
 
-test('a message that no request caused starts a trace of its own', async (t) => {
+test('a message that no request caused starts its own trace', async (t) => {
   const { store } = await startTraced(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

@@ -16,7 +16,7 @@ const modules: [string, number][] = [
   [`${sendText} sendText('made');`, 200],
 ];
 
-test('a thread that makes no text ends in time, and the next request tries again', {
+test('a thread that returns no text is ended in time, and the next request tries again', {
   timeout: 20_000,
 }, async (t) => {
   const app = fastify();

@@ -52,7 +52,7 @@ const paths = [
   '/llms.txt',
 ];
 
-test('a document is the same in each coding, with an ETag of its own, and is not sent again to who has it', async (t) => {
+test('a document has the same content and its own ETag in each coding, and is not sent again to a client that has it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const url of paths) {
     const get = (coding: string, headers = {}, method: 'GET' | 'HEAD' = 'GET') =>
@@ -85,7 +85,7 @@ test('a document is the same in each coding, with an ETag of its own, and is not
 });
 
 for (const page of ['/reference', '/lab'])
-  test(`${page} loads its programs and styles by names with a hash, which browsers keep; under other names they ask each time`, async (t) => {
+  test(`${page} loads scripts and styles by hashed names, which browsers cache; other names are revalidated each time`, async (t) => {
     const store = await startPetstore(t, { seed: false });
     const get = (url: string, method: 'GET' | 'POST' = 'GET') => store.app.inject({ method, url });
     const { body, headers } = await get(page);
@@ -141,7 +141,7 @@ async function startApp(t: TestContext, bounds: DocumentBounds) {
 const get = async (app: FastifyInstance, path: string) =>
   fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}${path}`);
 
-test('documents beyond the limit of an address wait; too many waiting ones are refused', async (t) => {
+test('document requests beyond the limit of an address wait; too many waiting ones are refused', async (t) => {
   const { app, ask } = await startApp(t, { sending: 2, waiting: 1, slowMs: 1_000_000 });
   const [first, second] = [await ask(), await ask()];
   await ask();
@@ -155,7 +155,7 @@ test('documents beyond the limit of an address wait; too many waiting ones are r
   await until(async () => (await (await get(app, '/small')).text()) === 'small');
 });
 
-test('a client that reads too slowly keeps its place until another waits for it', async (t) => {
+test('a slow client keeps its place until another client waits for it', async (t) => {
   const { app, ask } = await startApp(t, { sending: 1, waiting: 10, slowMs: 20 });
   const slow = await ask();
   let isClosed = false;

@@ -61,7 +61,7 @@ test('the load balancers and the pages on operations and security have the time 
   assert.ok(page('security').includes(sentence), sentence);
 });
 
-test('HAProxy finds an instance that is frozen within two seconds', () => {
+test('HAProxy detects a frozen instance within two seconds', () => {
   const numberOf = (pattern: RegExp) => Number(pattern.exec(haproxy.conf)?.[1]);
   const [everyMs, soonerMs, answerMs] = [/ inter (\d+)ms/, / fastinter (\d+)ms/, /timeout check (\d+)ms/].map(
     numberOf,

@@ -165,7 +165,7 @@ async function ask(store: Petstore, { request, body }: Kind) {
   };
 }
 
-test('answers of every kind name their header fields as they are documented, and end their text with a newline', async (t) => {
+test('responses of every kind have the documented spelling of header fields, and end their text with a newline', async (t) => {
   const store = await startPetstore(t, {
     timeLimits: { headersMs: limitMs, requestMs: limitMs, checkEveryMs: 50 },
   });
@@ -191,7 +191,7 @@ test('answers of every kind name their header fields as they are documented, and
   }
 });
 
-test('an answer that an older version kept is repeated as it was, under the documented names', async (t) => {
+test('a replayed response that an older version stored is unchanged, with the documented spelling of fields', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const again = kinds['a repeated answer'] as Kind;
