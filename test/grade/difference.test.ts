@@ -208,11 +208,11 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
   [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m where there was none']],
 ];
 
-test('states are compared by what they hold, and differences are told in sentences', () => {
+test('states are compared by content, and differences are described in sentences', () => {
   for (const [base, run, told] of cases) assert.deepEqual(differenceOf(base, run), told);
 });
 
-test('a row that is doubled is told, in whichever list', () => {
+test('a duplicated row is reported in every list', () => {
   for (const { name, properties } of lists.filter(({ properties }) => 'id' in properties)) {
     const example = exampleOf(Type.Object(properties)) as object;
     const one = [{ ...example, id: 1 }];
@@ -234,7 +234,7 @@ const another = (value: unknown) =>
         ? value.slice(1)
         : `${value}2`;
 
-test('a difference in any one property that requests may write is told', () => {
+test('a difference in any writable property is reported', () => {
   for (const { name, properties, written } of lists)
     for (const property of written) {
       const item = exampleOf(Type.Object(properties)) as Record<string, unknown>;
@@ -251,12 +251,12 @@ test('a difference in any one property that requests may write is told', () => {
     }
 });
 
-test('a difference is told the other way round as well', () => {
+test('a difference is reported in both directions', () => {
   for (const [base, run, told] of cases)
     assert.equal(differenceOf(run, base).length, told.length, told.join());
 });
 
-test('what was there before both is told as changed, however much of it is', () => {
+test('an existing row is reported as changed, however many of its properties changed', () => {
   const initial = changed(addPet(3, 'Smaug'));
   const [base, run] = [
     changed(addPet(3, 'A', 2, 9)),
@@ -271,14 +271,14 @@ test('what was there before both is told as changed, however much of it is', () 
   ]);
 });
 
-test('of many differences the first are told, and how many more there are', () => {
+test('only the first of many differences are reported, with the number of the others', () => {
   const many = changed(...Array.from({ length: 50 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
   const told = differenceOf(many, store());
   assert.equal(told.length, 21);
   assert.equal(told.at(-1), '30 more differences');
 });
 
-test('what differs from run to run is told and not compared, and all else is', () => {
+test('values that vary without faults are reported and not compared, and all others are compared', () => {
   const named = (name: string, ...more: Change[]) => changed(addPet(3, name), addOrder(2, 3, 1), ...more);
   const base = named('Smaug-1f');
   const variation = variationOf(base, [named('Smaug-77')]);
@@ -299,7 +299,7 @@ test('what differs from run to run is told and not compared, and all else is', (
   ]);
 });
 
-test('rows whose names differ from run to run are told apart by what refers to them', () => {
+test('rows whose names vary are distinguished by the rows that refer to them', () => {
   const two = (a: string, b: string, ...ids: [number, number]) =>
     changed(addPet(3, a), addPet(4, b), addOrder(2, ids[0], 1), addOrder(3, ids[1], 5));
   const base = two('x1', 'x2', 3, 4);
@@ -308,7 +308,7 @@ test('rows whose names differ from run to run are told apart by what refers to t
   assert.deepEqual(differenceOf(base, two('x5', 'x6', 4, 3), { variation }), []);
 });
 
-test('where their number differs from run to run, rows that are added are not counted, but all else is told', () => {
+test('if the number of added rows varies, they are not counted, but all other differences are reported', () => {
   const initial = store();
   const base = changed(addPet(3, 'A'), addPet(4, 'B'));
   const variation = variationOf(base, [changed(addPet(3, 'A'))], initial);
@@ -320,7 +320,7 @@ test('where their number differs from run to run, rows that are added are not co
   assert.deepEqual(difference(changed(removePet(0))), ['one pet Rex is gone']);
 });
 
-test('where not always the same rows are removed, these are not counted, but what is added is', () => {
+test('if the removed rows vary, they are not counted, but added rows are', () => {
   const initial = store();
   const base = changed(removePet(0));
   const variation = variationOf(base, [changed(removePet(1))], initial);
@@ -331,7 +331,7 @@ test('where not always the same rows are removed, these are not counted, but wha
   ]);
 });
 
-test('a row of which most differs from run to run is still one that must be there, and none that was there before', () => {
+test('a row whose properties mostly vary is still required, and is not mistaken for an existing row', () => {
   const initial = store();
   const named = (name: string, ...more: Change[]) =>
     changed(
@@ -358,7 +358,7 @@ test('a row of which most differs from run to run is still one that must be ther
   assert.deepEqual(difference(named('c3', twice)), ['two categories added instead of one, such as d4']);
 });
 
-test('what was removed and made anew with something random is not found in what was never removed', () => {
+test('a row recreated with random properties is not mistaken for the original row', () => {
   const initial = store();
   const anew = (description: string) =>
     changed(
@@ -372,7 +372,7 @@ test('what was removed and made anew with something random is not found in what 
   assert.ok(difference.includes('one category Fish, but not the same'), difference.join());
 });
 
-test('rows of random names are told apart by what else they hold, in whichever order they are added', () => {
+test('rows with random names are distinguished by their other properties, in any order', () => {
   const two = (a: string, b: string, isTurned: boolean) =>
     changed(
       addPet(isTurned ? 4 : 3, a),
@@ -443,12 +443,12 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
   [[later], [shipped('2026-02-08T09:00:00Z')], [shipped('2026-02-09T09:00:00Z')], []],
 ];
 
-test('what another writer changed is not held against the client, and what it left undone is', () => {
+test("another writer's changes do not count against the client, and its own omissions do", () => {
   for (const [others, base, run, told] of besideOthers)
     assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), told);
 });
 
-test('large states are compared in time that grows with their number, whatever they hold', () => {
+test('comparing large states takes time in proportion to their size', () => {
   const count = 10_000;
   const large = (name: (i: number) => string, quantity: number) =>
     changed(...Array.from({ length: count }, (_, i) => addPet(i + 3, name(i), 1, quantity)));

@@ -147,11 +147,11 @@ exit status 2
 ];
 
 for (const [what, printed, line] of endings)
-  test(`the line that says why a program failed is found: ${what}`, () => {
+  test(`the line with the reason of the failure is found: ${what}`, () => {
     assert.equal(tellingLine(linesOf(printed)), line);
   });
 
-test('a stack that is longer than all that is kept does not hide the error', () => {
+test('a stack that is longer than the kept output does not hide the error', () => {
   const stack = Array.from({ length: 60 }, (_, i) => `    at call${i} (file:///app/error.mjs:${i}:1)\n`);
   const lines = linesOf('begun\n', 'GaveUp: no luck\n', ...stack, '\nNode.js v26.10.0\n');
   assert.equal(tellingLine(lines), 'GaveUp: no luck');

@@ -116,7 +116,7 @@ async function gradeShop(t: TestContext, mistake?: Mistake) {
   });
 }
 
-test('a right receiver of webhooks passes every check', async (t) => {
+test('a correct webhook receiver passes every check', async (t) => {
   const { verdict, checks } = await gradeShop(t);
   assert.deepEqual(
     checks.map(({ name, result, because }) => `${name} ${result}: ${because}`),
@@ -151,7 +151,7 @@ for (const [mistake, check] of Object.entries(caughtBy))
     assert.equal(verdict, isRequired ? 'failed' : 'passed');
   });
 
-test('a receiver that does not run is named', async (t) => {
+test('a receiver that does not run is reported', async (t) => {
   store ??= await openGradingStore({});
   const url = new URL('http://127.0.0.1:1/hooks');
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'echo', signal: t.signal });
@@ -159,7 +159,7 @@ test('a receiver that does not run is named', async (t) => {
   await assert.rejects(grading, { message });
 });
 
-test('a command of the user that fails is named', async (t) => {
+test('a user command that fails is reported', async (t) => {
   store ??= await openGradingStore({});
   const { url } = await startShop(t);
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'exit 3', signal: t.signal });

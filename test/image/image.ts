@@ -42,7 +42,7 @@ function health(): number | null {
 
 before(() => podman(['create', '--name', container, ...options, 'petstore']));
 
-test('the image holds what a run needs, and nothing of npm, tests, types and manuals', () => {
+test('the image contains all runtime files, and no npm, tests, types or manuals', () => {
   const files = podman(['mount', container]);
   assert.deepEqual(readdirSync(join(files, 'app')).sort(), [
     'CHANGELOG.md',
@@ -86,7 +86,7 @@ test('the image holds what a run needs, and nothing of npm, tests, types and man
   assert.deepEqual(writable.sort(), ['/data', '/run/lock', '/tmp', '/var/tmp']);
 });
 
-test('it starts as its user without capabilities, and writes to its volume and /tmp alone', async () => {
+test('it starts as its own user without capabilities, and writes only to its volume and /tmp', async () => {
   await start();
   const status = inside('cat', '/proc/1/status');
   assert.match(status, new RegExp(`^Uid:\\s${uid}\\s${uid}\\s${uid}\\s${uid}$`, 'm'));
@@ -125,7 +125,7 @@ test('it starts as its user without capabilities, and writes to its volume and /
   assert.deepEqual([owner, mode & 0o777], [uid, 0o600]);
 });
 
-test('SIGTERM ends it with 0, once the request under way is answered; it starts again with what it had', async (t) => {
+test('SIGTERM ends it with 0 after the request in progress, and a restart keeps the data', async (t) => {
   const key = readFileSync(demoKey(), 'utf8').trim();
   const headers = { 'x-api-key': key };
   assert.equal((await fetch(`${origin}/v1/pets`, { headers })).status, 200);

@@ -79,7 +79,7 @@ test('while keys are guessed, valid keys work from the same address and from oth
   );
 });
 
-test('a key that is sent many times at once is looked up once, and one that is unknown not again at once', async (t) => {
+test('a key in many concurrent requests is looked up once, and an unknown key is not looked up again at once', async (t) => {
   const store = await startPetstore(t);
   // A busy machine could let what is known of a key grow old on the way.
   t.mock.method(performance, 'now', () => 0);
@@ -104,7 +104,7 @@ test('a key that is sent many times at once is looked up once, and one that is u
   assert.deepEqual(new Set(statuses), new Set([400]));
 });
 
-test('a key works within a second of its creation, though it was sent before', async (t) => {
+test('a key works within a second of its creation, even if it was sent before', async (t) => {
   const store = await startPetstore(t);
   const { id, key } = await store.addKey('pro');
   const [row] = await store.db.read`select hash from api_keys where id = ${id}`;
@@ -140,7 +140,7 @@ async function startSlow(t: TestContext) {
   return { store, clock, held, untilHeld };
 }
 
-test('a revoked key gets in for less than a second, however late the storage answers', async (t) => {
+test('a revoked key works for less than a second, however slow the database is', async (t) => {
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { id, key } = await store.addKey('pro');
   const before = ask(store, key);
@@ -157,7 +157,7 @@ test('a revoked key gets in for less than a second, however late the storage ans
   assert.deepEqual([await whileAsking, await afterwards], [401, 401]);
 });
 
-test('a new key works within a second, though the storage answers late to one who sent it before', async (t) => {
+test('a new key works within a second, even if it was sent before and the database is slow', async (t) => {
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { id, key } = await store.addKey('pro');
   const revokeAt = (ms: number | null) =>
@@ -175,7 +175,7 @@ test('a new key works within a second, though the storage answers late to one wh
   assert.equal(await afterwards, 200);
 });
 
-test('however many send a key while the storage is slow, two look-ups a second are under way', async (t) => {
+test('while the database is slow, at most two look-ups a second are in progress', async (t) => {
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { key } = await store.addKey('enterprise', ample);
   const answers: Promise<number>[] = [];

@@ -27,7 +27,7 @@ test('retry-after.obeyed counts from the beginning of the refused request, less 
   await finds(name, [day, { at: 86_398_000 }], 'passed', [1, 2]);
 });
 
-test('retry-after.obeyed reads a date, and bears a clock that is a little ahead', async () => {
+test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ahead', async () => {
   const date = (seconds: number) => ({
     ...limited,
     answer: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
@@ -54,7 +54,7 @@ test('retry-after.obeyed reads a date, and bears a clock that is a little ahead'
   );
 });
 
-test('a request that was under way when another was refused is no disobedience', async () => {
+test('a request in flight when another was refused does not fail retry-after.obeyed', async () => {
   const name = 'retry-after.obeyed';
   const other = { ...elsewhere, target: '/v1/pets?limit=1' };
   const refused = { at: 0, tookMs: 100, ...rehearsed };
@@ -76,7 +76,7 @@ test('a request that was under way when another was refused is no disobedience',
   );
 });
 
-test('requests that never overlap come from one worker, which has each answer, whatever connection it uses', async () => {
+test('requests that never overlap come from one worker, which knows each response, on any connection', async () => {
   const name = 'retry-after.obeyed';
   for (const waitMs of [0.5, 20, 100, 249, 1_900]) {
     const early = { at: 1 + waitMs, ...elsewhere, ...rehearsed };
@@ -106,7 +106,7 @@ test('requests that never overlap come from one worker, which has each answer, w
 /** A POST of its own. */
 const create = (at: number, name: string, more: object = {}) => ({ at, ...post, body: name, ...more });
 
-test('workers that wait for one connection were not told what it brought another one', async () => {
+test("workers that wait for one connection do not know each other's responses", async () => {
   const name = 'retry-after.obeyed';
   const queued = [create(0, 'Ann', limited), create(2, 'Bob', limited)];
   await finds(name, [...queued, create(2_100, 'Ann'), create(2_102, 'Bob')], 'not_observed');
@@ -121,7 +121,7 @@ test('workers that wait for one connection were not told what it brought another
   await finds('ban.stops', [...held, { at: 2_101 }], 'failed', [1, 2]);
 });
 
-test('equal requests on one connection are those of one worker only if some of them never wait', async () => {
+test('identical requests on one connection come from one worker only if some of them never wait', async () => {
   const name = 'retry-after.obeyed';
   const at = (ms: number, more: object = rehearsed) => ({ at: ms, connection: 'c3', ...more });
   await finds(name, [...crowd, at(0), at(5), at(2_100, {}), at(2_105, {})], 'not_observed');
@@ -137,7 +137,7 @@ test('equal requests on one connection are those of one worker only if some of t
   );
 });
 
-test('a change whose body was not read is known by its resource, its length and its conditions', async () => {
+test('a change whose body was not read is identified by its resource, its length and its conditions', async () => {
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
   const tag = { headers: { 'if-match': '"a"' } };
@@ -179,7 +179,7 @@ test('a change whose body was not read is known by its resource, its length and 
   );
 });
 
-test('a rehearsed 429 concerns its operation, a real one what gets 429 again, and 503 the same request', async () => {
+test('a simulated 429 applies to its operation, a real one to requests that get 429 again, and 503 to the same request', async () => {
   const name = 'retry-after.obeyed';
   await finds(
     name,
@@ -219,7 +219,7 @@ test('a rehearsed 429 concerns its operation, a real one what gets 429 again, an
   await finds(name, [{ at: 0, status: 429 }, { at: 5 }], 'not_observed');
 });
 
-test('behind a proxy neither cuts nor connections are those of the client', async () => {
+test('behind a proxy neither cuts nor connections count as those of the client', async () => {
   const proxied = { isProxied: true };
   await finds(
     'idempotency.no-blind-post-retry',
@@ -241,7 +241,7 @@ test('behind a proxy neither cuts nor connections are those of the client', asyn
   );
 });
 
-test('connections.reused does not ask for what cannot be: busy, new, old and broken connections', async () => {
+test('connections.reused ignores busy, new, old and broken connections', async () => {
   const name = 'connections.reused';
   const each = (gapMs: number, more: object = {}) =>
     [1, 2, 3, 4, 5, 6].map((number) => ({ at: number * gapMs, connection: `c${number}`, ...more }));
@@ -305,7 +305,7 @@ test('ban.stops and limits.foreseen concern the whole key', async () => {
   );
 });
 
-test('a limit or a ban that lets a request in has ended, and 503 has not', async () => {
+test('a limit or a ban that admits a request has ended, but a 503 has not', async () => {
   await finds('retry-after.obeyed', [{ at: 0, ...rehearsed }, { at: 500 }, { at: 600 }], 'not_observed');
   await finds(
     'retry-after.obeyed',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
 
-test('backoff.grows fails waits that are equal or none, and leaves to jitter what may be jitter', async () => {
+test('backoff.grows fails equal or missing waits, and tolerates jitter', async () => {
   const name = 'backoff.grows';
   const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
   await finds(name, failing(0, 5, 10), 'failed', [1, 2, 3]);
@@ -23,7 +23,7 @@ test('backoff.grows fails waits that are equal or none, and leaves to jitter wha
   await finds(name, obedient, 'not_observed');
 });
 
-test('retry.only-when-useful tells a retry from another request and another question', async () => {
+test('retry.only-when-useful distinguishes a retry from another request, and from asking again later', async () => {
   const name = 'retry.only-when-useful';
   const missing = { target: '/v1/orders/9', status: 404 };
   await finds(
@@ -92,7 +92,7 @@ test('retry.only-when-useful tells a retry from another request and another ques
   await finds(name, [{ at: 0 }, { at: 5 }], 'not_observed');
 });
 
-test('failures.retried lets a client give up in the end, and asks for no blind POST', async () => {
+test('failures.retried allows giving up after retries, and asks for no blind POST', async () => {
   const name = 'failures.retried';
   await finds(
     name,
@@ -155,7 +155,7 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
   );
 });
 
-test('idempotency: equal POSTs after a success are two things, and only an uncertain end makes a retry blind', async () => {
+test('idempotency checks: equal POSTs after a success are two orders, and only an unknown outcome makes a retry blind', async () => {
   const same = 'idempotency.same-key-on-retry';
   await finds(
     same,
@@ -238,7 +238,7 @@ test('idempotency: equal POSTs after a success are two things, and only an uncer
   );
 });
 
-test('backoff.grows spares pollers and workers, and fails many retries without one real wait', async () => {
+test('backoff.grows ignores pollers and workers, and fails many retries without one real wait', async () => {
   const name = 'backoff.grows';
   const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
   await finds(name, failing(0, 40, 55, 130, 150), 'failed', [1, 2, 3, 4, 5]);
@@ -257,7 +257,7 @@ test('backoff.grows spares pollers and workers, and fails many retries without o
   await finds(name, [...crowd, ...apart(0, 3, 6, 9, 12)], 'not_observed');
 });
 
-test('what a client left by itself is an uncertain end, and no failure of the service', async () => {
+test('a request that the client aborted has an unknown outcome, and is no failure of the service', async () => {
   const left = { ...post, ...cut, left: true as const };
   const again = { at: 50, ...post, ...elsewhere };
   await finds('idempotency.no-blind-post-retry', [{ at: 0, ...left }, again], 'failed', [1, 2]);
@@ -291,7 +291,7 @@ test('what a client left by itself is an uncertain end, and no failure of the se
   );
 });
 
-test('idempotency pairs equal keys first, and blames nobody who may be another worker', async () => {
+test('idempotency checks pair equal keys first, and do not blame possible other workers', async () => {
   const same = 'idempotency.same-key-on-retry';
   const lost = { at: 0, ...post, ...key('a'), ...cut };
   const other = { at: 20, ...post, ...elsewhere, ...key('b') };
@@ -305,7 +305,7 @@ test('idempotency pairs equal keys first, and blames nobody who may be another w
   await finds('idempotency.no-blind-post-retry', [blind, busy, { ...other, headers: {} }], 'not_observed');
 });
 
-test('retry.same-body finds a body that was lost, and lets tags and other requests be', async () => {
+test('retry.same-body finds a lost body, and ignores ETags and other requests', async () => {
   const name = 'retry.same-body';
   const put = (at: number, headers: Record<string, string>, more: object = {}) => ({
     ...{ at, method: 'PUT', target: '/v1/pets/1', operation: 'replacePet', body: '{"name":"a"}' },
@@ -355,7 +355,7 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   );
 });
 
-test('attempts.bounded bears waits for a limit, and asks for an end of all others', async () => {
+test('attempts.bounded tolerates waits for a limit, and requires an end of all other retries', async () => {
   const name = 'attempts.bounded';
   const failing = (count: number, more: object = {}) =>
     Array.from({ length: count }, (_, index) => ({ at: index * 1_000, status: 500, ...more }));

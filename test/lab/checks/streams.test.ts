@@ -8,7 +8,7 @@ const stream = (at: number, lastEventId?: string) => ({
 const cut = { ...stream(0, '4'), fault: 'stream-cut', cutEventId: '7' };
 const list = { at: 60, operation: 'listEvents', target: '/v1/store/events?after=4' };
 
-test('streams.resumed asks a client to go on after the last event of which all has come', () => {
+test('streams.resumed requires a client to continue after the last complete event', () => {
   const name = 'streams.resumed';
   finds(name, [cut], 'not_observed');
   finds(name, [cut, stream(50, '6')], 'passed', [1, 2]);

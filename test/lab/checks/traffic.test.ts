@@ -24,7 +24,7 @@ function isOfSameWorker(requests: Recorded[], later: Recorded, earlier: Recorded
   return requests.slice(from + 1, to + 1).every((other) => shareConnection(other, earlier));
 }
 
-test('who sent what is told from a few facts about each request as from all requests', () => {
+test('workers found from a few facts about each request equal those found from all data', () => {
   let several = 0;
   fc.assert(
     fc.property(fc.array(sketch, { minLength: 2, maxLength: 25 }), (sketches) => {

@@ -92,7 +92,7 @@ function plansOf(fault: Fault, fitting: readonly Operation[]): PlannedFault[] {
   return fault.takesNoOperation ? [plan] : fitting.map(({ id }) => ({ ...plan, operation: id }));
 }
 
-test('each fault, on each operation that it fits, answers as the description says', async (t) => {
+test('each fault, on each operation that it fits, responds as the description says', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const origin = await store.listen();
   for (const fault of faults) {
@@ -126,13 +126,13 @@ test('each fault, on each operation that it fits, answers as the description say
   }
 });
 
-test('faults with a parameter of the same name take the same values', () => {
+test('faults with a parameter of the same name accept the same values', () => {
   const parameters = faults.flatMap((fault) => Object.entries(fault.parameters));
   for (const [name, same] of Map.groupBy(parameters, ([name]) => name))
     for (const [, schema] of same) assert.deepEqual(schema, same[0]?.[1], name);
 });
 
-test('each fault has a worked example for the guide beside it', () => {
+test('each fault has a worked example for the guide', () => {
   for (const { name } of faults) {
     const path = `src/lab/faults/${name}.md`;
     assert.ok(
@@ -142,7 +142,7 @@ test('each fault has a worked example for the guide beside it', () => {
   }
 });
 
-test('pages in browsers know the names of faults that end connections, and of streams', () => {
+test('browser pages know the faults that end connections, and those of streams', () => {
   const streams = operations.filter(({ success }) => success.kind === 'stream').map(({ id }) => id);
   assert.deepEqual(
     namesForBrowsers,

@@ -23,7 +23,7 @@ async function assertStale(store: Petstore, path: string, change: () => Promise<
   await endRehearsal(store, rehearsal.id);
 }
 
-test('stale-read answers the state before the last change, with its ETag, and then the state as it is', async (t) => {
+test('stale-read returns the state before the last change, with its ETag, and then the current state', async (t) => {
   const store = await startPetstore(t);
   const change = (method: string, path: string, body?: unknown) => () => store.call(method, path, { body });
   const order = await store.call('POST', '/store/orders', {
@@ -45,14 +45,14 @@ test('stale-read answers the state before the last change, with its ETag, and th
   await assertStale(store, orderPath, change('PATCH', orderPath, { complete: true }));
 });
 
-test('stale-read still shows what was removed', async (t) => {
+test('stale-read still shows a removed resource', async (t) => {
   const store = await startPetstore(t);
   const { body } = await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
   const path = `/pets/${body.id}`;
   await assertStale(store, path, () => store.call('DELETE', path));
 });
 
-test('a stale read is compared with If-None-Match, and its ETag changes nothing', async (t) => {
+test('a stale read honours If-None-Match, and its ETag cannot be used for a change', async (t) => {
   const store = await startPetstore(t);
   const { headers } = await store.call('GET', '/pets/2');
   const etag = headers.etag as string;
@@ -68,7 +68,7 @@ test('a stale read is compared with If-None-Match, and its ETag changes nothing'
   assert.equal(written.status, 412);
 });
 
-test('stale-read waits for a read of something that was changed', async (t) => {
+test('stale-read waits for a read of a changed resource', async (t) => {
   const store = await startPetstore(t);
   const { id } = await rehearse(store, ['stale-read']);
   const { body } = await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });

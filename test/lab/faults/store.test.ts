@@ -5,7 +5,7 @@ import { assertSameUnderFaults, assertSoundUnderFaults } from '../../support/lab
 /** Always the same here. `npm run proof -- lab` takes others. */
 const seed = 347_318_055;
 
-test('under any faults a careful client leaves the same behind as without', async (t) => {
+test('under any faults a careful client leaves the same data as without', async (t) => {
   const met = await assertSameUnderFaults(t, { runs: 4, seed });
   assert.ok(met.size > 0, `only ${[...met]} were met`);
 });

@@ -46,7 +46,7 @@ for (const [balancer, tells] of [
   }
 
   describe(`behind ${balancer.name}`, { ...balancer.needs, concurrency: true }, () => {
-    test('with the address of the client', async (t) => {
+    test("with the client's address", async (t) => {
       const { store, ask } = await start(t);
       await t.test('no connection is cut, so no instance seems broken', async () => {
         const { id } = await rehearse(
@@ -58,7 +58,7 @@ for (const [balancer, tells] of [
         assert.deepEqual(await performedOf(store, id), Array(cuts.length).fill(0));
       });
 
-      await t.test('failures that a key rehearses remove no instance', async () => {
+      await t.test('simulated failures remove no instance', async () => {
         const { key } = await store.addWorkspace('other', true);
         await rehearse(store, [{ fault: 'unavailable', times: 100 }]);
         const rehearsed = await Promise.all(
@@ -82,13 +82,13 @@ for (const [balancer, tells] of [
       });
     });
 
-    test('without the address of the client, no connection is cut if TRUST_PROXY is set', async (t) => {
+    test("without the client's address, no connection is cut if TRUST_PROXY is set", async (t) => {
       const { store, ask } = await start(t, { [tells]: '' });
       for (const fault of cuts.slice(0, 3)) assert.deepEqual(await outcomes(store, ask, fault), [200, 201]);
       for (const fault of cuts) assert.deepEqual(toldOf(store, fault), []);
     });
 
-    test('without the address of the client and TRUST_PROXY, clients see its response to a cut, and the next request succeeds', async (t) => {
+    test("without the client's address and TRUST_PROXY, clients see its response to a cut, and the next request succeeds", async (t) => {
       const { store, ask } = await start(t, { [tells]: '' }, false);
       // It repeats a GET at the next instance, and answers a POST with 503.
       assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);

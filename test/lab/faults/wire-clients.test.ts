@@ -90,10 +90,10 @@ const curlArgs =
     ...['--write-out', '%{http_code} %{exitcode} %header{idempotency-replayed}\\n', origin + path],
   ];
 
-describe('clients on the wire', { concurrency: true }, () => {
+describe('real clients', { concurrency: true }, () => {
   for (const [name, client] of Object.entries(clients)) {
     const skip = !client.command && !process.env.CI && `${name} cannot be run here`;
-    test(`${name} sees each fault as it is`, { skip }, async (t) => {
+    test(`${name} observes each fault as described`, { skip }, async (t) => {
       const store = await startListening(t);
       const origin = `http://127.0.0.1:${(store.app.server.address() as { port: number }).port}/v1`;
       const { id } = await rehearse(store, [

@@ -61,7 +61,7 @@ test('a delayed request is not processed once its key was revoked, whether its c
   }
 });
 
-test('what a new rehearsal of the key finds held back is done', async (t) => {
+test('a delayed request is still processed when a new rehearsal starts', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }]);
   const client = openRaw(t, store);
@@ -71,7 +71,7 @@ test('what a new rehearsal of the key finds held back is done', async (t) => {
   assert.match(await asked, /^HTTP\/1.1 201 /);
 });
 
-test('a body that breaks off comes to no delay, which waits for the next request', async (t) => {
+test('an incomplete body uses up no delay', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 1 }]);
   const client = openRaw(t, store);
@@ -83,7 +83,7 @@ test('a body that breaks off comes to no delay, which waits for the next request
   assert.deepEqual(await performedOf(store, id), [1]);
 });
 
-test('a client that leaves within a slow answer is told once', async (t) => {
+test('a client that leaves during a slow response is logged once', async (t) => {
   const store = await startListening(t);
   await rehearse(store, [{ fault: 'slow', bytesPerSecond: 1 }]);
   const client = openRaw(t, store);
@@ -95,7 +95,7 @@ test('a client that leaves within a slow answer is told once', async (t) => {
   assert.equal((await store.call('GET', '/pets')).status, 200);
 });
 
-test(`a key has ${maxDelayed} delayed requests at most; one more ends the delay of the oldest`, async (t) => {
+test(`a key has at most ${maxDelayed} delayed requests; one more ends the delay of the oldest`, async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [
     { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
@@ -151,7 +151,7 @@ for (const [fault, answersOf] of [
   // The connection never stands idle.
   ['stale-connection', () => maxUnread],
 ] as const) {
-  test(`${fault} of one of many requests that are sent together ends their connection at most`, async (t) => {
+  test(`${fault} of one of many pipelined requests affects at most their connection`, async (t) => {
     const store = await startListening(t);
     const get = rawRequest(store, 'GET', '/pets/1');
     const parameters = quickly[fault];
@@ -176,7 +176,7 @@ for (const [fault, answersOf] of [
 }
 
 for (const fault of [...harmful, 'gateway-timeout'])
-  test(`${fault} is told once for each time it is performed, whenever its client leaves`, async (t) => {
+  test(`each use of ${fault} is logged once, whenever its client leaves`, async (t) => {
     const store = await startListening(t);
     const { id } = await rehearse(store, [{ fault, times: 1_000, ...slowly[fault] }]);
     const random = randomFrom(1);

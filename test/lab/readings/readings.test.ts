@@ -85,7 +85,7 @@ test('an HTTP Archive lists at most as many query parameters as a request may ha
   assert.equal(body.log.entries[0].request.queryString.length, maxParameters);
 });
 
-test('a report reads no bodies, and few rows at once', async (t) => {
+test('building a report reads no bodies, and few rows at once', async (t) => {
   const { petstore, recording } = await filled(t, 1_200, 'a body');
   const read = petstore.db.read;
   const sizes: number[] = [];
@@ -154,7 +154,7 @@ test('one reading runs at a time, and keys take turns', async () => {
   await queue.run(readerOf('a'), async () => {});
 });
 
-test('a key has one reading in progress and three that wait; one more is refused', async () => {
+test('a key has one reading in progress and at most three waiting; one more is refused', async () => {
   const queue = new ReadingQueue();
   const made: number[] = [];
   const readers = Array.from({ length: 1 + maxWaitingReadings }, () => new AbortController());
@@ -184,7 +184,7 @@ test('a key has one reading in progress and three that wait; one more is refused
   assert.deepEqual(made, [0, 1, 3, 4]);
 });
 
-test('what could not be made keeps nothing else from being made', async () => {
+test('a failed reading does not block the next one', async () => {
   const queue = new ReadingQueue();
   const failing = queue.run(readerOf('a'), () => Promise.reject(new Error('away')));
   const next = queue.run(readerOf('a'), async () => 'made');
@@ -263,7 +263,7 @@ test('readings of many keys that wait on one connection end with it, without a w
   assert.deepEqual(warnings, []);
 });
 
-test('a report is made once for each state of its recording, and shared by all instances', async (t) => {
+test('a report is built once for each state of its recording, and shared by all instances', async (t) => {
   const { petstore, recording } = await filled(t, 300, '{}');
   const held = holdRows(petstore);
   held.release();
@@ -287,7 +287,7 @@ test('a report is made once for each state of its recording, and shared by all i
   assert.deepEqual(await petstore.db.read`select * from recording_reports`, []);
 });
 
-test('the report of a recording that has grown is made anew', async (t) => {
+test('the report of a recording that has grown is built again', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const covered = async () => {
@@ -301,7 +301,7 @@ test('the report of a recording that has grown is made anew', async (t) => {
 });
 
 for (const what of ['report', 'har', 'requests'])
-  test(`a recording that is removed while it is read is 404: ${what}`, async (t) => {
+  test(`a recording that is removed during a reading is 404: ${what}`, async (t) => {
     const { petstore, recording } = await filled(t, 300, '{}');
     const held = holdRows(petstore);
     const reading = petstore.send('GET', `${recording}/${what}`);
@@ -313,7 +313,7 @@ for (const what of ['report', 'har', 'requests'])
     assert.equal(body.code, 'not_found');
   });
 
-test('other requests have their turn while a recording is read', async (t) => {
+test('other requests run while a recording is read', async (t) => {
   const { petstore, recording } = await filled(t, 2_000, '{}');
   let turns = 0;
   const count = () => {
@@ -358,7 +358,7 @@ test('a reading that takes too long fails', async (t) => {
   );
 });
 
-test('a reading fails with the storage, and with what ended it', async (t) => {
+test('a reading fails if the storage fails, with the same error', async (t) => {
   const worker = new ReadingWorker();
   t.after(() => worker.close());
   const leaving = new AbortController();

@@ -14,7 +14,7 @@ const linked = (...fingerprints: string[]) => {
   );
 };
 
-test('a request whose body was not read is known by its Idempotency-Key, and else guessed', () => {
+test('a request whose body was not read is identified by its Idempotency-Key, or else guessed', () => {
   const unread = (key?: string) => fingerprintOf('head', undefined, key);
   const read = (body: string, key?: string) => fingerprintOf('head', body, key);
   // Two POSTs side by side, of which the first was cut off.
@@ -26,7 +26,7 @@ test('a request whose body was not read is known by its Idempotency-Key, and els
   assert.deepEqual(linked(unread('a'), fingerprintOf('other', 'B', 'a')), ['head.?', 'other.B']);
 });
 
-test('a request repeats the last of the same that had ended, and none beside one under way', () => {
+test('a request repeats the last ended attempt, and none if another is in flight', () => {
   const pet = { fingerprint: fingerprintOf('head', 'A') };
   const attempts = [
     { ...pet, number: 2, atUs: 0, tookUs: 10_000 },
@@ -57,7 +57,7 @@ const repeatedBy = (...fingerprints: string[]) => {
   return [...linkAttempts(attempts).values()].map(({ before }) => before);
 };
 
-test('attempts with one Idempotency-Key are at one thing, and what was not read is none with another key', () => {
+test('attempts with one Idempotency-Key belong together, and an unread body matches no other key', () => {
   const [long, short] = ['head of 69 bytes', 'head of 68 bytes'];
   const of = (head: string, key: string, body?: string) => fingerprintOf(head, body, key);
   // The second attempt at a has a shorter body. b is as long as the first one.

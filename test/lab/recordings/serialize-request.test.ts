@@ -19,7 +19,7 @@ function timesOf(nowUs: number, leftAtUs?: number) {
   return [row?.atUs, row?.tookUs];
 }
 
-test('a request began when it was admitted, however late its answer is recorded', () => {
+test('a request begins when it was admitted, however late its response is recorded', () => {
   assert.deepEqual(timesOf(1_005_000), [1_000_000, 5_000]);
   // The process was paused between the end of the answer and its record.
   assert.deepEqual(timesOf(1_205_000), [1_000_000, 5_000]);

@@ -23,7 +23,7 @@ async function sendAll(store: Petstore) {
   await store.send('GET', '/v1/pets?limit=2', { headers: { 'X-Forwarded-For': '192.0.2.1' } });
 }
 
-test('recorded requests turn back into what checks read', async (t) => {
+test('recorded requests convert back to the input of the checks', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
   await sendAll(store);
@@ -62,7 +62,7 @@ test('recorded requests turn back into what checks read', async (t) => {
   assert.deepEqual(reportOn(id, again), report);
 });
 
-test('a fingerprint is the same in another recording, and offsets count from the beginning of each', async (t) => {
+test('a fingerprint is the same in another recording, and offsets count from the start of each', async (t) => {
   const store = await startPetstore(t);
   const send = async () => {
     const recording = await startRecording(store);

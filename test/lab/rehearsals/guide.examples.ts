@@ -123,7 +123,7 @@ test('the guide has a worked example of every fault, and no other', () => {
 });
 
 describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') }, () => {
-  test('each example meets its fault, prints what the guide shows and fails no check, in cURL, JavaScript and Python', async (t) => {
+  test('each example meets its fault, prints the output of the guide and fails no check, in cURL, JavaScript and Python', async (t) => {
     const { store, description } = await startWithGuide(t, { isTimeReal: true });
     const examples = examplesOf(description).filter(({ fault }) => fault !== 'near-limit');
     const next = examples.flatMap((example) => languages.map((language) => ({ example, language }))).values();
@@ -134,7 +134,7 @@ describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') 
   });
 
   for (const language of languages) {
-    test(`the client of the guide makes a change whose answer was lost once in ${language}`, async (t) => {
+    test(`the client of the guide in ${language} makes a change once if its response was lost`, async (t) => {
       const { store, description } = await startWithGuide(t, { isTimeReal: true });
       const { code, printed } = commonProgram(description, language);
       for (const others of [[], [{ fault: 'conflict', operation: 'updatePet' }]]) {
