@@ -26,7 +26,7 @@ const marginMs = 2_000;
 const patienceMs = 10_000;
 
 test(
-  'a cluster loses a master, and limits are exact once its replica has taken over',
+  'after a cluster loses a master, limits are exact once its replica has taken over',
   needsValkey,
   async (t) => {
     const servers = await startCluster(t, { hasReplicas: true });
@@ -81,7 +81,7 @@ test(
   },
 );
 
-test('slots move under load, and not one request is counted twice or not at all', needsValkey, async (t) => {
+test('while slots move under load, each request is counted exactly once', needsValkey, async (t) => {
   const servers = await startCluster(t);
   const urls = servers.map(({ url }) => url);
   const stores = await startInstances(t, 3, { urls, timeoutMs: patienceMs, clock });
@@ -102,7 +102,7 @@ test('slots move under load, and not one request is counted twice or not at all'
   for (const store of stores) assert.equal((await metrics(store)).fallbacks, 0);
 });
 
-test('a server is lost to which slots are moving, and the service goes on', needsValkey, async (t) => {
+test('the service continues when a server is lost to which slots are moving', needsValkey, async (t) => {
   const servers = await startCluster(t);
   const urls = servers.map(({ url }) => url);
   const [store] = await startInstances(t, 1, { urls, timeoutMs, clock });

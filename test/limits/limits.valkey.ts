@@ -13,7 +13,7 @@ for (const [name, start] of [
   ['one server', async (t: TestContext) => [await startValkey(t)]],
   ['a cluster of three', startCluster],
 ] as const) {
-  test(`over ${name}, the tests of limits and bans hold`, needsValkey, async (t) => {
+  test(`with ${name}, the tests of limits and bans pass`, needsValkey, async (t) => {
     const url = (await start(t))[0]?.url;
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const run = spawn(process.execPath, ['--test', ...except, ...files], {

@@ -68,7 +68,7 @@ for (const [name, start] of [
   });
 }
 
-test('an account is kept as long as it tells something, and then expires', needsValkey, async (t) => {
+test('an account is kept while it is relevant, and then expires', needsValkey, async (t) => {
   const { url } = await startValkey(t);
   const valkey = await connectValkey([url], patienceMs);
   t.after(() => valkey.disconnect());
@@ -84,7 +84,7 @@ test('an account is kept as long as it tells something, and then expires', needs
   assert.equal(await hoursLeft({ quota, banRules }, 12), 9, 'as long as the ban is remembered');
 });
 
-test('an account that an older version wrote goes on', needsValkey, async (t) => {
+test('an account that an older version wrote continues', needsValkey, async (t) => {
   const { url } = await startValkey(t);
   const valkey = await connectValkey([url], patienceMs);
   t.after(() => valkey.disconnect());
@@ -97,7 +97,7 @@ test('an account that an older version wrote goes on', needsValkey, async (t) =>
   assert.deepEqual(made, [decide(older, terms, startMs)]);
 });
 
-test('an answer that is no decision is refused, so that the instance limits on its own', async () => {
+test('an invalid response of the script is refused, so the instance limits on its own', async () => {
   const decision = ['admitted', 0, ...Array(11).fill(1)];
   const others = [null, 'OK', ['admitted', 0, 1], ['admitted', 0, 1, ...Array(9).fill(1), 'x']];
   for (const answer of [null, 'OK', decision, [], [decision, decision], ...others.map((other) => [other])]) {

@@ -111,7 +111,7 @@ for (const [reason, harm, start = single] of troubles) {
 }
 
 test(
-  'an address that is wrong in itself is told with the reason, and another database is never taken',
+  'an unusable address is logged with the reason, and no other database is used',
   needsValkey,
   async (t) => {
     const { url } = await startValkey(t);

@@ -36,7 +36,7 @@ for (const [caller, hasKey] of [
   ['a key', true],
   ['an address', false],
 ] as const) {
-  test(`after a clock that was ahead for a moment ${caller} is held back for two minutes at most, also after a restart`, async (t) => {
+  test(`after a clock that was briefly ahead ${caller} is blocked for two minutes at most, also after a restart`, async (t) => {
     let store = await startPetstore(t);
     for (const leapMs of leapsMs) {
       for (const restarts of [false, true]) {
@@ -57,7 +57,7 @@ for (const [caller, hasKey] of [
   });
 }
 
-test('a day and a ban go on where they were after a clock that was ahead for a moment', async (t) => {
+test('a day and a ban continue after a clock that was briefly ahead', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 5, perDay: 12 });
   const ask = () => store.call('GET', '/pets/1', { key });
@@ -82,7 +82,7 @@ test('a day and a ban go on where they were after a clock that was ahead for a m
   assert.match(refused.body.message, /12 requests per day/);
 });
 
-test('a ban that began while the clock was ahead is over when it is right again, and so is a pardon', async (t) => {
+test('a ban or a clearing made while the clock was ahead is void when it is right again', async (t) => {
   const store = await startPetstore(t);
   const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const ask = () => store.call('GET', '/pets/1', { key });
@@ -99,7 +99,7 @@ test('a ban that began while the clock was ahead is over when it is right again,
   assert.equal((await times(12, ask)).at(-1)?.status, 403, 'the pardon was given ahead of the clock');
 });
 
-test('keys unban clears what was counted ahead of the clock', async (t) => {
+test('keys unban clears counts made ahead of the clock', async (t) => {
   const store = await startPetstore(t);
   const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const ask = () => store.call('GET', '/pets/1', { key });
@@ -114,7 +114,7 @@ test('keys unban clears what was counted ahead of the clock', async (t) => {
   assert.deepEqual([first.status, remaining(first)], [200, 1]);
 });
 
-test('accounts of the future are removed once the day before them is over', async (t) => {
+test('accounts from the future are removed once the day before them is over', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');
   const ask = () => store.call('GET', '/pets/1', { key });

@@ -81,12 +81,12 @@ test('each alert has a summary, a reason, a test, and a line that says what to d
   }
 });
 
-test('promtool takes the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
+test('promtool accepts the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
   promtool('check', 'rules', join(root, 'deploy/prometheus/alerts.yaml'));
   promtool('test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml'));
 });
 
-test('promtool takes the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
+test('promtool accepts the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
   const folder = temporaryFolder(t);
   copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
   for (const page of ['metrics', 'kubernetes']) {
@@ -99,7 +99,7 @@ test('promtool takes the settings that the pages show', { skip: whyNo('promtool'
   }
 });
 
-test('promtool takes each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
+test('promtool accepts each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
   const rules = ofDashboard.map((expr, i) => ({
     record: `query_${i}`,
     expr: expr.replaceAll('$__rate_interval', '1m'),

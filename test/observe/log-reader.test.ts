@@ -87,7 +87,7 @@ test('a service whose log nobody reads ends on SIGTERM', async (t) => {
 
 const counted = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-test('SIGTERM loses no line, though the reader is slow and begins late', async (t) => {
+test('SIGTERM loses no line, even if the reader is slow and starts late', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, slowStopwatch(60));
   const key = await ampleKey(folder);
@@ -113,7 +113,7 @@ test('SIGTERM loses no line, though the reader is slow and begins late', async (
   assert.equal(linesOf(service).at(-1).msg, 'stopped');
 });
 
-test('lines are written soon, and stay when the service is killed', async (t) => {
+test('lines are written soon, and survive kill -9', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const key = await ampleKey(folder);
@@ -124,7 +124,7 @@ test('lines are written soon, and stay when the service is killed', async (t) =>
   assert.deepEqual(floodLinesOf(service), counted(count));
 });
 
-test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
+test('a service whose log reader is gone starts and works, and counts the lost lines', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, {}, { atOnce: ({ stdout }) => stdout?.destroy() });
   const key = await ampleKey(folder);
@@ -136,7 +136,7 @@ test('a service whose log reader is gone starts and serves, and counts the lines
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
 
-test('a service at a terminal that stands still answers, and ends on SIGTERM', needsTerminal, async (t) => {
+test('a service at a stopped terminal responds, and ends on SIGTERM', needsTerminal, async (t) => {
   const folder = await temporaryStorage(t);
   const port = await freePort();
   const env = { PORT: String(port), PETSTORE_DATA_DIR: folder };

@@ -6,7 +6,7 @@ import { startPetstore } from '../support/petstore.ts';
 import { testDatabaseUrl } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-test('an instance over PostgreSQL shows its connections, its reads and what waits', {
+test('an instance with PostgreSQL shows its connections, its reads and the waiting work', {
   skip: testDatabaseUrl ? false : 'it needs PostgreSQL',
 }, async (t) => {
   const store = await startPetstore(t);

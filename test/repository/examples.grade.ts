@@ -26,7 +26,7 @@ const programs: [program: string | undefined, file: string][] = [
 ];
 
 // Most of a run is waiting as the service tells, and each has a service of its own.
-describe('the examples have the report cards that they tell of', { concurrency: true }, () => {
+describe('the examples have the report cards that their comments show', { concurrency: true }, () => {
   for (const [program, file] of programs) {
     test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
       assert.ok(program, 'no Python with requests is installed');

@@ -27,8 +27,8 @@ for (const [who, by, skip] of [
   ['one that says it is older', [process.execPath, '--import', fakeNodeVersion], whyNo('pgrep')],
   ["the machine's own", [older ?? 'node'], older ? whyNo('pgrep') : 'no older Node.js is in PATH'],
 ] as [string, [string, ...string[]], string | false][]) {
-  describe(`an older Node.js hands over to the installed one: ${who}`, { skip }, () => {
-    test('a command runs as if it had been started there, and its exit code is passed on', () => {
+  describe(`an older Node.js runs the command with the installed one: ${who}`, { skip }, () => {
+    test('the command runs as if started directly, and its exit code is passed on', () => {
       const run = (...args: string[]) =>
         spawnSync(by[0], [...by.slice(1), bin, ...args], { env: environment({}), encoding: 'utf8' });
       assert.deepEqual(
@@ -38,7 +38,7 @@ for (const [who, by, skip] of [
       assert.equal(run('fly').status, 2);
     });
 
-    test('the sizes of memory that it was started with are passed on', () => {
+    test('its memory options are passed on', () => {
       const [program, ...args] = [...by, '--max-semi-space-size=16', '--no-deprecation', bin, '--version'];
       const env = environment({ NODE_OPTIONS: `--import ${teller}` });
       const { stdout } = spawnSync(program as string, args, { env, encoding: 'utf8' });
@@ -53,14 +53,14 @@ for (const [who, by, skip] of [
       });
     }
 
-    test('a command that SIGINT ends is told by SIGINT, so that the loop of a shell ends, too', async (t) => {
+    test('a command that SIGINT ends also ends by SIGINT, so that a shell loop ends', async (t) => {
       const starter = await beginSeed(t, by);
       const ended = once(starter, 'exit', { signal: AbortSignal.timeout(endsWithinMs) });
       starter.kill('SIGINT');
       assert.deepEqual(await ended, [null, 'SIGINT']);
     });
 
-    test('a service that was killed is told by the exit code that shells use', async (t) => {
+    test('a killed service ends with the exit code that shells use', async (t) => {
       const service = await startService(t, await temporaryStorage(t), {}, { by });
       const exited = once(service.child, 'exit');
       process.kill(childOf(service.child.pid as number) as number, 'SIGKILL');

@@ -51,7 +51,7 @@ const imports = new Map(
 
 const layerOf = (file: string) => layers.indexOf(file.split('/')[0] as string);
 
-test('every folder and file of src stands in the table of layers', () => {
+test('the table of layers lists every folder and file of src', () => {
   const found = new Set(files.map((file) => file.split('/')[0] as string));
   assert.deepEqual([...found].sort(), layers.toSorted());
 });

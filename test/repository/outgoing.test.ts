@@ -132,7 +132,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
   });
 });
 
-test('a way out would be found', () => {
+test('the search for outgoing connections finds one', () => {
   for (const [program, way] of [
     ["import { request } from 'node:https';", 'node:https'],
     ["import { isIP, connect } from 'node:net';", 'node:net'],

@@ -38,7 +38,7 @@ const ofNpm = [
 const leadToNpm = (text: string) =>
   text.split('\n').filter((line) => ofNpm.some((pattern) => pattern.test(line)));
 
-test('what leads to the package of this name on npm is recognized', () => {
+test('the search finds each command that would install the other package of this name from npm', () => {
   for (const line of [
     'npx petstore serve',
     '`npx -y petstore grade`',
@@ -58,13 +58,13 @@ test('what leads to the package of this name on npm is recognized', () => {
     assert.deepEqual(leadToNpm(line), []);
 });
 
-test("no text, example or program leads to npm for this package, where its name is somebody else's", () => {
+test('no text, example or program installs the other package of this name from npm', () => {
   assert.ok(shipped.length > 300);
   const found = shipped.flatMap((file) => leadToNpm(textOf(file)).map((line) => `${file}: ${line}`));
   assert.deepEqual(found, []);
 });
 
-test('what texts and examples import is the package by the name in package.json, and what they call is its program', () => {
+test('texts and examples import the package by its name in package.json, and call its program', () => {
   const imported = shipped
     .filter((file) => /^(docs|examples|README)|^src\/client\/index\.ts/.test(file))
     .flatMap((file) =>

@@ -39,7 +39,7 @@ test('the lock file has a hash of every package, and no package runs a script at
   assert.match(textOf('Dockerfile'), /npm ci .*--ignore-scripts/);
 });
 
-test('npm has nothing to warn of, also on the oldest Node.js that package.json allows', () => {
+test('npm prints no warning, also on the oldest Node.js that package.json allows', () => {
   const oldest = semver.minVersion(engines.node).version;
   assert.equal(oldest, `${neededNode}.0.0`);
   for (const [path, { engines, deprecated, optional }] of Object.entries(packages)) {
@@ -73,7 +73,7 @@ for (const [program, prefix, bin] of [
     assert.equal(new Set(own.map(([, version]) => version)).size, 1);
   });
 
-test('npm scripts and npx run the Node.js that is locked', () => {
+test('npm scripts and npx run the locked Node.js', () => {
   const { stdout } = spawnSync('npx node --version', {
     shell: true,
     cwd: fileURLToPath(fileAt('')),

@@ -37,7 +37,7 @@ function exists([file, name]: Citation): boolean {
   return name === undefined || testNames(readFileSync(path, 'utf8')).some((pattern) => pattern.test(name));
 }
 
-test('every test that the page about security cites is there by that name', () => {
+test('every test that the security page cites exists', () => {
   const cited = citations(page);
   assert.deepEqual(
     cited.filter((citation) => !exists(citation)),
@@ -50,7 +50,7 @@ test('every test that the page about security cites is there by that name', () =
   assert.ok(!exists(['test/no-such.test.ts', undefined]));
 });
 
-test('the page about security cites a test for each of the ten risks', () => {
+test('the security page cites a test for each of the ten risks', () => {
   const sections = page.split(/^###? /m).filter((section) => /^API\d/.test(section));
   assert.deepEqual(
     sections.map((section) => Number(/^API(\d+) /.exec(section)?.[1])),

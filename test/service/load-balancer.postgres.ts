@@ -86,7 +86,7 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
   });
   after(() => cluster.remove());
 
-  test('clients see an instance fail for two seconds at most, and it serves again afterwards', async (t) => {
+  test('clients see a failed instance for at most two seconds, and it serves again afterwards', async (t) => {
     const url = await emptyDatabase(cluster);
     const folder = temporaryFolder(t);
     const way = await StallingProxy.start(t, cluster.port);

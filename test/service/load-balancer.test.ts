@@ -115,7 +115,7 @@ for (const balancer of [nginx, haproxy]) {
       ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
       ['that does not come', 'Content-Length: 60000', ''],
     ] as const) {
-      test(`answers 408 to a body ${what}`, async (t) => {
+      test(`returns 408 for a body ${what}`, async (t) => {
         const timeLimits = { headersMs: 500, requestMs: 1_000, checkEveryMs: 50 };
         // The time for an answer begins once the body is there.
         const changes = { ...quick.linger, ...quick.answer };
@@ -128,7 +128,7 @@ for (const balancer of [nginx, haproxy]) {
     }
 
     const skip = !existsSync(tcpTable) && `this system has no ${tcpTable}`;
-    test('ends a connection whose answers are not read', { skip }, async (t) => {
+    test('ends a connection whose responses are not read', { skip }, async (t) => {
       const { port } = await start(t, quick.unread);
       const documents = 400;
       const connection = open(t, port, 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(documents));
@@ -208,7 +208,7 @@ for (const balancer of [nginx, haproxy]) {
       for (const socket of waiting) socket.destroy();
     });
 
-    test('passes the events of a stream on at once, and leaves it open while nothing happens', async (t) => {
+    test('passes on stream events at once, and keeps an idle stream open', async (t) => {
       const { store, port } = await start(t, { ...quick.silence, ...quick.unread });
       const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
       // A comment comes within each time that is promised. Those of this test are short, however long the rest of it takes.
@@ -250,7 +250,7 @@ for (const balancer of [nginx, haproxy]) {
       assert.match(await store.metrics(), /^petstore_open_streams 5$/m);
     });
 
-    test('names header fields as the service does, and promises no longer idleness than it allows', async (t) => {
+    test('spells header fields as the service does, and announces no longer Keep-Alive than it allows', async (t) => {
       const { store, instance, port } = await start(t);
       const namesOf = (text: string) => [...text.matchAll(/^([\w-]+):/gm)].map(([, name]) => name);
       const ask = async (at: number) => {
@@ -265,14 +265,14 @@ for (const balancer of [nginx, haproxy]) {
       assert.deepEqual(passedOn, names);
     });
 
-    test('ends a stream at the service when its reader is gone', async (t) => {
+    test('ends a stream at the service when its client disconnects', async (t) => {
       const { store, port } = await start(t);
       const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
       reader.cut();
       await until(async () => (await store.db.read`select id from streams`).length === 0);
     });
 
-    test('answers in the form of the service where it answers by itself', async (t) => {
+    test('sends its own error responses in the format of the service', async (t) => {
       const { store, port } = await start(t, quick.linger);
       for (const [request, status] of refused(store)) {
         const connection = open(t, port, request);
@@ -286,7 +286,7 @@ for (const balancer of [nginx, haproxy]) {
       }
     });
 
-    test('finds the instance that is left, and says 503 when there is none', async (t) => {
+    test('uses the remaining instance, and returns 503 when there is none', async (t) => {
       const store = await startPetstore(t);
       const instance = Number(new URL(await store.listen()).port);
       const port = await balancer.start(t, [await freePort(), instance, await freePort()]);
@@ -308,7 +308,7 @@ for (const balancer of [nginx, haproxy]) {
 }
 
 test(
-  'nginx sends a GET again that an instance does not answer, and no POST, and leaves that instance out',
+  'nginx retries a GET, but no POST, that an instance does not answer, and stops using that instance',
   nginx.needs,
   async (t) => {
     const store = await startPetstore(t);
@@ -340,7 +340,7 @@ test(
 );
 
 test(
-  'HAProxy starts while names of instances lead nowhere, follows them, and keeps the address that it found last',
+  'HAProxy starts before names of instances resolve, follows them, and keeps the last address',
   haproxy.needs,
   async (t) => {
     const store = await startPetstore(t);

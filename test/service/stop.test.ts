@@ -18,7 +18,7 @@ const clients = 32;
 const hourMs = 3_600_000;
 const answerHead = /HTTP\/1\.1 (\d+) [\s\S]*?\r\ncontent-length: (\d+)\r\n[\s\S]*?\r\n\r\n/i;
 
-test('SIGTERM under load: an answer is whole or has not begun, what was answered stays, and the code is 0', async (t) => {
+test('SIGTERM under load: no response is cut, acknowledged writes are kept, and the exit code is 0', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
   const key = await ampleKey(folder);
@@ -69,7 +69,7 @@ test('SIGUSR1 opens no debugger and does not end the service', async (t) => {
 const unreadAnswers = 30;
 
 /** Comes when a terminal is closed. */
-test('SIGHUP lets large answers that are being read come to their end', async (t) => {
+test('SIGHUP waits for large responses that are being read', async (t) => {
   const service = await startService(t, await temporaryStorage(t));
   const whole = (await (await fetch(`${service.origin}/v1/openapi.json`)).arrayBuffer()).byteLength;
   const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
@@ -112,7 +112,7 @@ async function startHere(t: TestContext) {
   return { origin: `http://127.0.0.1:${port}`, key, connectTo, stop: () => service.stop(hourMs) };
 }
 
-test('a stop waits for no connection that was handed over', async (t) => {
+test('a stop does not wait for a connection that was handed over', async (t) => {
   const { connectTo, stop } = await startHere(t);
   const socket = connectTo();
   const get = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -121,7 +121,7 @@ test('a stop waits for no connection that was handed over', async (t) => {
   await stop();
 });
 
-test('a stop waits for the request that is under way, and not for its connection', async (t) => {
+test('a stop waits for the request in progress, but not for its connection', async (t) => {
   const { key, connectTo, stop } = await startHere(t);
   const body = '{"name":"Dragons"}';
   const socket = connectTo().setEncoding('utf8');

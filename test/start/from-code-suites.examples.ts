@@ -63,7 +63,7 @@ test('the example for pytest passes', { skip: noPytest }, (t) => {
   );
 });
 
-test('where the package is not installed, an example says so and what to do, and asks npm for nothing', {
+test('where the package is not installed, an example says what to do, and installs nothing from npm', {
   skip: noPytest,
 }, (t) => {
   const [nodeTest, pytest] = [temporaryFolder(t), temporaryFolder(t)];
@@ -87,7 +87,7 @@ test('where the package is not installed, an example says so and what to do, and
 const page = readFileSync(join(root, 'docs/from-code.md'), 'utf8');
 
 for (const [i, { language, code }] of blocksOf(page).entries()) {
-  test(`the block number ${i + 1} of docs/from-code.md runs`, (t) => {
+  test(`code block ${i + 1} of docs/from-code.md runs`, (t) => {
     assert.equal(language, 'js');
     assert.match(code, /assert\./);
     succeeds([process.execPath, '--input-type=module', '--eval', code], folderWith(t));

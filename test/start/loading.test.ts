@@ -26,7 +26,7 @@ process.on('message', () => process.send({ packages: [...packages], builtins: pr
 process.channel.unref();
 `;
 
-test('a service loads what requests ask for, and not before', async (t) => {
+test('a service loads modules only when a request needs them', async (t) => {
   const child = spawn(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(reporter)}`, bin, 'serve', '--json'],

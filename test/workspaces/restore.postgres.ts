@@ -15,7 +15,7 @@ suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => cluster.remove());
 
-  test('as documented begins a new generation, and frees what an instance held that is gone', async (t) => {
+  test('a documented restore begins a new generation, and frees the leases of instances that are gone', async (t) => {
     await run(cluster.directUrl, 'create database store');
     const databaseUrl = cluster.directUrl.replace(/\/postgres$/, '/store');
     const operator = new Operator(t, temporaryFolder(t), { DATABASE_URL: databaseUrl });

@@ -28,7 +28,7 @@ test('a restore of SQLite as documented begins a new generation', options, async
 });
 
 test(
-  'a forgotten command does no harm after a restore into an empty folder: the start sees it, once',
+  'if the command is forgotten after a restore into an empty folder, the next start begins the generation, once',
   options,
   async (t) => {
     const operator = new Operator(t, temporaryFolder(t), {});
@@ -59,7 +59,7 @@ async function filledFolder(t: TestContext): Promise<string> {
   return dataDir;
 }
 
-test('an empty store that was put into another folder keeps its generation', options, async (t) => {
+test('an empty store that was moved to another folder keeps its generation', options, async (t) => {
   const dataDir = temporaryFolder(t);
   await (await openAsService(t, dataDir)).db.close();
   rmSync(join(dataDir, 'generation'));
@@ -90,7 +90,7 @@ test('a data folder that is moved as a whole keeps its generation', options, asy
 });
 
 test(
-  'the command refuses while a service runs, and an empty storage; it can run twice',
+  'the command refuses while a service runs, and for an empty storage; it can run twice',
   options,
   async (t) => {
     const empty = petstore(['restored'], { PETSTORE_DATA_DIR: temporaryFolder(t) });
@@ -122,7 +122,7 @@ test(
   },
 );
 
-test('a restore that nothing tells of gives no message the id of another', options, async (t) => {
+test('after an unnoticed restore no message gets the id of another', options, async (t) => {
   const operator = new Operator(t, temporaryFolder(t), {});
   const receiver = await startReceiver(t);
   const first = await operator.start();
@@ -146,7 +146,7 @@ test('a restore that nothing tells of gives no message the id of another', optio
   assert.notEqual(found.headers['webhook-id'], lost.headers['webhook-id']);
 });
 
-test('no command and no sweep walks through the ids that a restore leaves out', options, async (t) => {
+test('no command and no cleanup iterates over the ids that a restore skips', options, async (t) => {
   const operator = new Operator(t, temporaryFolder(t), {});
   const seed = ['seed', '--workspace', 'demo', '--pets'];
   const runs = [['workspaces', 'create', 'demo', '--seed'], [...seed, '10001'], ['restored'], [...seed, '2']];

@@ -218,7 +218,7 @@ test('requests refused by a limit or a ban do not count for near-limit', () => {
   assert.deepEqual(left, [2, undefined, undefined, 1]);
 });
 
-test('a late step stops the selection without a count, and is performed only when a claim finds it unused', () => {
+test('a late step ends the selection uncounted, and claims then perform it as often as requested', () => {
   const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
   const steps = [{ ...step, after: 1, times: 2, actsAfterValidation: true }, step];
   const arrival = { operationId: 'getPet', passedMs: 1, ...all };
