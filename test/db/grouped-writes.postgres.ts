@@ -111,7 +111,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
     });
   });
 
-  test('a refused write does not harm others whose statement the server did not prepare because of it', async (t) => {
+  test('a refused write does not affect others whose statement was not prepared because of it', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     for (let round = 0; round < 30; round++) {
       // No connection has it prepared yet: the server is asked to when it refuses everything, and by the neighbours again.

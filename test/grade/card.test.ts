@@ -436,7 +436,7 @@ test('a comparison says what became better, worse, new and gone', () => {
   assert.match(flat(shown(same)), /Since .* UTC: passed → passed\. No run and no check changed\./);
 });
 
-test('what was not reached or not observed counts as new or gone, not as better or worse', () => {
+test('a result that is missing in one card counts as new or gone, not as better or worse', () => {
   const seen = cardWith({ verdict: 'did-it-twice' }, [{}], 'failed');
   const unseen = cardWith({ verdict: 'not-reached' }, [{}], 'not_observed');
   const lose = comparedWith(toData(seen), unseen).changes;

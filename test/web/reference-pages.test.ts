@@ -52,7 +52,7 @@ test('search engines find every page through robots.txt and the sitemap', async 
   );
 });
 
-test('the page of an operation has its parameters, body, answers, errors and samples', async () => {
+test('the page of an operation has its parameters, body, responses, errors and samples', async () => {
   for (const document of [describeStore(operations, baseUrl), describeLab(baseUrl)] as Json[]) {
     const resolve = resolverOf(document);
     for (const item of Object.values<Json>(document.paths))

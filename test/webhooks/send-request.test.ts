@@ -49,7 +49,7 @@ test('a connection is not used for another URL, or after its host has other addr
   }
 });
 
-test('a connection that its receiver closes after an answer costs no attempt', async (t) => {
+test('a connection that its receiver closes after a response costs no attempt', async (t) => {
   const server = createServer((request, response) => {
     response.end(() => setImmediate(() => request.socket.resetAndDestroy()));
   });
