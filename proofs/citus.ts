@@ -68,11 +68,11 @@ test('Petstore on Citus', async (t) => {
   const idOf = async (workspace: string) =>
     Number((await db.read`select id from workspaces where name = ${workspace}`)[0]?.[0]);
   for (let i = 0; i < 3; i++) await petstore.start();
-  // A start reads the version of the tables, which is on the coordinator alone.
+  // A start reads the version of the tables. Only the coordinator has that table.
   await run(url, `select create_reference_table('schema_version')`);
   const viaWorker = await petstore.start({ DATABASE_URL: cluster.workers[0].url });
 
-  /** Each workspace with the port of the worker that has it. */
+  /** Each workspace with the port of its worker. */
   const homes = await db.read`
     select w.name, n.nodeport from workspaces w, pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid
     where p.shardid = get_shard_id_for_distribution_column('pets', w.id) order by w.id`;
@@ -92,7 +92,7 @@ test('Petstore on Citus', async (t) => {
       const order = { body: { petId: 1 }, headers: { 'idempotency-key': `order-${n}` } };
       for (;;) {
         const answer = await petstore.call(i, 'POST', '/store/orders', order);
-        // On a busy machine the row that all want may not come free in time.
+        // On a busy machine the wait for the shared row may time out.
         if (answer.status !== 503) return answer;
         again++;
       }
@@ -249,7 +249,7 @@ test('Petstore on Citus', async (t) => {
       assert.deepEqual([(await place(at)).status, (await place(elsewhere)).status], [503, 201]);
       await worker.start();
       await until(async () => (await place(at)).status === 201);
-      // A process of the coordinator finds out that its connection to the worker is gone when it next uses it.
+      // A coordinator process notices its lost connection to the worker at its next use.
       await until(async () => {
         const answers = await petstore.load(upTo(96), (i) =>
           petstore.call(i, 'POST', '/store/orders', { workspace: at as string, body: {} }),
@@ -278,7 +278,7 @@ test('Petstore on Citus', async (t) => {
   });
 });
 
-/** Reads page after page until all is written and read, and holds each event against those before it. */
+/** Reads page after page until all is written and read, and checks each event against those before it. */
 async function follow(get: (path: string) => Promise<JsonAnswer>, seeded: Lists, isWritten: () => boolean) {
   const follower = new Follower();
   const events: Event[] = [];

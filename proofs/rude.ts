@@ -1,4 +1,4 @@
-/** Breaks connections off at every moment: `npm run proof -- rude --connections N --seed S`. */
+/** Aborts connections at every moment: `npm run proof -- rude --connections N --seed S`. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { assertSurvivesBrokenConnections } from '../test/support/rude.ts';

@@ -9,14 +9,14 @@ import { until } from '../support/until.ts';
 
 const body = '{"name":"Dragons"}';
 
-/** A POST with a body that is announced and does not come. */
+/** A POST that announces a body and does not send it. */
 const announce = (path: string, fields: Record<string, string>) => {
   const all = { Host: 'x', 'Content-Type': 'application/json', 'Content-Length': body.length, ...fields };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 };
 
-/** A connection, and all that came on it so far. */
+/** A connection, and everything received on it so far. */
 function open(store: Petstore, text: string) {
   const { port } = store.app.server.address() as { port: number };
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');
@@ -90,7 +90,7 @@ test('a client that waits for 100 Continue gets it once, and its connection stay
   assert.deepEqual(statuses(connection.text), [100]);
   connection.socket.write(body);
   await until(() => connection.text.endsWith('}\n'));
-  // One that does not wait gets the same.
+  // A client that does not wait gets the same.
   connection.socket.write(head + body);
   await until(() => connection.text.split('"Dragons"').length === 3);
   assert.deepEqual(statuses(connection.text), [100, 201, 100, 201]);

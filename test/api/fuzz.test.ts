@@ -6,10 +6,10 @@ import { fuzzLab } from '../support/fuzz/lab.ts';
 import { fuzz, succeeded } from '../support/fuzz/run.ts';
 import { startPetstore } from '../support/petstore.ts';
 
-/** So many that each operation succeeds at least once, however rarely its request is right. */
+/** Enough that each operation succeeds at least once, even those whose random requests rarely do. */
 const requests = 70 * described.length;
 const labRequests = 800;
-/** The same each time. `npm run proof -- fuzz` takes others, and more requests. */
+/** The same each time. `npm run proof -- fuzz` uses other seeds, and more requests. */
 const seed = 20_261_121;
 
 test(`the responses to ${requests} generated requests, half of them odd, match the description and the contract`, async (t) => {

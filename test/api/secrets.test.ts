@@ -65,7 +65,7 @@ const escapeEach = (text: string) => text.replaceAll(/./g, escapeOf);
 
 const password = 'hunter2';
 const address = `https://me:${password}%40%2F@a.example/p`;
-/** As some encode it: slashes stay, or colons and at signs do. */
+/** Some encoders leave slashes, or colons and at signs, as they are. */
 const encoded = encodeURIComponent(address);
 const spellings = (key: string) => ({
   'a letter of a key': key.replace('p', escapeOf),

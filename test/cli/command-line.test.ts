@@ -37,7 +37,7 @@ test('the demo starts on an empty folder and prints commands to paste; a later s
   assert.match(first.output(), new RegExp(`API +${origin}/v1\n`));
   assert.ok(first.output().includes(`\n  ${origin}/reference#key=${key}\n`));
   assert.match(first.output(), /\n {2}Webhooks +may call this machine, /);
-  // Quoted, because zsh and fish take a bare question mark for a pattern.
+  // Quoted, because zsh and fish expand a bare question mark.
   const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" "(\S+)"\n/.exec(first.output()) ?? [];
   assert.equal(sent, key);
   const answer = await fetch(url as string, { headers: { authorization: `Bearer ${sent}` } });
@@ -307,7 +307,7 @@ test('Ctrl-C stops seed after the current batch, reports how many pets stay, and
   const ended = once(child, 'close');
   child.kill('SIGINT');
   child.kill('SIGINT');
-  // A shell gives this the status 130, and ends a loop around it.
+  // A shell turns this into status 130, and ends a loop around it.
   assert.deepEqual(await ended, [null, 'SIGINT']);
   const [, added] =
     /^petstore: Stopped by SIGINT\. Added (\d+) of 100000000 pets to shop\. They stay there\.\n$/.exec(

@@ -7,10 +7,10 @@ import { temporaryStorage } from '../support/storage.ts';
 import { type AtTerminal, atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-/** As shells tell that SIGINT ended a command. */
+/** How shells report that SIGINT ended a command. */
 const interrupted = 128 + 2;
 
-/** What is done to a workspace of its own, what is typed, and what it holds afterwards: pets and keys. */
+/** The command for a workspace, the typed answer, the question, and the pets and keys afterwards. */
 const cases: [act: string, typed: string, question: RegExp, after: [number, number] | undefined][] = [
   [
     'delete',

@@ -20,7 +20,7 @@ const noService = (folder: string) =>
 const addressFile = (folder: string) => join(folder, 'service.address');
 const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
 
-/** A program that is not the service, on a port. It says that it is alive, and that it has proved it. */
+/** Another program on a port. It claims to be the service, and to have proved it. */
 async function stranger(t: TestContext, port = 0) {
   const seen: IncomingHttpHeaders[] = [];
   const server = createServer(({ headers }, response) => {

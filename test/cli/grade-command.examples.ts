@@ -12,7 +12,7 @@ import { bin, command, environment, petstore } from '../support/service.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-/** A program that adds a pet, and with `tries` does so again when the connection breaks. */
+/** A program that adds a pet. With `tries` it sends the POST again when the connection breaks. */
 const program = (tries: number) => [
   process.execPath,
   '-e',
@@ -22,7 +22,7 @@ const program = (tries: number) => [
    add(${tries}).then(({ status }) => console.log('status', status));`,
 ];
 
-/** The same, without an address. */
+/** A program that does not use the address of the service. */
 const blind = [process.execPath, '-e', 'console.log("nothing to do")'];
 
 test('a program that sends a POST twice fails in every report format, with exit status 1', (t) => {
@@ -80,7 +80,7 @@ test('--verbose shows the output of the program, and the exit status matches the
   const retried = petstore(['grade', '--fault', 'reset', '--verbose', '--', ...program(1)]);
   assert.match(retried.stderr, /^without faults: status 201$/m);
   assert.match(retried.stderr, /^reset, first use: status 201$/m);
-  // It worked this time, but nothing told the service that it was the same POST.
+  // It worked this time, but the service could not know that it was the same POST.
   assert.deepEqual([retried.status, /^✓ {2}reset, first use +survived$/m.test(retried.stdout)], [1, true]);
   assert.match(retried.stdout, /^✗ {2}idempotency\.no-blind-post-retry: /m);
   const unreached = petstore(['grade', '--fault', 'sunset', '--', ...program(0)]);
@@ -183,7 +183,7 @@ test(
   },
 );
 
-/** Starts a command, whose signals are ours. */
+/** Starts a command to which the test can send signals. */
 function start(t: TestContext, args: string[], env = {}) {
   const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
   t.after(() => child.kill('SIGKILL'));
@@ -200,7 +200,7 @@ test('a signal to grade also ends the program', async (t) => {
     const { child, ended, stderr } = start(t, args);
     await until(() => /pid \d+\n/.test(stderr()));
     child.kill('SIGINT');
-    // As soon as this it may be the same.
+    // This soon it may count as the same signal.
     child.kill('SIGINT');
     if (program === stays) await until(() => stderr().includes('SIGTERM'));
     assert.deepEqual(await ended, [130, null], stderr());

@@ -10,14 +10,14 @@ import { bin, command, commands, environment, petstore, startService } from '../
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** A service, and the settings by which commands find it. */
+/** A service, and the settings for commands to find it. */
 async function startBeside(t: TestContext, env: Record<string, string> = {}) {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, env);
   return { service, env: { PETSTORE_DATA_DIR: folder, PETSTORE_BASE_URL: `${service.origin}/v1` } };
 }
 
-/** A client in JavaScript: what it does, given `pets`, which asks for pets and returns the answer. */
+/** A client in JavaScript. Its code can use `pets`, which requests pets and returns the response. */
 const client = (body: string) => [
   process.execPath,
   '-e',
@@ -246,7 +246,7 @@ test('commands use the lab of a running service', async (t) => {
     await until(() => /Ctrl-C ends it/.test(output.stderr));
     await fetch(`${service.origin}/v1/pets/1`, { headers: { authorization: `Bearer ${key}` } });
     const ended = once(child, 'close');
-    // A terminal tells the whole group, and an older Node.js passes it on once more.
+    // A terminal signals the whole group, and an older Node.js passes the signal on once more.
     child.kill('SIGINT');
     child.kill('SIGINT');
     assert.deepEqual(await ended, [3, null], output.stderr);
@@ -275,7 +275,7 @@ test('a command reports that a service has no lab', async (t) => {
   );
 });
 
-/** Commands of the lab end with 1 after one line. */
+/** Commands of the lab that exit with 1 after one line. */
 async function assertFails(failing: [string[], RegExp][], env: Record<string, string>): Promise<void> {
   const calls = failing.map(([args]) => ['lab', ...args]);
   for (const [i, { status, stderr, stdout }] of (await commands(calls, env)).entries()) {

@@ -5,7 +5,7 @@ import { performedOf, rehearse } from '../support/lab.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { answer, fakeClock, refusal, startScripted } from '../support/scripted-server.ts';
 
-/** A store with a client whose waits pass at once, and the operations that are called. */
+/** A store with a client whose waits pass at once, and the operations that it calls. */
 async function start(t: TestContext, options: Partial<PetstoreOptions> = {}) {
   const store = await startPetstore(t);
   const clock = fakeClock(store.nowMs);
@@ -62,7 +62,7 @@ test('a change that was based on a stale read runs again', async (t) => {
   const { store, got } = await startScripted(t, [
     answer(200, order, { etag: '"old"' }),
     refusal(412, 'precondition_failed'),
-    // The history has no change by this request.
+    // The history has no change with this request id.
     answer(200, [], { 'last-event-id': '4' }),
     answer(200, []),
     answer(200, { ...order, quantity: 2 }, { etag: '"new"' }),
@@ -90,7 +90,7 @@ test('a change whose response was lost is found in the history, and made once', 
   );
   assert.equal((await petstore.findPet(1))?.name, 'Bella!');
   assert.equal((await petstore.getInventory(1)).quantity, before + 3);
-  // Both befell all reads and changes above, as far as they reached them.
+  // Both faults affected all reads and changes above that they fit.
   for (const performed of await performedOf(store, id)) assert.ok(performed >= 7);
 });
 
@@ -148,7 +148,7 @@ test('it also finds its change in a long history', async (t) => {
 test('a removal that the platform sent twice succeeds, one of an unknown resource does not', async (t) => {
   const { store } = await start(t);
   const baseUrl = `${await store.app.listeningOrigin}/v1`;
-  // As browsers, Deno and Bun do after a reset.
+  // Browsers, Deno and Bun do this after a reset.
   const twice: typeof globalThis.fetch = async (url, init) => {
     await (await fetch(url, init)).text();
     return fetch(url, init);

@@ -12,13 +12,13 @@ import { labOperations } from '../../src/lab/operations.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { answer, cut, fakeClock, refusal, startScripted, text } from '../support/scripted-server.ts';
 
-/** The lab beside a server that does one deed after the other. */
+/** The lab client of a server that performs one action after the other. */
 async function startLab(...[t, deeds]: Parameters<typeof startScripted>) {
   const { baseUrl, clock, got } = await startScripted(t, deeds);
   return { lab: createLab({ baseUrl, apiKey: 'pet_secret', clock }), got };
 }
 
-/** A client that tells which of its operations were called. */
+/** A client that records which of its operations were called. */
 function counting(lab: Lab) {
   const called: string[] = [];
   const get = (target: Lab, name: keyof Lab) => {

@@ -140,15 +140,15 @@ test('error codes have the types of the descriptions, and a later version may ha
   assert.ok(later);
 });
 
-/** Only compiled: what the types refuse. */
+/** Only compiled: errors that the types find. */
 export function refusedByTypes(store: ReturnType<typeof createPetstore>): unknown[] {
   // @ts-expect-error No version of the description has this code.
   const code: ErrorCode = 'no_such_code';
   // @ts-expect-error There is no such option.
   const wrong: PetstoreOptions = { ...options, retries: 3 };
-  // @ts-expect-error Only what changes takes ifMatch.
+  // @ts-expect-error Only changes accept ifMatch.
   const read = store.getCategory(1, { ifMatch: '"a"' });
-  // @ts-expect-error What request gives is of no known type unless one is named.
+  // @ts-expect-error The response of request() has no known type unless the caller names one.
   const name = store.request('GET', '/pets').then(({ data }) => data.name);
   const pets: Promise<Pet[]> = store.listPets().toArray();
   return [code, wrong, read, name, pets];

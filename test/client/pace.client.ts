@@ -10,7 +10,7 @@ const limits = (left: number, seconds: number) => ({
 });
 const isBanned = (error: unknown) => error instanceof PetstoreError && error.code === 'key_banned';
 
-/** A store with a key of a few requests, and a client for which waits pass at once, also for the store. */
+/** A store with a key of a small plan, and a client. Waits of the client move the clock of both. */
 async function startLimited(t: TestContext, perMinute: number, perDay: number) {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute, perDay });

@@ -23,7 +23,7 @@ const pet = { id: 7, name: 'Smaug', categoryId: 1, status: 'available' };
 const page = answer(200, [pet]);
 const readPage = (store: Petstore) => Array.fromAsync(store.listPets());
 
-/** The error that a promise rejects with. */
+/** The error of a rejected promise. */
 async function errorOf(promise: Promise<unknown>): Promise<PetstoreError> {
   const error = await promise.then(
     () => assert.fail('It did not reject.'),
@@ -122,7 +122,7 @@ test('a response of another service is an error, without a retry', async (t) => 
       assert.equal(error.code, 'unexpected_answer');
       assert.match(error.message, why);
       assert.ok(!error.isTemporary);
-      // A pet may have been added by what was answered so.
+      // In these cases a pet may have been added.
       assert.equal(
         error.mayBeDone,
         call !== readPage && [200, 204].includes(error.status ?? 0),
@@ -135,7 +135,7 @@ test('a response of another service is an error, without a retry', async (t) => 
   await assert.rejects(store.getCategory(1), { code: 'unexpected_answer' });
   const object = await startScripted(t, [answer(200, pet)]);
   await assert.rejects(readPage(object.store), { code: 'unexpected_answer' });
-  // What it is named does not matter.
+  // A body without a Content-Type is accepted.
   const unnamed = await startScripted(t, [text(JSON.stringify([pet]), 200, {})]);
   assert.deepEqual(await readPage(unnamed.store), [pet]);
 });
@@ -239,7 +239,7 @@ test('an odd Retry-After causes neither a retry at once nor a wait of days', asy
 test('a redirect within the origin is followed with method, body and key', async (t) => {
   for (const status of [307, 308]) {
     const moved = answer(status, undefined, { location: '/elsewhere/pets?x=1' });
-    // What fails there begins anew where the resource was.
+    // A failure there starts again at the original URL.
     const { store, got } = await startScripted(t, [moved, cut, moved, answer(201, pet)]);
     assert.deepEqual(await store.createPet({ name: 'Smaug', categoryId: 1 }), pet);
     assert.deepEqual(
@@ -391,7 +391,7 @@ test('an attempt has a time limit that includes its body, and a call has one ove
   const error = await errorOf(store.createPet({ name: 'Smaug', categoryId: 1 }));
   assert.deepEqual([error.code, error.mayBeDone], ['timed_out', true]);
   assert.equal(got.length, 1);
-  // No wait begins that would end too late.
+  // No wait begins that would end after the deadline.
   const busy = await startScripted(t, [refusal(503, 'unavailable', { 'retry-after': '20' })], {
     timeoutMs: 10_000,
   });

@@ -68,7 +68,7 @@ test('hostile JSON is parsed as fast and as deep as by JSON.parse', () => {
   const [, escaped] = parseExactly(`[${digits},"${'\\n'.repeat(5_000_000)}"]`) as [bigint, string];
   assert.equal(escaped.length, 5_000_000);
   assert.equal(parseExactly('9'.repeat(3_000_000)), Number.POSITIVE_INFINITY);
-  // Where a text is begun anew at each of its quotes, the first takes half a minute.
+  // A parser that scans again from each quote takes half a minute for the first text.
   assert.ok(performance.now() - startedAtMs < 10_000);
   let value = parseExactly(`${'['.repeat(100_000)}${digits}${']'.repeat(100_000)}`);
   for (let depth = 0; depth < 100_000; depth++) [value] = value as [unknown];
@@ -101,7 +101,7 @@ test('an invalid id is never sent', async (t) => {
       await assert.rejects(call, { name: 'TypeError', message: /^An id is an integer, not "/ });
   }
   await store.deleteCategory('7' as unknown as number).catch(() => {});
-  // No single pet of that list is all pets.
+  // No ETag of a single pet fits the list.
   await Array.fromAsync(store.listPets({ id: [undefined as unknown as number] }));
   assert.deepEqual(
     got.map(({ url }) => url),
@@ -149,7 +149,7 @@ test('properties and values of a later version are returned unchanged', async (t
     answer(200, [{ id: 1, name: 'Smaug', categoryId: 1, status: 'reserved', chip: 'x' }]),
   ]);
   const pet = (await store.findPet(1)) as Pet;
-  // An enumeration of an answer is open, also for the compiler.
+  // Enumerations in responses are open, also for the compiler.
   assert.equal(pet.status === 'reserved', true);
   assert.deepEqual(pet, { id: 1, name: 'Smaug', categoryId: 1, status: 'reserved', chip: 'x' });
 });
@@ -208,6 +208,6 @@ test('a client needs an address and a key', () => {
       name: 'TypeError',
       message: /^The client needs an apiKey: [^_]*$/,
     });
-  // As a file ends.
+  // At the end of a file.
   createPetstore({ baseUrl: 'http://localhost/v1', apiKey: 'pet_secret\n' });
 });

@@ -16,7 +16,7 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** By then any request is answered, also on a busy machine: three times its own deadline. */
+/** Any request has its response by then, also on a busy machine: three times its own deadline. */
 const answeredMs = 3 * requestDeadlineMs;
 
 async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs): Promise<Database> {
@@ -26,8 +26,8 @@ async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs)
 }
 
 /**
- * A petstore over the database at `url` that gives up after a second, with a seeded workspace; and a way to the same database,
- * at `direct`, that has time.
+ * A petstore with the database at `url` that gives up after a second, and has a seeded workspace. And a connection to the same
+ * database, at `direct`, with a longer deadline.
  */
 async function startImpatient(
   t: TestContext,

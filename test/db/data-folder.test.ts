@@ -35,14 +35,14 @@ const noModes = process.platform === 'win32' && 'Windows has no modes';
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** The mode of a folder and of what is in it, by name. */
+/** The modes of a folder and of its files, by name. */
 const modesIn = (folder: string) =>
   Object.fromEntries(['.', ...readdirSync(folder)].map((name) => [name, modeOf(join(folder, name))]));
 
 const ownersAlone = (names: string[]) =>
   Object.fromEntries([['.', '700'], ...names.map((name) => [name, '600'])]);
 
-/** Opens the storage as the service does, with the demonstration. */
+/** Opens the storage as the service does, with the demo data. */
 async function open(t: TestContext, folder: string): Promise<Database> {
   const db = await openStorage({ dataDir: folder, databaseUrl: undefined }, { isService: true });
   t.after(() => db.close());
@@ -174,7 +174,7 @@ test('a second service on a folder stops with one line that names the folder and
   assert.equal(petstore(['seed', '--workspace', 'demo', '--pets', '1'], env).status, 0);
   assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
   await service.stop('SIGKILL');
-  // As if the number had been given to another process since.
+  // As if another process had got the number since.
   writeFileSync(join(folder, 'service.pid'), String(process.pid));
   const next = await startService(t, folder);
   assert.equal(readFileSync(join(folder, 'service.pid'), 'utf8'), `${next.child.pid}\n`);

@@ -17,7 +17,7 @@ import { ampleKey, petstore, type Service, startService } from '../support/servi
 import { aboutSqlite } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** Root may do anything unless it gives that up. */
+/** Root may do anything unless it drops its privileges. */
 const isRoot = process.getuid?.() === 0;
 const withoutPrivileges = isRoot ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 const noSetpriv = isRoot && whyNo('setpriv');
@@ -101,7 +101,7 @@ test('while files are read-only, writes get 503 and reads work; when they are wr
   assert.equal(next.status, 201, next.text);
   assert.equal(next.body.id, first.body.id + 1, 'what was refused left nothing');
   await whileImmutable(files, async () => {
-    // SQLite maps -shm into memory. The system ends a process that writes there and cannot (SIGBUS).
+    // SQLite maps -shm into memory. The system kills a process that cannot write there (SIGBUS).
     const answer = await create().catch(() => undefined);
     assert.ok(answer === undefined || answer.status === 503);
     await service.stop('SIGKILL');
@@ -229,7 +229,7 @@ describe('a start with an unusable data folder stops with one line that names it
   });
 });
 
-/** How large the files may become that a process writes. */
+/** Limits the size of files that a process writes. */
 function limitFiles(pid: number | undefined, bytes: string): void {
   assert.equal(spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]).status, 0);
 }
@@ -242,7 +242,7 @@ async function filledFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** A start would show the message, as others of these tests do. */
+/** A start would show the message, as other tests here do. */
 const assertUnusable = (folder: string) =>
   assert.rejects(openSqlite(folder), ({ message }: Error) => {
     assertRefused(folder, { status: 1, stdout: '', stderr: `petstore: ${message}\n` });
@@ -255,12 +255,12 @@ function assertRefused(folder: string, { status, stdout, stderr }: ReturnType<ty
   assert.deepEqual([status, stdout], [1, '']);
 }
 
-/** Runs a program that sees the folder mounted read-only, which nobody else does. */
+/** Runs a program for which alone the folder is mounted read-only. */
 function mountedReadOnly(folder: string): string[] {
   return inOwnMounts('mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', folder);
 }
 
-/** Runs a program by a script that gets the folder as `$0`, and whose mounts nobody else sees. */
+/** Runs a program by a script that gets the folder as `$0`. Only that script sees its mounts. */
 function inOwnMounts(script: string, folder: string): string[] {
   const asRoot = isRoot ? [] : ['--map-root-user'];
   return ['unshare', '--mount', ...asRoot, 'sh', '-c', script, folder];
@@ -279,7 +279,7 @@ function canBeImmutable(): boolean {
   return can;
 }
 
-/** Nobody can write to these files meanwhile, not even who has opened them before. */
+/** Nobody can write to these files meanwhile, not even through descriptors opened before. */
 async function whileImmutable(files: string[], action: () => Promise<void>): Promise<void> {
   assert.equal(spawnSync('chattr', ['+i', ...files]).status, 0);
   try {

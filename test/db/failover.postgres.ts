@@ -9,17 +9,17 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** How long a read or a write may take where a test waits for its end. */
+/** The longest duration of a read or a write whose end a test awaits. */
 const shortMs = 1_000;
 
 const readiness = (instance: Petstore) => instance.send('GET', '/readyz', { key: null });
 const isAnswered = ({ status }: JsonAnswer) => status < 300;
 const place = (instance: Petstore) => instance.call('POST', '/store/orders', { body: {} });
 
-/** So many reads at once use several connections. */
+/** This many concurrent reads use several connections. */
 const manyReads = 40;
 
-/** What the connections for reads say. */
+/** The value of a setting on each connection for reads. */
 async function askReaders(instance: Petstore, setting: string): Promise<unknown[]> {
   const ask = () => instance.db.read`select current_setting(${setting})`;
   const answers = await Promise.all(Array.from({ length: manyReads }, ask));
@@ -30,7 +30,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   let standby: PostgresCluster;
   let url: string;
-  /** Of two workspaces with pets. */
+  /** Keys of two workspaces with pets. */
   const keys: string[] = [];
   before(async () => {
     cluster = await PostgresCluster.start();
@@ -44,7 +44,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => Promise.all([standby, cluster].map((each) => each.remove())));
 
-  /** An instance until the test ends. */
+  /** An instance that runs until the test ends. */
   async function start(t: TestContext, deadlineMs: number, port = cluster.port): Promise<Petstore> {
     const db = await openPostgres(url.replace(`:${cluster.port}/`, `:${port}/`), deadlineMs);
     const instance = new Petstore(db, '');
@@ -53,7 +53,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     return instance;
   }
 
-  /** Makes sessions that are there read-only, as those of a server that was demoted, and no other. */
+  /** Makes existing sessions read-only, like those of a demoted server, but no new ones. */
   async function demoteSessions(t: TestContext): Promise<void> {
     const set = (system: string, role: string) =>
       run(cluster.url, `alter role postgres ${role}`, `alter system ${system}`, 'select pg_reload_conf()');
@@ -83,14 +83,14 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
         place(instance),
         instance.call('POST', '/store/orders', { key: keys[1] as string, body: {} }),
       ]);
-    // On a busy machine the first may not be answered in time.
+    // On a busy machine the first requests may time out.
     await until(async () => (await ask()).every(isAnswered));
     return { proxy, instance, ask };
   }
 
   test('one write that a read-only server refuses closes idle connections, and moves all reads and writes away', async (t) => {
     const { proxy, instance } = await startBehindProxy(t);
-    // Saving them would open a connection anew.
+    // Saving limits would open a connection again.
     await instance.holdLimits();
     await demoteSessions(t);
     assert.ok(proxy.openCount > 4);
@@ -105,7 +105,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   test('one read, write or probe without a response is enough to drop all silent connections', async (t) => {
     const firsts = [(instance: Petstore) => instance.call('GET', '/pets/1'), place, readiness];
     const meetSilence = async (first: (instance: Petstore) => Promise<JsonAnswer>) => {
-      // Long enough for a busy machine to open all connections anew.
+      // Long enough for a busy machine to open all connections again.
       const { proxy, instance, ask } = await startBehindProxy(t, 3 * shortMs);
       proxy.freeze();
       assert.equal((await first(instance)).status, 503);
@@ -189,7 +189,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     const answered = await place(instance);
     assert.equal(answered.status, 201);
 
-    // A server that is stopped keeps nothing from its standby.
+    // A server that stops cleanly has sent everything to its standby.
     await cluster.stop('fast');
     proxy.targetPort = standby.port;
     await untilStatus(503, () => instance.call('GET', '/pets/1'));

@@ -14,10 +14,10 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { until } from '../support/until.ts';
 
 const cause = { atMs: 0, workspaceId: 1 };
-/** A lock is waited for three fifths of it. */
+/** The wait for a lock is three fifths of it. */
 const impatientMs = 1_500;
 
-/** A petstore that knows the key, with connections on which nothing is written and prepared yet. */
+/** A petstore that knows the key, with connections that have written and prepared nothing yet. */
 async function startAfresh(t: TestContext, url: string, key: string, deadlineMs: number): Promise<Petstore> {
   const instance = new Petstore(await openPostgres(url, deadlineMs), url);
   t.after(() => instance.close());
@@ -114,7 +114,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
   test('a refused write does not affect others whose statement was not prepared because of it', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     for (let round = 0; round < 30; round++) {
-      // No connection has it prepared yet: the server is asked to when it refuses everything, and by the neighbours again.
+      // No connection has prepared it yet. The server gets it in the failed transaction, and again from the other writes.
       const text = [`select ${round} + 1000`];
       const fresh = Object.assign(text, { raw: text });
       const refused = () =>
@@ -137,7 +137,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
       instance.call('DELETE', '/pets/4711'),
       instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
     ];
-    // A first run without the lock, in which one is refused; then the workspace is taken before the careful one begins.
+    // In the first run without the lock one write is refused. Then the workspace is locked before the careful run begins.
     const first = await Promise.all(send());
     assert.deepEqual(
       first.map(({ status }) => status),
@@ -230,7 +230,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
 
   test('a deadlock with an older version, which locks rows in another order, fails no write', async (t) => {
     const url = await emptyDatabase(cluster);
-    // It finds out first that it waits in a circle, and gives in.
+    // The service's own connection detects the deadlock first, and gives in.
     const [instance] = await startInstances(t, `${url}%20-cdeadlock_timeout%3D500ms`);
     const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
     const older = new Client(url);
@@ -243,7 +243,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await instance.call('GET', '/pets/1')).status, 200, 'the key is known');
     const { commits } = instance.db.counts;
     const answers = Promise.all([patch(1), patch(2)]);
-    // Within a transaction, pg_stat_activity would go on telling what it told first.
+    // Within a transaction, pg_stat_activity would keep showing its first snapshot.
     const waiting = 'select 1 from pg_locks where not granted';
     await until(async () => (await older.query(waiting)).rowCount === 1);
     await lock(1);
@@ -271,7 +271,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
 });
 
 suite('the write queue', () => {
-  /** Groups whose turns end when the test says so. */
+  /** A queue whose groups end when the test says so. */
   function heldWrites({ maxWaiting = 100, deadlineMs = 10_000 } = {}) {
     const groups: { size: number; end: () => void }[] = [];
     const commitGroup = async (group: PendingWrite[]) => {

@@ -1,4 +1,4 @@
-/** What the service does behind PgBouncer, and the tests of stores and instances once more through it: `npm test -- pgbouncer`. */
+/** Tests of the service behind PgBouncer, and the tests of stores and instances once more through it: `npm test -- pgbouncer`. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,14 +16,14 @@ import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, petstore, startService } from '../support/service.ts';
 import { run } from '../support/storage.ts';
 
-/** The files of tests that use the storage most, and those of several instances, whose events and webhooks are kept the same way. */
+/** The test files that use the storage most, and those of several instances, which use it for events and webhooks too. */
 const files = [
   ...['resources/pets', 'resources/orders', 'resources/stock', 'http/idempotency'].map(
     (name) => `../${name}.test.ts`,
   ),
   ...['service', 'history'].map((folder) => `../${folder}/instances.postgres.ts`),
 ];
-/** A frozen instance keeps a workspace for two seconds, and a busy machine needs some more. */
+/** A frozen instance blocks a workspace for two seconds, and a busy machine adds some more. */
 const resumedMs = 7_000;
 
 suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
@@ -101,7 +101,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
 
   for (const setting of ['max_client_conn', 'max_user_client_connections']) {
     test(`with ${setting} below the connections of an instance, requests wait and none fails`, async (t) => {
-      // The start needs two at once, and what it has closed may count for a moment.
+      // The start needs two at once, and closed connections may count for a moment.
       await pooler.restart({ [setting]: 4 });
       t.after(() => pooler.restart());
       const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
@@ -113,7 +113,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       const read = () => instance.db.read`select pg_sleep(0.002)`;
       const [answers] = await Promise.all([
         Promise.all(Array.from({ length: 20 }, place)),
-        // So many share more than four connections.
+        // This many requests share more than four connections.
         Promise.all(Array.from({ length: 100 }, read)),
       ]);
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
@@ -178,7 +178,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       while (!isOver) await create(frozen.origin).catch(() => {});
     };
     const writers = Array.from({ length: 16 }, writer);
-    // Frozen again and again until a transaction of it is open.
+    // Freezes it again and again until it has an open transaction.
     const startedMs = performance.now();
     for (;;) {
       await sleep(50);

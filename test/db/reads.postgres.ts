@@ -10,11 +10,11 @@ import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** No more reads share a connection at once. */
+/** The most reads that share a connection at once. */
 const groupSize = 16;
-/** Of connections that read. */
+/** The number of connections for reads. */
 const readers = 4;
-/** A lock that no code of the service uses. */
+/** A lock that the service itself does not use. */
 const lockId = 4711;
 
 suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
@@ -23,7 +23,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   before(async () => {
     cluster = await PostgresCluster.start();
     url = await emptyDatabase(cluster);
-    // A read of row 3 waits while the lock is held. The rows show by when they were read whether reads shared a statement.
+    // A read of row 3 waits while the lock is held. The rows contain their read time, which shows whether reads shared a statement.
     await run(
       url,
       `create view numbered as select n, statement_timestamp()::text as read_at, kind,
@@ -61,7 +61,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
       assert.deepEqual(row?.slice(1), [n, n % 2 ? null : `é${n}`]);
       return row?.[0];
     };
-    // On a busy machine a group may seem slow, and be sent again elsewhere.
+    // On a busy machine a group may seem slow, and be sent again on another connection.
     await until(async () => new Set(await Promise.all(numbers(groupSize).map(ask))).size === 1);
     const used = new Set(await Promise.all(numbers(20 * groupSize).map(ask)));
     assert.ok(used.size > 1 && used.size <= readers, `${used.size} connections`);
@@ -154,7 +154,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     await Promise.all([...slow, ...quick]);
   });
 
-  /** The processes of the server that wait for the lock. */
+  /** The server processes that wait for the lock. */
   async function findWaiting(): Promise<number[]> {
     const client = new Client({ connectionString: cluster.directUrl });
     await client.connect();
@@ -174,7 +174,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
       await late;
       await readNumber(db, 1);
     };
-    // The server ends the first, and the second ends with its connection.
+    // The server ends the first read, and the second ends with its connection.
     await Promise.all([end(readLocked), end(({ read }) => read`select pg_sleep(60)::text`)]);
   });
 

@@ -90,7 +90,7 @@ test('concurrent pets on many connections share a commit', {
   const create = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
   const answers = await Promise.all(sockets.map((socket) => text(socket.end(create))));
   for (const answer of answers) assert.match(answer, /^HTTP\/1.1 201 /);
-  // They may be read in two turns.
+  // They may arrive in two turns of the event loop.
   assert.ok(store.db.counts.commits - before <= 2, `${store.db.counts.commits - before} commits`);
 });
 
@@ -169,7 +169,7 @@ test('the migrations of both engines create the same tables', () => {
     migrations('postgres').map((file) => file.replace('postgres', 'sqlite')),
     migrations('sqlite'),
   );
-  // Planners are told about their own engine alone.
+  // Migrations for planners concern one engine only.
   const tables = migrations('postgres').filter((file) => !file.startsWith('0003-'));
   for (const file of tables) assert.equal(meaning(file), meaning(file.replace('postgres', 'sqlite')));
 });
