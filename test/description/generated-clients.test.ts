@@ -46,7 +46,7 @@ test('each package that the guide installs is tested in a pinned version', () =>
   const packages = fetchedPackages();
   assert.ok(packages.length >= 8);
   for (const name of packages) {
-    // npm names may have a version, and PyPI names extras.
+    // npm names may end with a version, and PyPI names with extras.
     assert.ok(pinnedVersion(name.replace(/\[.*|(?<=.)@\d.*/g, '')), `${name} is not pinned`);
   }
 });
@@ -56,7 +56,7 @@ test('the page of graded clients has each client of the guide with its pinned ve
   const [head, , ...rows] = [...page.matchAll(/^\| (.*) \|$/gm)].map(([, cells = '']) => cells.split(' | '));
   const headings = clients.map(({ heading }) => heading);
   assert.deepEqual(head?.slice(1), headings);
-  // Making the page takes long, so it may be older than the newest faults and checks. Then it says so.
+  // Generating the page is slow, so it may be older than the newest faults and checks. Then it says so.
   const [, version] = /by version (\d+) of the checks/.exec(page) ?? [];
   assert.ok(Number(version) <= checksVersion);
   assert.ok(page.includes(`${gradedWith(Number(version), rows.length)}.`), 'the rows are as many as it says');

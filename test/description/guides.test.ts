@@ -106,7 +106,7 @@ const blocksOf = (description: string) =>
     code: code as string,
   }));
 
-/** Receivers of webhooks do not end, so another test runs them. */
+/** Webhook receivers do not end, so another test runs them. */
 const isReceiver = (code: string) => /createServer|HTTPServer/.test(code);
 
 /** The interpreters of examples, with their arguments before the code. */
@@ -169,7 +169,7 @@ describe('examples', { concurrency: true, skip }, () => {
       let isShown = true;
       let printedByJavaScript = '';
       for (const { language, code } of blocksOf(description)) {
-        // The test of the README runs examples that need their own key.
+        // The README test runs examples that need their own key.
         if (isReceiver(code)) continue;
         if (language === 'sh') {
           if (!/^curl/m.test(code) || code.includes('$SMALL')) continue;

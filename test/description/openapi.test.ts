@@ -105,7 +105,7 @@ test('the Arazzo document is public as JSON and YAML, with an ETag', async (t) =
   await assertDocument(store, '/v1/arazzo', describeWorkflows(baseUrl));
 });
 
-/** Holds what is served at a path in both forms against a document. */
+/** Compares both forms of a served document with the expected one. */
 async function assertDocument(store: Petstore, path: string, document: object): Promise<void> {
   const json = await store.send('GET', `${path}.json`, { key: null });
   assert.deepEqual(json.body, document);
@@ -116,7 +116,7 @@ async function assertDocument(store: Petstore, path: string, document: object): 
   assert.equal((await store.send('GET', `${path}.json`, { key: null, headers: known })).status, 304);
 }
 
-/** Everything that viewers show has a valid example. */
+/** Checks that everything visible in viewers has a valid example. */
 function assertExamples(document: typeof description): void {
   const { components, paths } = document;
   // Errors have examples in their responses. A shared Idempotency-Key would be refused.

@@ -116,7 +116,7 @@ for (const [label, { command }] of Object.entries(runners)) {
   });
 }
 
-/** A store and a sample, with a key that has used up its window. */
+/** A store, a sample, and a key with a used-up window. */
 async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
   const store = await startListening(t);
   store.nowMs = Date.parse('2026-06-01T12:00:59Z');
@@ -160,7 +160,7 @@ describe('refusals', { concurrency: true }, () => {
 /** The temporary refusals, and the checks that the sample passes then. */
 const rehearsals: { rehearsed: PlannedFault; checks: string[] }[] = [
   { rehearsed: { fault: 'rate-limited-date', operation: 'listPets' }, checks: ['retry-after.obeyed'] },
-  // A request without a body: of one that is refused before its body is read, nobody knows whether the next is the same.
+  // A request without a body. If a body was not read, the service cannot know whether the next request is the same.
   { rehearsed: { fault: 'unavailable', operation: 'getInventory' }, checks: ['retry-after.obeyed'] },
   {
     // A third wait shows that waits grow, even on a busy machine.

@@ -11,10 +11,10 @@ const apis = [
   { name: 'the lab', versions: [labDescription, labIn('3.1'), labIn('3.2')] },
 ] as const;
 
-/** What only OpenAPI 3.1 and 3.2 have: a second form of errors, and its schemas. */
+/** Parts that only OpenAPI 3.1 and 3.2 have: a second form of errors, and its schemas. */
 const ofProblems = ['application/problem+json', 'Problem', 'FieldProblem'];
 
-/** The schema without what only JSON Schema can say: the same in the words of OpenAPI 3.0.3. */
+/** Converts a JSON Schema into the same schema in OpenAPI 3.0.3. */
 function inOldWords(value: unknown, document: Document): unknown {
   if (Array.isArray(value)) return value.map((item) => inOldWords(item, document));
   if (typeof value !== 'object' || value === null) return value;
@@ -29,12 +29,12 @@ function inOldWords(value: unknown, document: Document): unknown {
     ...(constant !== undefined && { enum: [constant] }),
     ...(Array.isArray(type) && { type: type[0], nullable: true }),
     ...(Array.isArray(anyOf) && { anyOf: anyOf.map((one) => nullOf(one, anyOf[0], document)) }),
-    // Of schemas an array; of contents an object, which both versions have.
+    // `examples` of a schema is an array. Those of a content are an object in both versions.
     ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
   };
 }
 
-/** A variant of a union: null has the type of the other one, since OpenAPI 3.0.3 has no null. */
+/** A variant of a union. null gets the type of the other variant, since OpenAPI 3.0.3 has no null. */
 const nullOf = (variant: JsonObject, other: JsonObject, document: Document) =>
   variant.type === 'null'
     ? { type: resolve(other, document).type, nullable: true, enum: [null] }

@@ -24,7 +24,7 @@ async function start(t: TestContext, options: Options = {}) {
   return { store, origin, open };
 }
 
-/** Adds more bytes of events than a system buffers for a reader. */
+/** Adds more bytes of events than a system buffers for a client. */
 async function addMuch(store: Petstore): Promise<number> {
   for (let i = 0; i < 30; i++) {
     await store.change(async (sql) => {
@@ -42,7 +42,7 @@ async function untilNoneIsOpen(store: Petstore): Promise<void> {
   assert.match(await store.metrics(), /^petstore_open_streams 0$/m);
 }
 
-/** Sends no comments, since a failed comment shows that a reader is gone. */
+/** Disables comments, since a failed comment shows that a client is gone. */
 function withoutComments(store: Petstore): void {
   const nowMs = performance.now();
   store.stopwatch = () => nowMs;
@@ -69,7 +69,7 @@ test('a stream ends when its key is revoked, and others do not', async (t) => {
 
 test('a stream ends when its key is banned', async (t) => {
   const { store, open } = await start(t);
-  // The limit admits only the stream.
+  // The limit allows only the stream.
   const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   const [reader, other] = [await open(key), await open()];
   let status = 0;
@@ -182,7 +182,7 @@ test('clients that disconnect at any moment leave no stream and no error behind'
     if (round % 5 === 0) await sleep(5);
   }
   clearInterval(writing);
-  // Otherwise the reader below would get the last event, too.
+  // Otherwise the client below would also get the last event.
   await Promise.all(writes);
   await untilNoneIsOpen(store);
   assert.deepEqual(failures, []);

@@ -10,7 +10,7 @@ import { openStream, Reader } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 import { needsValkey, startValkey } from '../support/valkey.ts';
 
-/** Of all instances. */
+/** The clock of all instances. */
 const clock = () => Date.parse('2026-06-01T12:00:00Z');
 
 suite('streams of several instances', { skip: whyNoPostgres() }, () => {

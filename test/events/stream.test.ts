@@ -204,7 +204,7 @@ test('while the database is down no stream can be opened, and open streams conti
     return read(texts, ...values);
   };
   assert.equal((await store.call('GET', path)).status, 503);
-  // The event is written and the stream is woken, but it cannot read the event.
+  // The event is written and the stream is notified, but it cannot read the event.
   await add();
   await until(() => asked > 6);
   database.read = read;

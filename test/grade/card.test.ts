@@ -35,7 +35,7 @@ const lines = {
 
 const cardOf = (grade: Grade, atMs = Date.parse('2026-06-01T12:00:00Z')) => toCard(grade, atMs, lines);
 
-/** A card for a terminal of so many columns. */
+/** A card for a terminal with this many columns. */
 function shown(card: ReturnType<typeof cardOf>, isVerbose = false, width = 80): string {
   const { columns } = process.stdout;
   process.stdout.columns = width;
@@ -445,7 +445,7 @@ test('a result that is missing in one card counts as new or gone, not as better 
   assert.deepEqual([find?.better, find?.worse, find?.new.length, find?.gone], [[], [], 2, []]);
 });
 
-/** The card of an agent whose trials under reset ended so. */
+/** The card of an agent whose trials under reset had these verdicts. */
 function cardOfTrials(...verdicts: Verdict[]) {
   const isOne = verdicts.length === 1;
   const numbered = (name: string, i: number) => ({
@@ -513,7 +513,7 @@ test('a file that is not a card is refused with a sentence', () => {
     assert.throws(() => readCard(text), { message });
 });
 
-/** Reads JUnit XML by another program's parser, and prints what it holds. */
+/** Reads JUnit XML with another parser, and prints its content. */
 const reader = `
 import json, sys, xml.etree.ElementTree as tree
 def read(text):
@@ -525,7 +525,7 @@ print(json.dumps([read(text) for text in json.load(sys.stdin)]))`;
 interface Case {
   level: string;
   name: string;
-  /** What stands in it: its tag, type, message and text. */
+  /** The content of an element: its tag, type, message and text. */
   content: [string, string | null, string | null, string][];
 }
 
@@ -560,7 +560,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
     details as string,
     /^lost-answer at the 1st createPet: did it twice: two pets .*\n#2 \+0\.01 s POST \/v1\/pets, key 9f8b7c6d…: cut off \(fault\)\n#3 .*\nThe service: .*\nA good client: .*\nFix: .*\n(?:.*\n)+Run again: petstore/,
   );
-  // A run that survived has passed, whatever checks say. Those have cases of their own.
+  // A run that survived has passed, whatever its checks found. Checks have their own cases.
   assert.deepEqual(
     find('conflict, first use').content.map(([tag]) => tag),
     ['system-out'],
@@ -574,7 +574,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
   );
   const unreached = ['skipped', null, 'not reached: the fault was never performed'];
   assert.deepEqual(find('sunset').content[0]?.slice(0, 3), unreached);
-  // It left something else in the store without a word, which no level excuses.
+  // It silently left other data in the store, which no level excuses.
   assert.deepEqual(find('small-pages').content[0]?.slice(0, 2), ['failure', 'did-something-else']);
   assert.match(find('stale-connection, first use').content[0]?.[2] as string, /^Recommended only: failed/);
   assert.equal(careful?.counts.failures, '0');
@@ -598,7 +598,7 @@ const steps: Progress[] = [
   { stage: 'ended', fault: 'delay', required: true, run: run('delay') },
 ];
 
-/** What a screen gets. */
+/** The text that a screen gets. */
 function shownOn(screen: Pick<Screen, 'isTTY' | 'columns'>, { isVerbose = false } = {}): string {
   let shown = '';
   const reporter = progressOn({ ...screen, write: (text) => (shown += text) }, { isVerbose });
@@ -646,7 +646,7 @@ test('attempts at the same request share a lane, with their outcomes and waits',
       { atMs: 10, ...post, isCut: true, fault: 'reset' },
       { atMs: 20, ...post },
       { atMs: 30, ...post, status: 503, answerHeaders: { 'retry-after': '2' } },
-      // Another pet, which is created beside it.
+      // Another pet, which is created at the same time.
       { atMs: 34, ...post, status: 503 },
       { atMs: 2_040, ...post, gapMs: 2_007, retryOf: '4' },
       { atMs: 2_050, ...get, gapMs: 2_047 },

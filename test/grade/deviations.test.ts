@@ -14,7 +14,7 @@ import type { Fault } from '../../src/lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import { requests as recorded } from '../support/grades.ts';
 
-/** Rex is pet 1, of whom there are 9. */
+/** Rex is pet 1, with a stock of 9. */
 const initial = (): StoreState => ({
   categories: [{ id: 1, name: 'Dogs' }],
   pets: [{ id: 1, name: 'Rex', categoryId: 1, status: 'available' }],
@@ -35,7 +35,7 @@ interface Sketch {
   silenceMs?: number;
   headers?: Record<string, string>;
   answerHeaders?: Record<string, string>;
-  /** What the request committed. */
+  /** The events of the request. */
   events?: { type: string; data: Item; previous?: Item }[];
 }
 
@@ -57,7 +57,7 @@ function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: number | un
 }
 let wantedLines: ReadonlySet<string> | undefined;
 
-/** What the store holds after some events. */
+/** The state of the store after some events. */
 function stateAfter(events: StoreEvent[]): StoreState {
   const state = initial() as StoreState & Record<string, Item[]>;
   for (const { type, data } of events) {
@@ -76,7 +76,7 @@ function stateAfter(events: StoreEvent[]): StoreState {
   return state;
 }
 
-/** How a run deviates from two runs without faults, and the verdict on it. */
+/** The deviations of a run from two runs without faults, and the verdict. */
 function judge(
   calm: [Run, ...Run[]],
   run: Run,
@@ -108,7 +108,7 @@ const rename = (id: number, before: string, after: string, more: Partial<Sketch>
   events: [{ type: 'pet.updated', data: pet(id, after), previous: { name: before } }],
   ...more,
 });
-/** An order of a unit of Rex, which changes his stock. */
+/** An order of one unit of Rex, which changes his stock. */
 const order = (id: number, stock: number, more: Partial<Sketch> = {}): Sketch => ({
   ...{ method: 'POST', target: '/v1/store/orders', operation: 'placeOrder', status: 201 },
   events: [
@@ -227,7 +227,7 @@ test("a program may build on another writer's change, and a change it then omits
     ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
     events: [stock(before, after)],
   });
-  /** How a run deviates that made some changes after others, of which the last came from another writer. */
+  /** The deviations of a run with changes before and after another writer. The last of `before` is the other writer's. */
   const under = (calm: [number, number][], before: [number, number][], after: [number, number][]) => {
     const other = { ...set(before.at(-1) as [number, number]), fault: 'conflict' };
     const run = runOf([...before.slice(0, -1).map(set), other, ...after.map(set)]);
@@ -239,11 +239,11 @@ test("a program may build on another writer's change, and a change it then omits
     const past = pastOf(run.past.state, initial(), events, 'another writer');
     return told(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
   };
-  // It doubles what is there.
+  // The program doubles the current stock.
   assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
   // The other writer has made the same change.
   assert.deepEqual(under([[1, 2]], [[1, 2]], []), []);
-  // It fills up what was sold out: the other writer has changed the status.
+  // The program refills a sold-out pet, whose status the other writer has changed.
   const soldOut: [number, number] = [9, 0];
   assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);
   assert.deepEqual(
@@ -321,7 +321,7 @@ test('attempts that share an X-Request-Id are distinguished by their commit time
   }
 });
 
-/** Judges what a program prints: without faults these lines, and under a fault those. */
+/** Judges the output of a program: `calm` without faults, and `lines` under a fault. */
 function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [list], fault = 'lost-answer') {
   wantedLines = undefined;
   const runs = calm.map((lines) => {

@@ -30,7 +30,7 @@ interface Options {
   others?: OtherChange[];
 }
 
-/** What is told of the second state beside the first, without histories. */
+/** The expected differences of the second state from the first, without histories. */
 const differenceOf = (base: StoreState, run: StoreState, { initial, variation, others = [] }: Options = {}) =>
   compare
     .differencesOf(
@@ -95,7 +95,7 @@ const removePet =
     pets.splice(index, 1);
     inventory.splice(index, 1);
   };
-/** Adds to all ids, as where others were made before and removed. */
+/** Increases all ids, as after other rows were created and removed. */
 const shiftIds: Change = (state) => {
   for (const row of [...state.categories, ...state.pets, ...state.orders, ...state.webhooks])
     row.id = (row.id ?? 0) + 100;
@@ -106,9 +106,9 @@ const reverse: Change = (state) => {
   for (const rows of Object.values(state)) rows.reverse();
 };
 
-/** What is told of the second state beside the first. */
+/** The differences of the second state from the first. */
 const cases: [base: StoreState, run: StoreState, told: string[]][] = [
-  // Equal by content.
+  // Equal content.
   [store(), store(), []],
   [store(), changed(shiftIds), []],
   [store(), changed(reverse), []],
@@ -118,7 +118,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     changed(addPet(3, 'B'), addPet(4, 'A'), addOrder(2, 4, 1)),
     [],
   ],
-  // More and less of something.
+  // More and fewer rows.
   [
     changed(addPet(3, 'Smaug')),
     changed(addPet(3, 'Smaug'), addPet(4, 'Smaug')),
@@ -151,7 +151,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     }),
     ['two webhooks to https://shop.example/events where there was one'],
   ],
-  // What has changed is told as that, and not of what refers to it.
+  // A changed row is reported, and rows that refer to it are not.
   [store(), changed(setStock(0, 3)), ['pet Rex: stock 3 instead of 2']],
   [
     store(),
@@ -182,13 +182,13 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     ['order of 2 Nemo: shipDate 2026-02-02T09:00:00Z instead of 2026-02-01T09:00:00Z'],
   ],
   [store(), changed(setOrder(0, { petId: 1 })), ['order of 2 Nemo: pet Rex instead of Nemo']],
-  // Found again by name, though ids have moved.
+  // Rows are found by name, though ids have changed.
   [
     changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
     changed(addPet(3, 'Fafnir', 1, 7)),
     ['no pet Smaug where there was one', 'pet Fafnir: stock 7 instead of 1'],
   ],
-  // Two things of the same name are still two things.
+  // Two rows with the same name are still two.
   [
     changed(
       ({ categories }) => {
@@ -204,7 +204,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     ),
     ['pet Smaug: another category Dogs'],
   ],
-  // A terminal gets nothing that it would obey.
+  // Control characters are escaped for a terminal.
   [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m where there was none']],
 ];
 
@@ -397,7 +397,7 @@ const oneMore = other('pet', 'stock', '2', '3');
 const later = other('order', 'shipDate', '2026-02-01T09:00:00Z', '2026-02-02T09:00:00Z');
 const shipped = (shipDate: string) => setOrder(0, { shipDate });
 
-/** What the other writer did, what the client leaves without it and beside it, and what is held against the client. */
+/** The other writer's changes, the client's changes without and with them, and the reported differences. */
 const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[]][] = [
   // The client keeps it, overwrites it, or builds on it.
   [[renamedRex], [], [setPet(0, { name: `Rex${sign}` })], []],
@@ -410,21 +410,21 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
     [setPet(0, { status: 'pending', name: `Rex${sign}` })],
     [],
   ],
-  // What was its own to do is still to be done.
+  // The client's own change is still required.
   [
     [renamedRex],
     [setPet(0, { status: 'pending' })],
     [setPet(0, { name: `Rex${sign}` })],
     ['pet Rex: status available instead of pending'],
   ],
-  // Of another pet nothing was changed.
+  // The other writer did not change another pet.
   [
     [renamedRex],
     [],
     [setPet(1, { name: `Nemo${sign}` })],
     ['pet Nemo: name Nemo (another writer) instead of Nemo'],
   ],
-  // Twice.
+  // The other writer changed it twice.
   [
     [renamedRex, other('pet', 'name', `Rex${sign}`, 'Rex (another writer 2)')],
     [],
@@ -432,7 +432,7 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
     [],
   ],
   [[renamedDogs], [], [setCategory(0, { name: `Dogs${sign}` })], []],
-  // Stock set again, kept, counted from, or decided anew; and the status that follows it.
+  // The client sets, keeps, or changes the new stock, or decides again. The status follows the stock.
   [[oneMore], [setStock(0, 7)], [setStock(0, 7)], []],
   [[oneMore], [setStock(0, 7)], [setStock(0, 8)], []],
   [[oneMore], [setStock(0, 4)], [setStock(0, 6)], []],

@@ -93,7 +93,7 @@ test('an agent that orders twice and always says "done" is found, and its words 
   assert.match(comparedWith(other, card).changes?.note ?? '', /have different goals/);
 });
 
-/** A program in JavaScript that has `send(method, path, body)`, `done` of the goal, and `tries`, how often it sent. */
+/** A JavaScript program with `send(method, path, body)`, `done` of the goal, and `tries`, its number of requests. */
 function program(t: Parameters<typeof temporaryFolder>[0], source: string): string[] {
   const file = join(temporaryFolder(t), 'agent.mjs');
   writeFileSync(
@@ -142,7 +142,7 @@ test('without faults each trial is judged: its claims must be true, and nothing 
     ["await send('GET', '/pets'); console.log('I could not.')", 'failed', []],
     ["await send('GET', '/pets'); console.log(goal); process.exit(3)", 'failed', []],
     ['await order(); process.exit(3)', 'failed', []],
-    // What came and went again has left nothing.
+    // A resource that was created and removed leaves nothing.
     [
       `const { id: first } = await send('POST', '/pets', { name: 'x', categoryId: 1 });
        await send('DELETE', '/pets/' + first); const { id } = await order(); ${done}`,

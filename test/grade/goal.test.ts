@@ -108,7 +108,7 @@ test('only whole words count as a claim of success, whatever values they contain
   assert.ok(!claimed('order{orders.id} sent', 'order7 sentinel'));
 });
 
-/** A small store, as it is before, and after some change. */
+/** A small store, before and after some change. */
 function store(change: (state: StoreState) => void = () => {}): StoreState {
   const state: StoreState = {
     categories: [{ id: 1, name: 'Dogs' }],

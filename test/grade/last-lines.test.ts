@@ -24,7 +24,7 @@ test('a truncated line shows no part of a secret', () => {
   );
 });
 
-/** What runtimes print when an error ends a program, and the line that says why. */
+/** The output of runtimes when an error ends a program, and the line with the reason. */
 const endings: [what: string, printed: string, line: string][] = [
   [
     'Node.js',
@@ -159,7 +159,7 @@ test('a stack that is longer than the kept output does not hide the error', () =
   const dump = Array.from({ length: 300 }, (_, i) => `  error${i}: [Symbol(kFlushError)],\n`);
   const dumped = linesOf('GaveUp: no luck at all {\n', ...dump, '}\n', '\nNode.js v26.10.0\n');
   assert.equal(tellingLine(dumped), 'GaveUp: no luck at all');
-  // A library's error with all that it holds, in one piece.
+  // A library's error with all its properties, in one piece.
   const whole = `AxiosError: aborted\n    at send (file:///app/a.mjs:1:1) {\n${'  [Symbol(kPath)]: "/v1",\n'.repeat(2_000)}}\n`;
   assert.equal(tellingLine(linesOf(whole)), 'AxiosError: aborted');
 });

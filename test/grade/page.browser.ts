@@ -37,7 +37,7 @@ test('a card as a page is accessible and works offline', { skip, timeout }, asyn
 
   const earlier = toData(toCard(carefulGrade, Date.now(), lines));
 
-  /** Opens the page of a grade, with all that folds open. */
+  /** Opens the page of a grade, with all sections unfolded. */
   const open = async (name: keyof typeof grades, look: (typeof looks)[number] = looks[0], isOpen = true) => {
     const file = join(folder, `${name}.html`);
     writeFileSync(file, toPage(comparedWith(earlier, toCard(grades[name] as Grade, Date.now(), lines))));

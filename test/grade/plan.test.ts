@@ -21,7 +21,7 @@ const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage
   ...rest,
 });
 
-/** The places and strikes of a fault. */
+/** The places of a fault, and the uses that it strikes. */
 const strikes = (fault: string, uses: Record<string, number>, isThorough = false) =>
   plansOf({ fault }, usageOf(uses), isThorough).map(({ place, faults }) => [
     place,

@@ -16,7 +16,7 @@ const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 let store: GradingStore;
 after(() => store?.close());
 
-/** What a receiver gets wrong. */
+/** The mistakes of a receiver. */
 type Mistake =
   | 'answers 500'
   | 'answers but forgets'
@@ -37,13 +37,13 @@ interface Kept {
   count: number;
 }
 
-/** A receiver that keeps the names of pets in a file, and is right but for one mistake. */
+/** A receiver that keeps the names of pets in a file. It is correct except for one mistake. */
 async function startShop(t: TestContext, mistake?: Mistake) {
   const file = join(temporaryFolder(t), 'pets.json');
   const pets = new Map<number, Kept>();
   const handled = new Set<string>();
   const copies = new Map<string, number>();
-  /** A second copy that has come meanwhile was not found to be known either. */
+  /** A second copy may have arrived meanwhile. Its id was not yet known either. */
   const untilBothLooked = async (messageId: string) => {
     for (let waits = 0; waits < 50 && copies.get(messageId) === 1; waits++) await sleep(10);
   };

@@ -22,7 +22,7 @@ const careful = programOf('careful');
 
 const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
 
-/** Without those that make a program wait for half a minute, and without 401: the careful program has one key only. */
+/** Without faults that make a program wait for half a minute, and without 401: the careful program has only one key. */
 const quick = faults
   .filter(({ name, perMinute, isSilent }) => !perMinute && !isSilent && name !== 'unauthorized')
   .map(({ name }) => name);

@@ -6,7 +6,7 @@ import { proveHistories } from '../support/history-proof.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../support/petstore.ts';
 import { testDatabaseUrl } from '../support/storage.ts';
 
-/** Enough to come to every type of event. `npm run proof -- history` takes more, and others. */
+/** Enough for every type of event. `npm run proof -- history` makes more, with other seeds. */
 const histories = 15;
 const seed = 20_261_121;
 
@@ -23,7 +23,7 @@ async function start(t: TestContext) {
   await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
   const events = () => readEvents((path) => store.call('GET', path));
   let position = 2;
-  /** Sends a request, and returns each event since then as its type and, where it was an update, what was before. */
+  /** Sends a request, and returns each new event as its type and, for an update, its previous values. */
   const told = async (method: string, path: string, options: CallOptions = {}, status?: number) => {
     const answer = await store.call(method, path, options);
     assert.equal(answer.status < 400 ? undefined : answer.status, status, answer.text);
@@ -189,7 +189,7 @@ test('a request repeated with its Idempotency-Key gives no event', async (t) => 
 });
 
 suite('writes that share a commit', () => {
-  /** Sends requests at once, as many as share a commit, in two workspaces. */
+  /** Sends concurrent requests that share a commit, in two workspaces. */
   async function atOnce(store: Petstore, key: string): Promise<JsonAnswer[]> {
     const requests = Array.from({ length: 60 }, (_, n) => {
       const own = n % 2 ? { key } : {};

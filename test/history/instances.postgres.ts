@@ -48,7 +48,7 @@ suite('the history of several instances', { skip: whyNoPostgres() }, () => {
       if (n === writes / 2) await second.change((sql) => reset(sql));
       return send(instance, requests[n] as Request);
     });
-    // Few, since guesses at a key, which these are in the end, have a limit.
+    // Only a few: after the deletion they count as guesses of a key, which have a limit.
     const writingToOther = load(instances, { clients: 4, requests: 4 }, async (instance) => {
       let answer: JsonAnswer;
       do answer = await instance.call('POST', '/categories', { key: other.key, body: { name: 'Worms' } });
@@ -112,8 +112,8 @@ async function follow(
 }
 
 /**
- * Reads the lists while others write, and then what happened since it began to read, and so again after each marker: until
- * all is written and read.
+ * Reads the lists while others write, and then the events since the start of that read. After each marker it reads the lists again,
+ * until all is written and read.
  */
 async function join(instances: Petstore[], random: Random, isWritten: () => boolean): Promise<Lists> {
   const get = async (path: string) => pick(instances, random).call('GET', path);

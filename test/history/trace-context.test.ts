@@ -10,7 +10,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
 const form = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-00$/;
 
-/** A store, and the trace id of the line that it logs for a request with some header fields. */
+/** A store, and the trace id in the log line of a request with some header fields. */
 async function startTraced(t: Parameters<typeof startPetstore>[0]) {
   const store = await startPetstore(t, { seed: false });
   const traceIdFor = async (headers: Record<string, string>): Promise<string> => {
@@ -48,7 +48,7 @@ test('without a valid traceparent each request has its own trace', async (t) => 
   ];
   const ids = [];
   for (const traceparent of invalid) ids.push(await traceIdFor({ traceparent }));
-  // An id that is not random may be sent again.
+  // A caller may repeat an id that is not random.
   for (const id of ['walk-1', 'walk-1', '00000000-0000-0000-0000-000000000000'])
     ids.push(await traceIdFor({ 'x-request-id': id }));
   for (const id of ids) assert.match(`00-${id}-${spanId}-00`, form);

@@ -31,7 +31,7 @@ async function startFilled(t: TestContext): Promise<Petstore> {
   return store;
 }
 
-/** The fields of a 200 that a 304 repeats: those of RFC 9110, section 15.4.5, and those that tell how a list goes on. */
+/** The header fields that a 304 repeats from the 200: those of RFC 9110, section 15.4.5, and those for the position in a list. */
 const kept = ['etag', 'cache-control', 'vary', 'link', 'last-event-id'];
 
 for (const path of [...resources, ...lists]) {

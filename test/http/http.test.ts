@@ -76,7 +76,7 @@ test('a malformed or ambiguous request gets an Error object and changes nothing'
   await store.listen();
   const subtest = (name: string, check: () => Promise<void>) =>
     t.test(name, () => {
-      // Each has all requests of its address.
+      // Each test has the full limit of its address.
       store.nowMs += 60_000;
       return check();
     });
@@ -255,7 +255,7 @@ test('a malformed chunk does not affect requests that arrived with it', async (t
     answers.map(({ status }) => status),
     [200, 400, 200, 400, 200],
   );
-  // The harness asks nothing of its own, so the last count tells that each was charged once.
+  // The test helper sends no request itself, so the last count shows that each request was counted once.
   const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
   assert.equal(Math.min(...remaining), 1_000_000 - answers.length);
 });

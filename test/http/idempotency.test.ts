@@ -43,7 +43,7 @@ test('the same Idempotency-Key on another path is a conflict', async (t) => {
   assert.equal((await store.call('POST', '/categories', { body, headers })).status, 422);
 });
 
-/** A POST below `/v1` and two below `/lab`, with the list that shows what they made. */
+/** A POST below `/v1` and two below `/lab`, with the list of their resources. */
 const twins: [url: string, body: object | undefined, list: string][] = [
   ['/v1/pets', { name: 'Zed', categoryId: 1 }, '/v1/pets?limit=100'],
   ['/lab/recordings', { name: 'Twins' }, '/lab/recordings'],
@@ -168,7 +168,7 @@ test('any number of old Idempotency-Keys is removed in short transactions, and n
   await insert((i) => `new ${i}`, 3, store.nowMs);
   const { commits } = { ...store.db.counts };
   await forgetOldKeys(store.db, store.nowMs);
-  // Three of keys, and one that finds no old counts.
+  // Three remove keys, and one finds no old counts.
   assert.equal(store.db.counts.commits - commits, 4);
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[3]]);
 });
@@ -176,7 +176,7 @@ test('any number of old Idempotency-Keys is removed in short transactions, and n
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
-/** A store, and what creates a category below `/v1` or begins a recording below `/lab`, under an Idempotency-Key. */
+/** A store, and functions that create a category below `/v1` or start a recording below `/lab` with an Idempotency-Key. */
 async function startKeyed(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
   const post = (idempotencyKey: string, { key = store.key, api = 'v1', of = store } = {}) =>
@@ -185,7 +185,7 @@ async function startKeyed(t: TestContext) {
       body: { name: 'Dragons' },
       headers: { 'Idempotency-Key': idempotencyKey },
     });
-  /** Counts keys that a key used in an hour, as if it had sent them. */
+  /** Adds to the count of a key's Idempotency-Keys in an hour, as if it had sent them. */
   const count = (keyId: string, kept: number, { api = 'v1', bytes = 0, atMs = store.nowMs } = {}) =>
     store.db.write(
       (sql) => sql`
@@ -216,7 +216,7 @@ test('an API key that has used all its Idempotency-Keys gets 409 for a new one, 
     const { status, body } = await post(name, { key });
     assert.deepEqual([status, body.code], [409, 'conflict']);
     assert.match(body.message, /at most 2,000 in 24 hours, and 8,000,000 bytes/);
-    // It is 12:00. What was counted from 11:00 to 12:00 is forgotten a day after 12:00.
+    // It is 12:00. The counts from 11:00 to 12:00 are removed a day after 12:00.
     assert.match(
       body.message,
       /Wait until 2026-06-02T12:00:00\.000Z, or send the request without Idempotency-Key/,

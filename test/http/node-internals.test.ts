@@ -38,7 +38,7 @@ async function serve(
   };
 }
 
-/** All that arrives until the connection ends. */
+/** All bytes until the connection ends. */
 async function readToEnd(socket: Socket): Promise<string> {
   let text = '';
   for await (const chunk of socket) text += chunk;

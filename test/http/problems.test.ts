@@ -51,7 +51,7 @@ const preferences: [isProblem: boolean, accept: string | undefined][] = [
   [false, 'application/json;q=0'],
   [false, `application/json;q=0, ${problemType};q=0`],
   [false, 'application/json;q=0, */*;q=0'],
-  // It would cost more to read than the rest of the answer.
+  // Parsing it would cost more than the rest of the response.
   [false, `${problemType}${', a/b;q=0.5'.repeat(100)}`],
   [false, ','.repeat(10_000)],
   [false, ';q='.repeat(3_000)],
@@ -222,7 +222,7 @@ test('a used-up quota and a ban have the problem types of the RateLimit draft', 
     const { type, 'violated-policies': policies } = (await store.call('GET', '/pets', { key, headers })).body;
     assert.deepEqual([type, policies], [`${registry}quota-exceeded`, ['minute']], fault);
   }
-  // A limit that is no quota of the key.
+  // A limit that is not a quota of the key.
   const reset = () => store.send('POST', '/lab/workspace/reset', { headers });
   await reset();
   const { status, body } = await reset();

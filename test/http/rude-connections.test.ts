@@ -8,9 +8,9 @@ import { exchange } from '../support/exchange.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { assertSurvivesBrokenConnections } from '../support/rude.ts';
 
-/** How long a connection that is being ended lingers here, in milliseconds. */
+/** How long an ending connection may linger here, in milliseconds. */
 const lingerMs = 100;
-/** Less than the time after which it is ended by other means; the rest is for slow machines. */
+/** Less than the time until other limits end it. The rest is for slow machines. */
 const endedWithinMs = 8_000;
 
 test('1,000 connections that abort at any moment, with any method, affect no other connection', async (t) => {
@@ -47,7 +47,7 @@ test('every connection has its own error listener from its first moment', async 
   const client = connect(port, '127.0.0.1').on('error', () => {});
   t.after(() => client.destroy());
   const [socket] = await connected;
-  // The other is that of Node.js, which it takes off what it hands over.
+  // The other listener belongs to Node.js, which removes it from handed-over sockets.
   assert.equal(socket.listenerCount('error'), 2);
 });
 

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 
-/** How long a slow client has here, and how often its time is looked at, in milliseconds. */
+/** The time that a slow client has here, and the interval of the check, in milliseconds. */
 const limitMs = 300;
 const checkEveryMs = 50;
-/** Nothing ends by a limit that a test does not set. Node.js takes no more for header fields. */
+/** A test sets all its limits. Node.js allows no larger limit for header fields. */
 const never = 300_000;
 const noLimits = { headersMs: never, requestMs: never, idleMs: never, unreadMs: never, checkEveryMs };
-/** Requests that may be without a read answer on one connection. */
+/** The number of unread responses that one connection may have. */
 const maxUnread = 32;
 
 function open(store: Petstore, text: string): Socket {
@@ -35,7 +35,7 @@ const connectionsOf = ({ app }: Petstore) =>
     app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
 
-/** What a client reads until it is cut off. Others must be served meanwhile. */
+/** The bytes that a client reads until it is disconnected. Others must be served meanwhile. */
 async function untilCutOff(store: Petstore, socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
@@ -138,7 +138,7 @@ test('an idle connection stays open while its response is in progress', async (t
 });
 
 test('2,000 idle connections do not keep others from being served', async (t) => {
-  // Who has sent nothing is on time for longer than a busy machine takes to connect them all.
+  // The time limit of a silent client is longer than a busy machine needs to connect them all.
   const timeLimits = { headersMs: 60_000, requestMs: 60_000 };
   const store = await startPetstore(t, { timeLimits });
   await store.listen();
@@ -155,7 +155,7 @@ test('200 clients that never read are disconnected; others are served, and few r
   const store = await startPetstore(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
   await store.listen();
   const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
-  // More than a system takes in for a client.
+  // More than a system buffers for a client.
   const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 1);
   const sockets = Array.from({ length: 200 }, (_, i) => open(store, i % 2 ? lists : documents));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
@@ -165,7 +165,7 @@ test('200 clients that never read are disconnected; others are served, and few r
     await sleep(checkEveryMs);
   }
   const handled = store.log.filter((line) => line.includes('/v1/pets?limit=100'));
-  // On a busy machine some are cut off before all of theirs was read.
+  // On a busy machine some connections end before all their responses were read.
   assert.ok(handled.length > 0 && handled.length <= 100 * maxUnread, `${handled.length} were handled`);
   for (const socket of sockets) socket.destroy();
 });

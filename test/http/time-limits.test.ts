@@ -10,7 +10,7 @@ import { startPetstore } from '../support/petstore.ts';
 const page = (name: string) =>
   readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 
-/** The guide to events promises a comment in each. */
+/** The guide to events promises a comment within this time. */
 const signOfLifeMs = 15_000;
 
 test('the load balancers and the pages on operations and security have the time limits of the service', async (t) => {

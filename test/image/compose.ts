@@ -7,7 +7,7 @@ import { folder, root } from './engine.ts';
 
 const file = join(root, 'compose.yaml');
 
-/** What Compose makes of a file, by its own loader. */
+/** The resolved form of a file, by Compose's own loader. */
 function load(path: string, env: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(join(folder, 'load-compose'), [path], {
     env: { PATH: process.env.PATH, ...env },

@@ -10,7 +10,7 @@ import { attemptPodman, podman, root, run } from './engine.ts';
 const origin = 'http://127.0.0.1:8080';
 const uid = 10_001;
 const container = 'petstore';
-/** As compose.yaml starts it. Podman's own limits may lie above those of this machine. */
+/** The options of compose.yaml. Podman's own limits may exceed those of this machine. */
 const options = [
   ...['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'ALL'],
   ...['--security-opt', 'no-new-privileges', '--volume', 'data:/data', '--network', 'host'],
@@ -67,7 +67,7 @@ test('the image contains all runtime files, and no npm, tests, types or manuals'
     paths.filter((path) => packages[path].dev),
     [],
   );
-  // What its user owns or everybody may write: the rest is safe also on a root that is not read-only.
+  // Files that its user owns or everybody may write. All others are safe even without a read-only root.
   const writable = find(
     '!',
     '-type',
