@@ -4,7 +4,7 @@ import { rehearse } from '../support/lab.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';
 
-/** Requests below `/lab`. Each is compared with one at `/lob`, which never existed. */
+/** Requests below `/lab`. Each is compared with one below `/lob`, which never existed. */
 const requests: [method: string, path: string][] = [
   ['GET', '/lab'],
   ['HEAD', '/lab'],

@@ -14,7 +14,7 @@ import { needsValkey, startValkey } from '../support/valkey.ts';
 
 const clock = clockAt(Date.parse('2026-06-01T12:00:00Z'));
 
-/** A service that is ended by kill -9 and starts again, within one minute of its clock. */
+/** A service that kill -9 ends and that starts again, within one minute of its clock. */
 async function startInOneMinute(t: TestContext) {
   const folder = await temporaryStorage(t);
   let service = await startService(t, folder, clock.env);
@@ -72,7 +72,7 @@ test('a reported limit or ban survives kill -9, whichever of many concurrent res
         const { status } = await service.ask(key);
         if (status === told) resolve();
       });
-      // Those that have no answer yet fail when the service is ended.
+      // Requests without a response fail when the service is killed.
       Promise.all(many).then(
         () => reject(new Error(`none got ${told}`)),
         () => {},

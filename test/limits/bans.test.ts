@@ -13,7 +13,7 @@ test('a key that keeps sending after 429 is banned: 60 s, then twice as long eac
   const call = () => store.call('GET', '/pets/1', { key });
   const lengths: number[] = [];
   for (let ban = 0; ban < 8; ban++) {
-    // A minute that begins now, with whatever it still admits.
+    // A minute that starts now, with any number of remaining requests.
     store.nowMs = Math.ceil(store.nowMs / 60_000) * 60_000;
     const until429 = await times(60, call);
     assert.ok(until429.every(({ status }) => status === 200));
@@ -78,7 +78,7 @@ test('a ban survives a restart', async (t) => {
 });
 
 test('keys show lists use, strikes and ban; keys unban and keys plan reach a running server within a second', async (t) => {
-  // All in one minute, so that none of it is forgotten on the way.
+  // All in one minute, so that no strike expires meanwhile.
   const clock = await clockWithLeft(30_000);
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder, ...clock.env };

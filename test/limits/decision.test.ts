@@ -16,7 +16,7 @@ import { type BanRules, defaultBanRules } from '../../src/settings/ban-rules.ts'
 
 const startMs = Date.parse('2026-06-01T00:00:00Z');
 
-/** A plan small enough that a trace fills its windows, with minute and day quotas in any relation. */
+/** A plan small enough for a trace to fill its windows, with minute and day quotas in any relation. */
 const quotas = fc.record({
   perMinute: fc.integer({ min: 1, max: 12 }),
   perDay: fc.integer({ min: 1, max: 40 }),
@@ -30,7 +30,7 @@ const banRules: fc.Arbitrary<BanRules> = fc.record({
   memoryMs: fc.constantFrom(0, 90_000, dayMs),
 });
 
-/** Steps of time that land inside, on and just before the edges of windows. */
+/** Steps of time that end inside, on and just before the edges of windows. */
 const steps = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(0, 1, 50) },
@@ -70,7 +70,7 @@ function runAt(terms: Terms, times: readonly number[], account = newAccount): Ma
   });
 }
 
-/** Times of a clock that goes on by the first of each two, and is behind by the second. */
+/** Times of a clock. Each pair is a step of the right clock, and how far this clock is behind it. */
 function behindBy(trace: readonly (readonly [number, number])[]): number[] {
   let rightMs = startMs;
   return trace.map(([stepMs, behindMs]) => {
@@ -283,7 +283,7 @@ const excursions = fc.record({
 
 type Excursion = typeof excursions extends fc.Arbitrary<infer One> ? One : never;
 
-/** What an account has from before the leap, and what it has after it, when the clock is right again. */
+/** The account before the leap, and the account after it, when the clock is right again. */
 function goAhead({ quota, banRules, leapMs, before, beganMs, ahead }: Excursion, perDay = quota.perDay) {
   const terms = { quota: { ...quota, perDay }, banRules };
   let rightMs = startMs + beganMs;
@@ -300,7 +300,7 @@ test('a clock that was briefly ahead blocks an account for two minutes at most',
   fc.assert(
     fc.property(excursions, fc.integer({ min: 0, max: 3_600_000 }), (excursion, laterMs) => {
       const { terms, rightMs, then, after, made } = goAhead(excursion, 1_000_000);
-      // A ban that began within the two minutes ahead is no work of the clock.
+      // A ban that began within the two minutes ahead is not caused by the clock.
       fc.pre(!made.some(({ decision }) => decision.isNewBan && decision.nowMs <= rightMs + 2 * minuteMs));
       const { decision, account } = decide(after, terms, rightMs);
       if (holds(terms, then, rightMs + 2 * minuteMs) === 'admitted')

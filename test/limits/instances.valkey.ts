@@ -15,11 +15,11 @@ import { openTestStorage, temporaryStorage, testDatabaseUrl } from '../support/s
 import { until } from '../support/until.ts';
 import { needsValkey, nodeOf, startCluster, startValkey, type ValkeyServer } from '../support/valkey.ts';
 
-/** For what must not fail however busy the machine is. */
+/** A timeout for requests that must not fail on a busy machine. */
 const patienceMs = 10_000;
-/** For what is about Valkey being away. */
+/** A timeout for tests of an outage of Valkey. */
 const timeoutMs = 100;
-/** What a busy machine may add to a time. */
+/** The delay that a busy machine may add. */
 const marginMs = 2_000;
 
 for (const [name, start] of [
@@ -258,7 +258,7 @@ test('a lost node of a cluster ends sharing until it is back', needsValkey, asyn
   const servers = await startCluster(t);
   const [, lost] = servers as [ValkeyServer, ValkeyServer];
   const store = await startPetstore(t, { valkey: { urls: servers.map(({ url }) => url), timeoutMs, clock } });
-  // The lost node counts the last of them alone.
+  // Only the lost node counts the last of them.
   const keys: string[] = [];
   for (let node: number | undefined; node !== 1; ) {
     const { key, id } = await store.addKey('free');
@@ -316,7 +316,7 @@ test(
     const folder = await temporaryStorage(t);
     const env = { PETSTORE_DATA_DIR: folder, VALKEY_URL: valkey.url, VALKEY_TIMEOUT_MS: String(patienceMs) };
     const services = [await startService(t, folder, env)];
-    // One service has a folder of SQLite; any number share a PostgreSQL.
+    // Only one service can use a folder of SQLite. Any number can share a PostgreSQL.
     if (testDatabaseUrl) services.push(await startService(t, folder, env));
     const quota = ['--per-minute', '2', '--per-day', '100'];
     const { id, key } = JSON.parse(
@@ -329,7 +329,7 @@ test(
       return (await Promise.all(answers)).map(({ status }) => status).sort();
     };
     const show = () => petstore(['keys', 'show', id, '--json'], env);
-    // All in one minute, so that none of it is forgotten on the way.
+    // All in one minute, so that no strike expires meanwhile.
     await roomInMinute(15_000);
     assert.deepEqual(await statuses(6), [200, 200, 429, 429, 429, 429]);
     const used = JSON.parse(show().stdout);

@@ -35,7 +35,7 @@ test('every response under /v1 has the limit headers, also unusual ones; a prefl
   const { key } = await store.addKey('free');
   const json = (body: string, headers = {}) => ({ key, body, headers });
   const etag = (await store.call('GET', '/categories/1', { key })).headers.etag as string;
-  // The harness holds each answer to its limit headers; here the count shows that each was charged to the key.
+  // The test helper checks the limit headers of each response. The count here shows that each was counted for the key.
   const requests: [number, string, string, object][] = [
     [200, 'GET', '/pets', { key }],
     [200, 'HEAD', '/pets', { key }],

@@ -1,4 +1,4 @@
-/** Limits where the master changes: Sentinels, and names that lead to a server: a part of `npm test -- valkey`. */
+/** Limits when the master changes: Sentinels, and names that resolve to a server: a part of `npm test -- valkey`. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,10 +33,10 @@ import {
   startValkey,
 } from '../support/valkey.ts';
 
-/** For a master that is lost: the Sentinels notice after half a second, and a service within another. */
+/** For a lost master: the Sentinels notice after half a second, and a service within another. */
 const failoverMs = 10_000;
 const timeoutMs = 1_000;
-/** What a busy machine may add to a time. */
+/** The delay that a busy machine may add. */
 const marginMs = 2_000;
 
 test(
@@ -59,7 +59,7 @@ test(
         return info.includes(`slaves=1,sentinels=3`);
       });
     }
-    // The first two are gone and silent.
+    // The first two are gone or silent.
     const silent = await StallingProxy.start(t, sentinels[0]?.port ?? 0);
     silent.stall();
     const ports = [await freePort(), silent.port, ...sentinels.map(({ port }) => port)];

@@ -30,7 +30,7 @@ const terms: fc.Arbitrary<Terms> = fc.record(
 
 const leaps = [2 * minuteMs, 20 * 3_600_000, 3_653 * dayMs];
 
-/** Clocks that run, step back, come to the end of a ban or to the next day, and were wrong by days. */
+/** Clocks that run, step back, reach the end of a ban or the next day, or were wrong by days. */
 const steps = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 1, 1_000, 7_500) },
   { weight: 3, arbitrary: fc.integer({ min: -70_000, max: 70_000 }) },
@@ -39,7 +39,7 @@ const steps = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...leaps, ...leaps.map((ms) => -ms)) },
 );
 
-/** Requests at one time. Before them time has passed, the plan may have changed, and a pardon may have been given. */
+/** Requests at one time. Before them time has passed, the plan may have changed, and the ban may have been cleared. */
 const bursts = fc.array(
   fc.record({
     stepMs: steps,
@@ -108,7 +108,7 @@ test('an invalid response of the script is refused, so the instance limits on it
   }
 });
 
-/** Holds every decision, its headers and the account after it equal. */
+/** Asserts that every decision, its headers and the account after it are equal. */
 async function assertSame(
   valkey: Valkey,
   name: string,

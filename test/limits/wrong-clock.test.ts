@@ -1,4 +1,4 @@
-/** Limits where the clock of the service is wrong for a moment. */
+/** Limits while the clock of the service is briefly wrong. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { clearBan } from '../../src/keys/store.ts';
@@ -10,7 +10,7 @@ import { openTestStorage } from '../support/storage.ts';
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 const leapsMs = [minuteMs, 2 * minuteMs, 20 * hourMs, 3 * dayMs, 3_653 * dayMs];
 
-/** Sets the clock of a store for as long as `ask` takes. */
+/** Sets the clock of a store while `ask` runs. */
 async function at(store: Petstore, nowMs: number, ask: () => Promise<unknown>) {
   const rightMs = store.nowMs;
   store.nowMs = nowMs;
@@ -18,7 +18,7 @@ async function at(store: Petstore, nowMs: number, ask: () => Promise<unknown>) {
   store.nowMs = rightMs;
 }
 
-/** Holds `t` of both windows to their lengths. */
+/** Asserts that `t` of both windows is at most their length. */
 function assertWithinWindows({ headers }: JsonAnswer): void {
   const [minute, day] = [...(headers.ratelimit as string).matchAll(/t=(\d+)/g)].map(([, t]) => Number(t));
   assert.ok((minute as number) <= 60 && (day as number) <= 86_400);
@@ -104,7 +104,7 @@ test('keys unban clears counts made ahead of the clock', async (t) => {
   const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const ask = () => store.call('GET', '/pets/1', { key });
   store.nowMs = Date.now();
-  // Less than a minute, so that the key is held back.
+  // Less than a minute, so that the key is still limited.
   await at(store, store.nowMs + minuteMs, () => times(13, ask));
   assert.equal((await ask()).status, 403);
   const { status } = petstore(['keys', 'unban', id], { PETSTORE_DATA_DIR: store.folder });

@@ -15,7 +15,7 @@ const accountOf = async (petstore: Petstore, key: string) => {
   return body;
 };
 
-/** The ends of the minute and the day in which tests begin. */
+/** The ends of the minute and the day at the start of the tests. */
 const resets = {
   minute: Date.parse('2026-06-01T12:01:00Z') / 1000,
   day: Date.parse('2026-06-02T00:00:00Z') / 1000,

@@ -14,7 +14,7 @@ const demonstration = { ...nothing, categories: 7, pets: 20, orders: 8 };
 const resetNow = (petstore: Petstore, options: CallOptions = {}) =>
   petstore.send('POST', '/lab/workspace/reset', options);
 
-/** Resets a second after the reset before. */
+/** Resets one second after the last reset. */
 function reset(petstore: Petstore, options: CallOptions = {}) {
   petstore.aheadMs += 1_000;
   return resetNow(petstore, options);
@@ -151,11 +151,11 @@ test('a response stored before a reset is void at every instance, even if clocks
   assert.deepEqual(await place(petstore), [201, undefined, 9]);
   assert.deepEqual(await place(other), [201, 'true', 9]);
   assert.equal((await reset(petstore)).status, 200);
-  // The clock was set back meanwhile.
+  // Meanwhile its clock was set back.
   other.nowMs -= 3_600_000;
   assert.deepEqual(await place(other), [201, undefined, 9]);
   assert.deepEqual(await place(petstore), [201, 'true', 9]);
-  // Another request may reuse a key whose answer is void, even one whose answer outlives resets.
+  // Another request may reuse a key whose response is void, even one whose response survives resets.
   assert.equal((await reset(petstore)).status, 200);
   const recording = { body: { name: 'mine' }, headers: order.headers };
   assert.equal((await petstore.send('POST', '/lab/recordings', recording)).status, 201);

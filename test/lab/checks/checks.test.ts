@@ -15,7 +15,7 @@ import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const minuteMs = 60_000;
 
-/** Time that passes as the real one does, and skips what clients sleep. */
+/** Time that passes in real time, and skips the sleep of clients. */
 function skippingTime(store: Petstore) {
   const startMs = store.nowMs - performance.now();
   let skippedMs = 0;
@@ -27,7 +27,7 @@ function skippingTime(store: Petstore) {
   return { now, sleep };
 }
 
-/** Lets clients act, each in a workspace and under a rehearsal of its own, and returns their report cards. */
+/** Runs clients, each in its own workspace and rehearsal, and returns their report cards. */
 async function startGrading(t: TestContext) {
   const store = await startPetstore(t);
   const url = `${await store.listen()}/v1`;
@@ -36,7 +36,7 @@ async function startGrading(t: TestContext) {
     const { key } = await store.addWorkspace(name, true);
     if (faults.length > 0) await rehearse(store, faults, { key });
     const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
-    // No minute ends while a client acts that does not wait for it.
+    // No minute ends during a client's run, unless the client waits for it.
     await time.sleep(minuteMs - (time.now() % minuteMs));
     await client({ url, key, ...time });
     const { status, text, body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
@@ -77,7 +77,7 @@ test('no required check fails a careful client that looks careless', async (t) =
 test('a check names each fault that makes it observable', async (t) => {
   const grade = await startGrading(t);
   const client: Client = async (api) => {
-    // Each request comes again at once, whatever came of it.
+    // Repeats each request at once, whatever its result.
     const twice = async (...request: [string, object?]) => {
       await trySend(api, ...request);
       return trySend(api, ...request);

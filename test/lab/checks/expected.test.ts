@@ -6,7 +6,7 @@ import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '..
 import { recorded, type Sketch } from '../../support/recorded.ts';
 
 const without = (...sketches: Sketch[]) => expectedOf([recorded(...sketches), recorded(...sketches)]);
-/** Several workers, so that connections and gaps show nothing. */
+/** Several workers, so that connections and gaps give no evidence. */
 const busy = { at: 0, tookMs: 9_000, ...categories, connection: 'w' };
 const once = without({ ...busy }, { at: 5, ...post });
 
@@ -44,14 +44,14 @@ test('an identical request beyond the expected number is a retry, on any connect
   const blind = [busy, { at: 10, ...post, ...cut }, { at: 700, ...post, connection: 'c3' }];
   finds('idempotency.no-blind-post-retry', blind, 'failed', [2, 3], once);
   finds('failures.retried', [busy, lost, again], 'not_observed', [], once);
-  // Both are wanted: the second is no retry of the first, on one connection either.
+  // Both are expected. The second is no retry of the first, even on the same connection.
   const twice = without({ at: 0, ...post }, { at: 5, ...post });
   finds(same, [lost, { ...again, connection: 'c1' }], 'not_observed', [], twice);
   finds('failures.retried', [lost, { ...again, connection: 'c1' }], 'failed', [1], twice);
   finds(same, [lost, { at: 20, ...post, ...key('c') }, again], 'failed', [1, 2], twice);
-  // The key says which of the two came again.
+  // The key identifies the repeated one of the two.
   finds(same, [lost, { at: 20, ...post, ...key('c') }, { ...again, ...key('a') }], 'passed', [1, 3], twice);
-  // If two may have come again and one did, it is not known which.
+  // If either of two may have been repeated, it is unknown which.
   const both = [lost, { ...lost, at: 20, ...key('c'), connection: 'c9' }, { at: 30, ...categories }];
   finds(same, [...crowd, ...both, again], 'not_observed', [], twice);
 });
@@ -60,13 +60,13 @@ test('a known retry can be too early, also on another connection and beside othe
   const refused = { at: 10, ...post, ...key('a'), ...limited, fault: 'rate-limited' };
   const early = { ...refused, at: 31, connection: 'c3' };
   const name = 'retry-after.obeyed';
-  // The same key shows it, too.
+  // The same key also proves it.
   finds(name, [busy, refused, early], 'failed', [2, 3]);
   const reading = { at: 10, target: '/v1/pets?id=1', ...limited, fault: 'rate-limited' };
   const readAgain = { ...reading, at: 31, connection: 'c3' };
   finds(name, [busy, reading, readAgain], 'not_observed');
   finds(name, [busy, reading, readAgain], 'failed', [2, 3], without(busy, { ...reading, at: 20 }));
-  // Who asks several times anyway may be another worker.
+  // A repeated poll may come from another worker.
   const polls = without(busy, ...[20, 30, 40].map((at) => ({ ...reading, at })));
   finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
   finds(
@@ -98,24 +98,24 @@ test('requests that a test suite sends on purpose without faults are no retries'
   const refused = { at: 0, ...post, status: 422 };
   finds('retry.only-when-useful', [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
   const suite = without(refused, { ...refused, at: 9 });
-  // Neither does it show that the client repeats nothing.
+  // It is also no evidence that the client repeats nothing.
   finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'not_observed', [], suite);
   finds('retry.only-when-useful', requests, 'not_observed', [], expected);
   const posts = [0, 9, 30].map((at) => ({ ...refused, at }));
   finds('retry.only-when-useful', posts, 'failed', [1, 2, 3], without(...posts));
-  // A loop of attempts repeats a refusal without faults, too.
+  // A retry loop also repeats a refusal without faults.
   const gone = [0, 140, 420].map((at) => ({ at, method: 'DELETE', target: '/v1/pets/23', status: 404 }));
   finds('retry.only-when-useful', gone, 'failed', [1, 2, 3], without(...gone));
   const [first, ...later] = gone as [Sketch, ...Sketch[]];
   const down = [{ ...first, status: 503 }, ...later];
   finds('failures.retried', down, 'passed', [1, 2], without(...gone));
-  // Once more is once too often.
+  // One repetition more is too many.
   finds('retry.only-when-useful', [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
 });
 
 test('a request with a guessed body is a retry only if more requests have its length', () => {
   const names = without({ at: 0, ...post, body: 'Ann' }, { at: 5, ...post, body: 'Bob' });
-  // Ann was cut off before her body was read, so that she looks like Bob.
+  // Ann was cut off before her body was read, so the guess is Bob.
   const guess = { at: 0, ...post, body: 'Bob', ...cut, isGuessed: true as const };
   const bob = (at: number) => ({ at, ...post, body: 'Bob' });
   finds('idempotency.no-blind-post-retry', [guess, bob(9)], 'passed', [1], names);

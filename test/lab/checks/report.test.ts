@@ -29,7 +29,7 @@ test('a report card has the verdict, and for each check the level, the result, t
     results.map(({ name }) => name),
     checks.map(({ name }) => name),
   );
-  // Later than anything that could have been under way.
+  // Later than any request that could have been in flight.
   store.nowMs += 1_000;
   await store.call('GET', '/pets?limit=0');
   const after = await report();
@@ -58,7 +58,7 @@ test('a report card ignores the requests of the lab page, except its bursts', as
   const recording = await startRecording(store);
   for (const id of ['lab-page-1', 'lab-page-2', 'lab-page-burst-1', 'lab-page-burst-2']) {
     await store.call('GET', '/pets?limit=0', { headers: { 'X-Request-Id': id } });
-    // Later than anything that could have been under way.
+    // Later than any request that could have been in flight.
     store.nowMs += 1_000;
   }
   const { checks: results } = (await store.send('GET', `${recording}/report`)).body as Report;
@@ -143,7 +143,7 @@ const oddReport: Report = {
   ),
 };
 
-/** Reads JUnit XML by another program's parser, and prints what it holds. */
+/** Reads JUnit XML with another parser, and prints its content. */
 const reader = `
 import json, sys, xml.etree.ElementTree as tree
 root = tree.fromstring(sys.stdin.buffer.read())
@@ -163,7 +163,7 @@ test('JUnit XML is well-formed for any content, and fails only for required chec
   const tags = cases.map(([, children]: [string, string[][]]) => children.map(([tag]) => tag));
   const [pass, fail, skip] = [['system-out'], ['failure', 'system-out'], ['skipped', 'system-out']];
   assert.deepEqual(tags, [pass, pass, fail, skip, skip, skip]);
-  // What XML cannot hold has become one that stands for it; the rest is as it was.
+  // Characters that XML cannot contain are replaced. The rest is unchanged.
   const [, [[, message]]] = cases[2] as [string, [string[]]];
   assert.equal(message, 'a < b & "c" \ufffd\ufffd\ufffd\ufffd 😀 | `d` *e* ]]>\r\nf');
 });

@@ -12,12 +12,12 @@ test('backoff.grows fails equal or missing waits, and tolerates jitter', async (
   await finds(name, failing(0, 900, 1_000, 1_500), 'not_observed');
   await finds(name, failing(0, 900, 1_000, 3_500), 'passed', [1, 2, 3, 4]);
   await finds(name, failing(0, 5), 'not_observed');
-  // A busy machine has made waits of 10, 20 and 40 ms longer.
+  // On a busy machine waits of 10, 20 and 40 ms became longer.
   await finds(name, failing(0, 32, 64, 104), 'not_observed');
-  // An answer in between begins anew.
+  // A success in between starts the sequence again.
   const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
   await finds(name, mended, 'not_observed');
-  // Where a time was told, that time counts.
+  // With Retry-After, that time counts.
   const told = { status: 503, answer: { 'retry-after': '1' } };
   const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...told }));
   await finds(name, obedient, 'not_observed');
@@ -65,7 +65,7 @@ test('retry.only-when-useful distinguishes a retry from another request, and fro
     'failed',
     [2, 3],
   );
-  // The client may not have it.
+  // The client may not have received it.
   const broken = { ...missing, fault: 'truncated' };
   await finds(
     name,
@@ -103,7 +103,7 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
     'passed',
     [1, 2],
   );
-  // Half a second is less than the restart of a service takes, unless there is a third attempt.
+  // Half a second is shorter than the restart of a service, unless there is a third attempt.
   const hasty = [
     { at: 0, ...cut },
     { at: 500, ...cut },
@@ -141,7 +141,7 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
     'failed',
     [1],
   );
-  // Two workers fail side by side, and one of them goes on.
+  // Two workers fail at the same time, and one of them continues.
   const both = [
     { at: 0, ...cut },
     { at: 0, ...cut, ...elsewhere },
@@ -246,12 +246,12 @@ test('backoff.grows ignores pollers and workers, and fails many retries without 
   await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_500 }], 'not_observed');
   await finds(name, [{ at: 0 }, ...failing(300, 600, 900, 1_200)], 'not_observed');
   await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }], 'failed', [1, 2, 3, 4, 5]);
-  // Another reading of the same list is no poll, whatever the time between.
+  // Reading another page of the same list is no poll, whatever the time between.
   const listed = [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_300, ...categories }];
   await finds(name, [...listed, { at: 1_500 }], 'failed', [1, 2, 3, 4, 5]);
   const inTurns = listed.flatMap((one) => [one, { at: one.at + 9, ...categories }]);
   await finds(name, [...inTurns.slice(0, 10), { at: 1_500 }], 'not_observed');
-  // Retries of a broken connection come on new ones, and so do workers that begin.
+  // Retries after a broken connection use new ones, and so do workers that start.
   const apart = (...at: number[]) => at.map((ms) => ({ at: ms, ...cut, connection: `c${ms}` }));
   await finds(name, apart(0, 3, 6, 9, 12), 'failed', [1, 2, 3, 4, 5]);
   await finds(name, [...crowd, ...apart(0, 3, 6, 9, 12)], 'not_observed');
@@ -321,7 +321,7 @@ test('retry.same-body finds a lost body, and ignores ETags and other requests', 
   await finds(name, [failing, emptied], 'failed', [1, 2]);
   await finds(name, [failing, { at: 800 }, emptied], 'not_observed');
   await finds(name, [...crowd, failing, emptied], 'not_observed');
-  // The same key shows it beside other workers, too.
+  // The same key also proves it beside other workers.
   const create = (at: number, body: string, status: number) => ({
     ...{ at, ...post, ...key('a'), body, bodyBytes: body.length, status },
   });
@@ -333,21 +333,21 @@ test('retry.same-body finds a lost body, and ignores ETags and other requests', 
   await finds(other, [banned, create(900, '', 400)], 'not_observed');
   await finds(name, [banned, create(900, '', 400)], 'failed', [1, 2]);
   await finds(name, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'not_observed');
-  // It came again all the same.
+  // The request was still repeated.
   await finds(
     'failures.retried',
     [create(0, '{"at":1}', 500), create(900, '{"at":22}', 201)],
     'passed',
     [1, 2],
   );
-  // A body that was not read may have been another, also with the same key.
+  // An unread body may have been another, even with the same key.
   const { bodyBytes: _, ...unread } = create(0, '{"at":1}', 500);
   await finds(name, [unread, create(900, '{"at":1}', 201)], 'not_observed');
   const used = { ...create(0, '{"at":1}', 422), code: 'idempotency_key_reused' };
   await finds(other, [used], 'failed', [1]);
   const second = { ...create(9, '{"at":2}', 201), ...key('b') };
   await finds(other, [create(0, '{"at":1}', 201), second], 'passed', [1, 2]);
-  // It may be one thing that was made twice.
+  // It may be one resource that was created twice.
   await finds(
     other,
     [create(0, '{"at":1}', 500), { ...create(9, '{"at":1}', 201), ...key('b') }],
@@ -389,7 +389,7 @@ test('attempts.bounded tolerates waits for a limit, and requires an end of all o
     Array.from({ length: 26 }, (_, index) => index + 3),
   );
   assert.equal(because, 'The client made 26 attempts at one request.');
-  // A poller asks at its pace, whatever it gets.
+  // A poller keeps its pace, whatever the responses.
   await finds(name, [...failing(30), { at: 30_000 }, { at: 31_000 }], 'not_observed');
 });
 
@@ -407,7 +407,7 @@ test('401 allows one retry, and 409 one with the same key', async () => {
   const same = 'idempotency.same-key-on-retry';
   await finds(same, [create(0, 'a'), create(1_100, 'a', {})], 'passed', [1, 2]);
   await finds(same, [create(0, 'a'), create(1_100, 'b', {})], 'failed', [1, 2]);
-  // Other reasons for 409 stay.
+  // Other causes of 409 are permanent.
   const sold = { status: 409, code: 'conflict' };
   await finds(waits, [create(0, 'a', sold), create(9, 'a', sold)], 'not_observed');
   await finds(same, [create(0, 'a', sold), create(9, 'b', {})], 'not_observed');

@@ -30,7 +30,7 @@ test('pages.to-the-end judges only shortened pages, and requires the page that e
     'failed',
     [2],
   );
-  // An empty page in the middle leads to itself.
+  // An empty page in the middle links to itself.
   const empty = { ...at('a'), fault: 'empty-page', ...to('a') };
   await finds(name, [{ at: 0, ...empty }], 'failed', [1]);
   await finds(
@@ -59,7 +59,7 @@ test('pages.filters-kept compares a page with the links of the same position', a
   await finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);
   await finds(name, [first, list(9, 'limit=2&cursor=a')], 'failed', [1, 2]);
   await finds(name, [first, list(9, 'limit=2&cursor=b')], 'not_observed');
-  // A first page follows no link, also if a link leads to one.
+  // A first page follows no link, even if a link points to one.
   await finds(name, [list(0, 'status=sold', 'status=sold'), list(9, 'id=2')], 'not_observed');
   await finds(name, [first, list(4, 'limit=2', 'cursor=a'), list(9, 'cursor=a')], 'passed', [2, 3]);
 });
@@ -145,7 +145,7 @@ test('if-match.sent and conflict.read-again do not accept * as a decision', asyn
   const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
   await finds(again, [told(0), told(2), ...twice], 'not_observed');
   await finds(again, [told(0), ...twice], 'failed', [2, 3]);
-  // What failed for a time comes again as it was.
+  // After a temporary failure the same request is sent again.
   const failed = change(4, '"a"', 500);
   await finds(again, [told(0), told(2), failed, ...twice], 'not_observed');
 });
@@ -180,11 +180,11 @@ test('updates.not-lost fails only a certain overwrite of the other writer', asyn
   await finds(name, [read, { ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [2]);
   await finds(name, [read, { ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
   await finds(name, [read, { ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [2]);
-  // The next change undoes what this one was refused for.
+  // The next change undoes the change of this refused one.
   const refused = { ...change, status: 412, headers: { 'if-match': '"a"' } };
   await finds(name, [read, refused, { ...renamed, at: 9, fault: '' }], 'not_observed');
   await finds(name, [read, { ...renamed, fault: '' }], 'not_observed');
-  // What was never read goes by nothing that could be old.
+  // A client that never read the resource uses no stale data.
   await finds(name, [{ ...read, target: '/v1/pets?id=2' }, renamed], 'not_observed');
 });
 
@@ -210,7 +210,7 @@ test('credentials.not-forwarded and retry.same-body judge the requests after a r
   await finds(same, [redirect, { ...next, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
   const empty = { ...next, bodyBytes: 0, headers: to('localhost:80') };
   await finds(same, [redirect, empty], 'failed', [1, 2]);
-  // It is the same thing, sent wrongly.
+  // It is the same request, sent wrongly.
   const keyed = (headers: object) => ({ headers: { ...headers, 'idempotency-key': 'k' } });
   const pair = [
     { ...redirect, ...keyed(redirect.headers) },
@@ -225,7 +225,7 @@ test('time-limit.exists uses only silence that the service ended for a waiting c
   const name = 'time-limit.exists';
   const silent = { at: 0, tookMs: 30_000, fault: 'no-answer', ...cut };
   await finds(name, [silent], 'failed', [1]);
-  // A good client may wait so long.
+  // A good client may wait this long.
   await finds(name, [{ ...silent, tookMs: 19_000 }], 'not_observed');
   await finds(name, [{ ...silent, tookMs: 5_000, left: true }], 'passed', [1]);
   await finds(name, [{ ...silent, tookMs: 5_000, left: true, fault: 'stall', status: 200 }], 'passed', [1]);

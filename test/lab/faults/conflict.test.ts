@@ -5,7 +5,7 @@ import { assertInvariants } from '../../support/invariants.ts';
 import { assertTouched, rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
-/** Resources with an ETag: the path, a change, and what it is after both the other writer and the change. */
+/** Resources with an ETag: the path, a change, and the state after the other writer and the change. */
 const targets = [
   { path: '/pets/1', method: 'PATCH', body: { status: 'sold' }, sign: 'name' },
   { path: '/pets/1', method: 'PUT', body: { name: 'Rex', categoryId: 1 }, sign: 'name' },

@@ -17,16 +17,16 @@ import { assertTouched, performedOf, quickParameters, rehearse } from '../../sup
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { fill, resources } from '../../support/resources.ts';
 
-/** Reads come before writes, and removals last, so that each finds what its example names. */
+/** Reads come before writes, and removals last, so that the resource of each example exists. */
 const inOrder = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method) =>
   operations.filter((operation) => operation.method === method),
 );
 
-/** A client with one connection, which it keeps. */
+/** A client with one connection that stays open. */
 function connect(t: TestContext, origin: string, key: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
-  /** Resolves to undefined if the connection breaks before the head of an answer has come. */
+  /** Resolves to undefined if the connection breaks before the head of a response has arrived. */
   return (method: string, path: string, sent?: { body: unknown; mediaType: string }) =>
     new Promise<Answer | undefined>((resolve) => {
       const headers = {
@@ -56,7 +56,7 @@ function connect(t: TestContext, origin: string, key: string) {
     });
 }
 
-/** Gives a workspace more of everything than the smallest page holds, and a change of all that can be changed. */
+/** Gives a workspace more items than the smallest page has, and a change of each resource that can change. */
 async function fillPages(store: Petstore, { key, workspaceId }: { key: string; workspaceId: number }) {
   await fill(store, key);
   for (const { path, example } of resources) {
@@ -68,7 +68,7 @@ async function fillPages(store: Petstore, { key, workspaceId }: { key: string; w
   }
   for (let count = 0; count < smallLimit; count++)
     assert.equal((await store.call('POST', '/store/webhooks/1/ping', { key })).status, 202);
-  // Some faults answer what was there before a change.
+  // Some faults return the state before a change.
   for (const { method, path, params, sampleParams } of operations) {
     const writer = method === 'PUT' || method === 'PATCH' ? otherWriterAt(path) : undefined;
     const ids = Object.keys(params).map((name) => [name, Number(sampleParams?.[name] ?? 1)]);
@@ -77,7 +77,7 @@ async function fillPages(store: Petstore, { key, workspaceId }: { key: string; w
   }
 }
 
-/** The sample of an operation. A resource is read that can be changed, and was. */
+/** The sample of an operation. It reads a resource that was changed. */
 function sampleOf(operation: Operation) {
   const { path, method } = operation;
   const change = operations.find((other) => other.path === path && other.method === 'PATCH');
@@ -104,7 +104,7 @@ test('each fault, on each operation that it fits, responds as the description sa
       const rehearsal = await rehearse(store, plansOf(fault, fitting), { key, expiresInSeconds: 86_400 });
       const send = connect(t, origin, key);
       for (const operation of fitting) {
-        // Limits and bans of the request before are over.
+        // Limits and bans of earlier requests are over.
         store.nowMs += 60_000;
         // Some faults need a connection that was used before.
         await send('GET', '/lab/account');
@@ -112,7 +112,7 @@ test('each fault, on each operation that it fits, responds as the description sa
         const answer = await send(method, url, sent);
         if (!answer) continue;
         assertAsDescribed(method, url, answer);
-        // A fault for all operations fits also those that only take its values.
+        // A fault for all operations also fits those that only accept its values.
         if (!fault.takesNoOperation) assertTouched(answer, rehearsal, fault.name);
       }
       const performed = await performedOf(store, rehearsal.id, key);
@@ -153,7 +153,7 @@ test('browser pages know the faults that end connections, and those of streams',
 
 test('another writer can change each resource of the store before PUT and PATCH', () => {
   const isChange = ({ method }: Operation) => method === 'PUT' || method === 'PATCH';
-  // A webhook is no part of what the store sells.
+  // Webhooks are not part of the store's data.
   const changes = operations.filter((operation) => isChange(operation) && !operation.changesWebhooks);
   for (const operation of changes)
     assert.ok(

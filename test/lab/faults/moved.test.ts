@@ -17,7 +17,7 @@ interface Sent {
   body?: unknown;
 }
 
-/** Sends a request to a URL, by whatever name of the host it has. */
+/** Sends a request to a URL, under any name of the host. */
 function send(method: string, url: string, { key, headers, body }: Sent = {}) {
   return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
     const fields = {

@@ -23,7 +23,7 @@ test('every id is shown as an odd number beyond 2^53, in the same order, and map
       assert.equal(fromLargeId(shown), String(a));
       assert.ok(BigInt(shown) > 2n ** 53n && BigInt(shown) % 2n === 1n);
       assert.equal(BigInt(shown) < BigInt(other), a < b);
-      // A double cannot hold it, and the number that it holds instead is no id.
+      // A double cannot represent it, and the nearest double is no id.
       const rounded = String(BigInt(Number(shown)));
       assert.notEqual(rounded, shown);
       assert.equal(fromLargeId(rounded), rounded);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSameUnderFaults, assertSoundUnderFaults } from '../../support/lab-store.ts';
 
-/** Always the same here. `npm run proof -- lab` takes others. */
+/** Always the same here. `npm run proof -- lab` uses other seeds. */
 const seed = 347_318_055;
 
 test('under any faults a careful client leaves the same data as without', async (t) => {

@@ -17,7 +17,7 @@ function openStream(t: TestContext, store: Petstore, after = 0): RawClient {
   return client;
 }
 
-/** The chunks of what came until now. */
+/** The chunks received so far. */
 function chunksOf({ text }: RawClient): string[] {
   const chunks: string[] = [];
   let [, rest = ''] = text.split(/\r\n\r\n(.*)/s);

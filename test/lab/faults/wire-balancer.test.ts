@@ -11,7 +11,7 @@ for (const [balancer, tells] of [
   [nginx, 'proxy_set_header X-Forwarded-For $remote_addr;'],
   [haproxy, 'http-request set-header X-Forwarded-For %[src]'],
 ] as const) {
-  /** Starts it before a service. Returns a function that asks through it, and returns the status or the failure. */
+  /** Starts it in front of a service. Returns a function that sends requests through it, and returns the status or the failure. */
   async function start(
     t: TestContext,
     changes: Changes = {},
@@ -90,7 +90,7 @@ for (const [balancer, tells] of [
 
     test("without the client's address and TRUST_PROXY, clients see its response to a cut, and the next request succeeds", async (t) => {
       const { store, ask } = await start(t, { [tells]: '' }, false);
-      // It repeats a GET at the next instance, and answers a POST with 503.
+      // It retries a GET at the next instance, and returns 503 for a POST.
       assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);
       assert.deepEqual(await outcomes(store, ask, 'lost-answer'), [200, 503]);
       const tooShort = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';

@@ -59,7 +59,7 @@ const clients: Record<string, Client> = {
     command: works('curl', ['--version']),
     args: (origin, requests) => requests.flatMap(curlArgs(origin)).slice(1),
     results: (output) => output.trimEnd().split('\n').map(curlResult),
-    // It repeats by itself a request that fails without an answer on a used connection.
+    // By itself it retries a request that fails without a response on a used connection.
     sees: {
       reset: 'exit 56',
       'lost-answer': '201 replayed',

@@ -12,13 +12,13 @@ import { until } from '../../support/until.ts';
 import { connectionsOf, countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
 
 const longMs = 30_000;
-/** Less than the delays would take. The rest is for busy machines. */
+/** Less than the delays would last. The rest is for busy machines. */
 const soonMs = 25_000;
-/** How many requests one connection may have whose answers were not read. */
+/** The most requests with unread responses on one connection. */
 const maxUnread = 32;
 const ok = /^HTTP\/1.1 200 /;
 const harmful = ['reset', 'lost-answer', 'truncated', 'slow', 'delay', 'stall', 'no-answer'];
-/** Parameters with which answers take so long that clients leave meanwhile, and with which they hardly wait. */
+/** Parameters that make responses slow enough for clients to leave meanwhile, and parameters that hardly delay. */
 const slowly: Partial<Record<string, object>> = {
   slow: { bytesPerSecond: 20_000 },
   delay: { delayMs: 20 },
@@ -148,7 +148,7 @@ for (const [fault, answersOf] of [
   ['truncated', (place: number) => place + 1],
   ['stall', (place: number) => place + 1],
   ['slow', () => maxUnread],
-  // The connection never stands idle.
+  // The connection is never idle.
   ['stale-connection', () => maxUnread],
 ] as const) {
   test(`${fault} of one of many pipelined requests affects at most their connection`, async (t) => {
@@ -162,7 +162,7 @@ for (const [fault, answersOf] of [
       client.send([...Array(place).fill(get), list, ...Array(40).fill(get)].join(''));
       await client.ended();
       const answers = client.text.split(/(?<=.)(?=HTTP\/1\.1 )/s).filter((text) => text !== '');
-      // Earlier answers may be lost with the connection.
+      // Earlier responses may be lost with the connection.
       const atMost = answersOf(place);
       assert.ok(answers.length <= atMost, `${answers.length} answers`);
       const isReset = ['reset', 'lost-answer', 'no-answer', 'stall'].includes(fault);
@@ -220,7 +220,7 @@ test('200 connections that are cut from both sides at random affect no other con
   );
   const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
   let left = 200;
-  // On a busy machine some faults strike late.
+  // On a busy machine some faults act late.
   const haveAllStruck = () => faults.every((fault) => toldOf(store, fault).length > 0);
   const client = async () => {
     while (left-- > 0 || !haveAllStruck()) {
@@ -244,7 +244,7 @@ test('200 connections that are cut from both sides at random affect no other con
       const second = heard();
       const isWhole = random(4) !== 0;
       raw.send(isWhole ? text : text.slice(0, -random(40)));
-      // Some wait until the fault has struck, however busy the machine is.
+      // Some wait until the fault has acted, however busy the machine is.
       const soon = sleep(random(30));
       await (isWhole && random(2) === 0 ? Promise.race([second, sleep(500)]) : soon);
       if (random(2) === 0) raw.socket.resetAndDestroy();

@@ -14,7 +14,7 @@ import { openRaw, rawRequest } from '../../support/raw-client.ts';
 import { startRecording } from '../../support/recordings.ts';
 import { until } from '../../support/until.ts';
 
-/** Puts so many requests into a recording that has one, alike but for their bodies. */
+/** Puts this many requests into a recording with one request. Only their bodies differ. */
 async function fill(petstore: Petstore, count: number, body: string): Promise<void> {
   const [row] = await petstore.db.read`select recording_id, at_us, fingerprint, facts from recorded_requests`;
   const [id, atUs, fingerprint, facts] = row as [string, number, string, string];
@@ -138,7 +138,7 @@ test('one reading runs at a time, and keys take turns', async () => {
       made.push(keyId + what);
       await new Promise<void>((resolve) => ends.set(keyId + what, resolve));
     });
-    // Each reads its answer at once.
+    // Each client reads its response at once.
     left.push(reading.then(() => reader.abort(new Error('answered'))));
   };
   for (const what of ['1', '2', '3', '4']) ask('a', what);
@@ -164,7 +164,7 @@ test('a key has one reading in progress and at most three waiting; one more is r
     }),
   );
   await readings[0];
-  // Its client has not read the answer yet.
+  // Its client has not read the response yet.
   const refused = { code: 'rate_limited', headers: { 'Retry-After': '1' } };
   await assert.rejects(
     queue.run(readerOf('a'), async () => {}),
@@ -226,7 +226,7 @@ for (const [how, leave] of [
     await until(async () => (await connections()) <= 1);
     held.release();
     await until(async () => (await connections()) === 0);
-    // The queue is free again, and what was asked for is one page.
+    // The queue is free again, and a small page succeeds.
     const { body } = await petstore.send('GET', `${recording}/requests?limit=1`);
     assert.equal(body.length, 1);
     assert.ok(held.asked <= 1 + 5, `${held.asked} slices were read`);
@@ -323,7 +323,7 @@ test('other requests run while a recording is read', async (t) => {
   let next = setImmediate(count);
   await petstore.send('GET', `${recording}/report`);
   clearImmediate(next);
-  // The rows of links and of facts come in slices.
+  // The rows of links and of facts are read in slices.
   assert.ok(turns > 2_000 / 250 + 2_000 / 50, `${turns}`);
 });
 

@@ -18,7 +18,7 @@ async function open(t: TestContext, petstore: Petstore, method = 'GET', path = '
   return socket;
 }
 
-/** A recorded store whose first `getPet` is answered so much later. */
+/** A recorded store that delays its first `getPet`. */
 async function startDelayed(t: TestContext, delayMs: number) {
   const petstore = await startPetstore(t);
   await petstore.listen();
@@ -48,7 +48,7 @@ for (const [how, leave] of Object.entries(leaving))
     assert.ok(durationMs < 800, String(durationMs));
     const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
     assert.deepEqual([entries[0].comment, entries[0].response.status], ['1 delay left', 0]);
-    // The operation is done all the same, and is not recorded again.
+    // The operation is still performed, and not recorded again.
     await setTimeout(800);
     assert.equal((await recordingAt(petstore, recording)).requests, 1);
   });
@@ -106,7 +106,7 @@ test('a client that reads its whole response has not left, even if it then close
 const followEvents = (t: TestContext, petstore: Petstore) =>
   open(t, petstore, 'GET', '/store/events/stream?after=0');
 
-/** The only recorded request, once there is one. */
+/** The only recorded request, after it was recorded. */
 async function onlyRecorded(petstore: Petstore, recording: string) {
   await until(async () => (await recordingAt(petstore, recording)).requests === 1);
   const [request] = await recordedIn(petstore, recording);

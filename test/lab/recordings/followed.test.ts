@@ -30,7 +30,7 @@ test('a reader follows a recording by the last id, without gaps and repeats', as
     assert.equal(await follow(), 0);
   }
   assert.deepEqual(idsOf(followed), range(1, 30));
-  // Another instance, which has followed nothing, links them all at once.
+  // Another instance, which has not followed the recording, links them all at once.
   const options = { readingWorker: new ReadingWorker() };
   const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder, options);
   t.after(() => other.close());
@@ -69,7 +69,7 @@ test('following a long recording reads only new requests', async (t) => {
     return { ids: idsOf(body), reads: petstore.db.counts.reads - reads };
   };
   await send(900);
-  // Keys are not looked up anew in between.
+  // Meanwhile keys are not looked up again.
   const nowMs = performance.now();
   t.mock.method(performance, 'now', () => nowMs);
   await petstore.send('GET', recording);

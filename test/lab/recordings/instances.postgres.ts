@@ -20,7 +20,7 @@ suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres
   test('each request is kept once, from the response that starts a recording to the one that ends it', async (t) => {
     const instances = await start(t);
     const [first, second, third] = instances;
-    // So that each knows the key as one without a recording.
+    // So that each instance has cached the key without a recording.
     for (const instance of instances) await instance.call('GET', '/pets/1');
     const recording = await startRecording(first);
     const answers = await load(instances, { clients: 12, requests: 150 }, (instance, n) =>

@@ -160,7 +160,7 @@ test('while the storage is down requests still succeed, the log says so once, an
     assert.equal((await petstore.call('GET', '/pets/1')).status, 200);
     assert.equal((await petstore.send('GET', recording)).body.requests, 0);
   }
-  // It is tried again twice a second.
+  // The write is retried twice a second.
   await setTimeout(600);
   assert.equal(petstore.log.filter((line) => line.includes('cannot be recorded')).length, 1);
   await rename('hidden', 'recorded_requests');

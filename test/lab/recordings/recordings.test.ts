@@ -128,7 +128,7 @@ test('requests refused by the limits are recorded, and their retries are linked'
   const codes = recorded.map(({ status, code }) => code ?? status);
   assert.deepEqual(codes, [200, 'rate_limited', 201, ...Array(10).fill('rate_limited'), 'key_banned']);
   const [, refused, retry] = recorded;
-  // Its body was not read, so that nothing else can tell what it was about.
+  // Its body was not read, so nothing else identifies the request.
   assert.deepEqual([refused.body, refused.bodyBytes, refused.gapMs], [undefined, undefined, undefined]);
   assert.ok(retry.gapMs > 59_000 && retry.gapMs < 60_100, String(retry.gapMs));
   assert.deepEqual([refused.retryOf, retry.retryOf], [undefined, refused.id]);
@@ -349,7 +349,7 @@ test('a recording contains all earlier requests, even while those of other keys 
     await held.promise;
   });
   for (const { key } of others) await petstore.call('GET', '/pets/1', { key });
-  // The first of them is being written when the last is read.
+  // The first of them is being written while the last is read.
   await setTimeout(50);
   const reading = others.map(({ key, recording }) => recordedIn(petstore, recording, key));
   held.resolve();

@@ -4,14 +4,14 @@ import type { JsonObject } from '../../../src/description/schemas.ts';
 import { apis, description, labDescription, resolve } from '../../support/description.ts';
 import { startPetstore } from '../../support/petstore.ts';
 
-/** Every value below a value, itself included. */
+/** All values within a value, and the value itself. */
 function* valuesIn(value: unknown): Generator<unknown> {
   yield value;
   if (typeof value === 'object' && value !== null)
     for (const part of Object.values(value)) yield* valuesIn(part);
 }
 
-/** The path of a description that fits a text exactly, with the examples of its parameters in their places. */
+/** The paths of a description, with the examples of their parameters. */
 const pathsWithExamples = (document: JsonObject) =>
   Object.values(document.paths as JsonObject).flatMap((item, index) => {
     const path = Object.keys(document.paths as JsonObject)[index] as string;

@@ -155,9 +155,9 @@ describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') 
     test(`the client of the guide waits for the end of a minute in ${language}`, async (t) => {
       const { store, description } = await startWithGuide(t, { isTimeReal: false });
       store.nowMs = Date.parse('2026-06-01T12:00:59Z');
-      // Slows the stopwatch, so that also on a busy machine the client has just seen that nothing remains.
+      // Slows the stopwatch, so that the client has just seen 0 remaining, also on a busy machine.
       store.stopwatch = () => performance.now() / 4;
-      // A client comes back later than the refusal ended. In what is recorded, a slow answer begins earlier by the pace of the stopwatch.
+      // A client returns after the refusal has ended. In the recording, a slow response begins earlier, by the pace of the stopwatch.
       let isRefused = false;
       store.app.server.prependListener('request', (_request, response) => {
         if (isRefused) store.nowMs += 20_000;

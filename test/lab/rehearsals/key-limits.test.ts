@@ -111,7 +111,7 @@ test('the catalogue lists every fault with the defaults that a rehearsal uses', 
     const usual = given((one) => one.values?.[0] ?? one.default);
     const [fault] = (await rehearse(store, [name])).faults;
     const counted = { fault: name, ...usual, performed: 0 };
-    // A ban belongs to the key, whichever operation it was performed on.
+    // A ban belongs to the key, on whichever operation it was performed.
     const ofStep = { times: 1, remaining: name === 'banned' ? 1 : its.length };
     assert.deepEqual(fault, { ...counted, ...(kind === 'step' && ofStep) });
     const first = given((one) => one.values?.[0] ?? one.minimum);

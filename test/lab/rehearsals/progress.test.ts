@@ -32,7 +32,7 @@ const someSteps = fc.array(aStep, { minLength: 1, maxLength: 4 });
 
 interface Arrival {
   operationId: string;
-  /** The time since the request before; negative if the clock goes back. */
+  /** The time since the previous request. It is negative if the clock goes back. */
   passedMs: number;
   eligible: readonly boolean[];
 }

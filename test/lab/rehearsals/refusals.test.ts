@@ -149,7 +149,7 @@ test('a client that waits until the Retry-After date is admitted, and not before
   }
 });
 
-/** An answer while every read of the storage is replaced by `fails`. */
+/** A response while `fails` replaces every read of the storage. */
 async function failing(store: Petstore, fails: () => Promise<never>): Promise<JsonAnswer> {
   await store.call('GET', '/pets');
   const { read } = store.db;

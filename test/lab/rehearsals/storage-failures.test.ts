@@ -7,7 +7,7 @@ import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const getPets = (store: Petstore, key = store.key) => store.call('GET', '/pets', { key });
 
-/** Runs `act` while writes wait. */
+/** Runs `act` while writes are blocked. */
 async function withoutWrites<T>(store: Petstore, act: () => Promise<T>): Promise<T> {
   const { write } = store.db;
   const fail = () => Promise.reject(new StorageUnavailableError('The disk is full.'));
@@ -48,7 +48,7 @@ test('a condition still applies if it cannot be counted', async (t) => {
   }
 });
 
-/** Runs `act` after a request has found its rehearsal, and before it is counted. */
+/** Runs `act` after a request has found its rehearsal, and before the request is counted. */
 async function betweenClaim(
   t: TestContext,
   act: (store: Petstore, id: string, key: string) => Promise<unknown>,
