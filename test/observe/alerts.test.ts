@@ -30,7 +30,7 @@ const dashboard = JSON.parse(textOf('deploy/grafana/petstore.json'));
 const ofPanels = (dashboard.panels as Panel[]).flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 const ofDashboard = [...ofPanels, ...dashboard.annotations.list.map(({ expr }: { expr: string }) => expr)];
 
-/** Labels that Prometheus adds to what it scrapes. */
+/** Labels that Prometheus adds to scraped series. */
 const added = ['job', 'instance'];
 
 const promtool = (...args: string[]) => {
@@ -61,7 +61,7 @@ test('each metric, label and value that an alert or the dashboard names is in /m
           );
       }
     }
-    if (expr.includes('nodejs_gc_')) continue; // It has no series before the first collection of garbage.
+    if (expr.includes('nodejs_gc_')) continue; // It has no series before the first garbage collection.
     for (const [, names = ''] of expr.matchAll(/\bby \(([^)]*)\)/g))
       for (const label of names.split(', ')) assert.ok(labels.includes(label), `${label} in ${expr}`);
   }
@@ -92,7 +92,7 @@ test('promtool accepts the settings that the pages show', { skip: whyNo('promtoo
   for (const page of ['metrics', 'kubernetes']) {
     const [, settings] = /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];
     assert.ok(settings, page);
-    // The promtool of Debian does not know how to ask Kubernetes.
+    // The promtool of Debian cannot query Kubernetes.
     const known = settings.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');
     writeFileSync(join(folder, 'prometheus.yaml'), known);
     promtool('check', 'config', join(folder, 'prometheus.yaml'));

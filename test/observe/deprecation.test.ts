@@ -71,7 +71,7 @@ test('the log lists once a day the keys that still call a deprecated operation, 
   };
   await store.call('GET', '/categories/1', { key });
   await store.call('GET', '/pets/1', { key: null });
-  // The router takes this for a pet without an id.
+  // The router treats this as a pet without an id.
   await store.call('GET', '/pets/', { key });
   assert.deepEqual(told(), []);
   for (const path of ['/pets/1', '/pets/2', '/pets/4711']) await store.call('GET', path, { key });
@@ -90,7 +90,7 @@ test('the log lists once a day the keys that still call a deprecated operation, 
   assert.equal(await metric('petstore_deprecated_callers'), 1);
 });
 
-/** Operations that were never served, each deprecated. */
+/** Operations for these tests only, each deprecated. */
 const text = { tag: 'Pets', summary: 'Made up', description: 'Made up.' } as const;
 const dates = { since: '2026-01-01', sunset: '2027-06-01' };
 let handled = 0;
@@ -129,13 +129,13 @@ const allPets = operation({
 });
 const served = [...operations, renamePet, dropPets, allPets];
 
-/** Sends a request that the description of the tests does not know. */
+/** Sends a request that the description does not know. */
 async function send(store: Petstore, method: 'POST' | 'DELETE' | 'GET', path: string, options = {}) {
   const { headers, payload } = requestOf(options, store.key);
   return store.app.inject({ method, url: `/v1${path}`, headers, ...(payload !== undefined && { payload }) });
 }
 
-/** The target of the link to the successor, below the base URL. */
+/** The target of the successor link, below the base URL. */
 function successorIn({ headers }: { headers: { link?: unknown } }): string {
   const [, target = ''] = /<([^<>]*)>; rel="successor-version"/.exec(String(headers.link)) ?? [];
   assert.ok(target.startsWith(baseUrl), String(headers.link));

@@ -6,7 +6,7 @@ import { RequestLog } from '../../src/observe/log/requests.ts';
 const second = Date.parse('2026-06-01T12:00:00Z');
 const facts = { requestId: 'r', method: 'GET', url: '/', address: '::1', status: 200, durationMs: 1.23456 };
 
-/** The log of requests, and its lines as they were written. */
+/** The request log, and its lines as written. */
 function startLog(level: 'info' | 'warn' = 'info') {
   const lines: string[] = [];
   return { lines, log: new RequestLog(createLogger(level, { write: (line) => lines.push(line) })) };
@@ -45,7 +45,7 @@ test('any request of a caller is one valid line of JSON', () => {
   for (const text of odd) log.answered({ ...facts, requestId: text, method: text, url: text, address: text });
   for (const [i, text] of odd.entries()) {
     const line = lines[i] as string;
-    // What is written is UTF-8, so nothing may be lost in it.
+    // A round trip through UTF-8 loses no character.
     assert.equal(Buffer.from(line).toString(), line);
     assert.equal(line.indexOf('\n'), line.length - 1);
     const { reqId, method, url, address, msg } = JSON.parse(line);

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 const needsPipe = { skip: process.platform === 'win32' && 'it needs named pipes' };
 
-/** A pipe that does not block, and what was read from it. The system holds 64 KiB of what was not read. */
+/** A pipe that does not block, and its output. The system buffers 64 KiB of unread bytes. */
 async function pipe(t: TestContext) {
   const path = join(await temporaryStorage(t), 'log');
   execFileSync('mkfifo', [path]);

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const esc = '\u001b';
 const clock = /^\d\d:\d\d:\d\d {2}/;
 
-/** A logger for people without colours, and what it has written. */
+/** A logger for people without colours, and its output. */
 function prettyLog() {
   let written = '';
   const format = prettyFor('pretty', new PassThrough() as unknown as NodeJS.WriteStream);

@@ -59,7 +59,7 @@ test('a truncated log field contains no part of a password', () => {
   assert.doesNotMatch(written, /:h/);
 });
 
-/** A petstore in whose log a second only passes when the test says so. */
+/** A petstore whose log's seconds pass only when the test says so. */
 async function startAtRest(t: TestContext, options: Options = {}) {
   const store = await startPetstore(t, options);
   t.mock.timers.enable({ apis: ['setTimeout'] });

@@ -12,7 +12,7 @@ test('an instance with PostgreSQL shows its connections, its reads and the waiti
   const store = await startPetstore(t);
   const ids = [];
   for (let i = 0; i <= writers; i++) ids.push((await store.addWorkspace(`more-${i}`, false)).workspaceId);
-  // Counts of limits are written in the background.
+  // The counts of limits are written in the background.
   await store.holdLimits();
   const before = await store.metrics();
   const { promise: isHeld, resolve: letGo } = Promise.withResolvers<void>();

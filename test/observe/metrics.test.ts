@@ -93,7 +93,7 @@ test('waiting writes are counted, and so are the writes of each commit', async (
   const after = await store.metrics();
   assert.equal(valueIn(after, 'petstore_writes_waiting'), 0);
   const grown = (series: string) => valueIn(after, series) - valueIn(before, series);
-  // Each text asks whether the storage is ready, which is a write of its own.
+  // Building the text checks the storage for readiness, which is a write.
   const ofReady = 1;
   assert.equal(grown('petstore_commit_writes_sum'), 4 + ofReady);
   assert.equal(grown('petstore_commit_writes_bucket{le="4"}'), grown('petstore_commit_writes_count'));

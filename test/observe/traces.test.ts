@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 const caller = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const sampled = `00-${caller.traceId}-${caller.spanId}-01`;
 
-/** A service in a process of its own, which gets the variables of OpenTelemetry. */
+/** A service in its own process, which gets the variables of OpenTelemetry. */
 async function startTraced(t: TestContext, env: Record<string, string>) {
   const folder = temporaryFolder(t);
   const service = await startService(t, folder, { LOG_FORMAT: 'json', ...env });
@@ -30,7 +30,7 @@ async function startTraced(t: TestContext, env: Record<string, string>) {
   return { service, key, call };
 }
 
-/** The lines of the log. The welcome stands among them. */
+/** The log lines, without those of the welcome. */
 const logOf = ({ output }: Service) =>
   output()
     .split('\n')
@@ -219,7 +219,7 @@ test('a value that OpenTelemetry cannot use causes a warning in the log', async 
   assert.match(warning.msg, /OTEL_TRACES_SAMPLER.*sometimes/);
 });
 
-/** Node.js that finds no package of OpenTelemetry but for its API, which prom-client brings. */
+/** A Node.js that finds no package of OpenTelemetry except its API, which prom-client installs. */
 const withoutPackages = [
   process.execPath,
   '--import',

@@ -11,7 +11,7 @@ import { workerBounds } from '../../src/lab/readings/worker.ts';
 import { keptBoundsOf, plans } from '../../src/limits/plans.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
 
-/** A text of the tree with its lines joined, since sentences run on. */
+/** A text of the tree with its lines joined, since sentences span lines. */
 const textOf = (path: string) =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8').replaceAll(/\s*\n\s*/g, ' ');
 

@@ -20,7 +20,7 @@ const parametersOf = ({ path, method }: Operation, document = description): Para
     resolve(parameter, document),
   );
 
-/** The examples of what an operation takes in a place, a list as its items. */
+/** The examples of an operation's input in a place. A list gives its items. */
 const examplesIn = (
   place: Parameter['in'],
   operation: Operation,

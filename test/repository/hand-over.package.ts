@@ -13,10 +13,10 @@ import { until } from '../support/until.ts';
 /** It takes a second at most; the rest is for busy machines. */
 const endsWithinMs = 120_000;
 
-/** Makes every Node.js tell first what it was started with. */
+/** Makes every Node.js first print its options. */
 const teller = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))';
 
-/** The machine's own Node.js, if that is an older one. */
+/** The machine's own Node.js, if it is an older one. */
 const older = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
@@ -96,7 +96,7 @@ for (const [who, by, skip] of [
   });
 }
 
-/** Starts a command that takes long, and waits until it was handed over. */
+/** Starts a slow command, and waits until it was handed over. */
 async function beginSeed(t: TestContext, by: string[]) {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   petstore(['workspaces', 'create', 'shop'], env);
@@ -109,7 +109,7 @@ async function beginSeed(t: TestContext, by: string[]) {
   return starter;
 }
 
-/** Kills what was started, and waits for the end of what it has started itself, which has its standard output. */
+/** Kills the started process, and waits until the processes that share its standard output end. */
 async function kill({ child }: Service): Promise<void> {
   const service = childOf(child.pid as number) as number;
   const ended = once(child.stdout as NonNullable<typeof child.stdout>, 'close', {

@@ -18,7 +18,7 @@ import { installedPackage, npx, otherNode, serveByNpx } from '../support/install
 import { openStream } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 
-/** Less than a stop may take that waits for answers under way. */
+/** Less than the duration of a stop that waits for requests in progress. */
 const endsWithinMs = 8_000;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,7 +26,7 @@ const { packed, project, folder } = installedPackage();
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
 const manifest = JSON.parse(textOf('package.json'));
 const paths = packed.files.map(({ path }) => path);
-/** The modules and data that others may import. */
+/** The exported modules and data. */
 const exported = Object.keys(manifest.exports).map((path) => path.replace('.', manifest.name));
 
 const isDeclaration = (path: string) => path.endsWith('.d.ts');
@@ -78,7 +78,7 @@ test('the dependencies of the package are exactly the packages that its code imp
     ])
     .map(([, name = '']) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] as string)
     .filter((name) => !name.startsWith('node:'));
-  // Who turns traces on installs their packages. The service names them.
+  // Users who turn traces on install their packages. The service names them.
   const needed = [...Object.keys(dependencies), ...Object.keys(tracePackages)];
   assert.deepEqual([...new Set(imported)].sort(), needed.sort());
 });
@@ -193,7 +193,7 @@ test('an unsupported Node.js is reported in one line', { skip: tooOld.skip }, ()
   assert.deepEqual(npx(tooOld.node, '--no-install', 'petstore', 'serve'), { status: 1, stdout: '', stderr });
 });
 
-/** What a program that imports modules of the package prints of its files in a strict type check, which it passes. */
+/** The output of a strict type check of a program that imports modules of the package. The check must pass. */
 function checkTypes(
   t: TestContext,
   modules: readonly string[],
@@ -225,7 +225,7 @@ for (const [module, moduleResolution] of [
   ['preserve', 'bundler'],
 ] as const) {
   test(`a program that imports everything passes a strict type check, and every declaration is used: ${moduleResolution}`, (t) => {
-    // A store runs in Node.js, whose types its programs have.
+    // A store runs in Node.js, so its programs have the types of Node.js.
     const files = checkTypes(t, exported, { module, moduleResolution, types: ['node'] });
     for (const path of paths.filter(isDeclaration))
       assert.ok(files.includes(`/${manifest.name}/${path}\n`), path);

@@ -11,7 +11,7 @@ const uuid = '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11';
 
 const closed = { additionalProperties: false };
 
-/** What a schema must be in words, values that fit it and values that do not. */
+/** The message for a schema, valid values, and invalid values. */
 const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   [Type.Boolean(), 'true or false', [true], [1]],
   [Type.Integer(), 'an integer', [-7], [1.5]],
@@ -74,7 +74,7 @@ const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   ],
 ];
 
-/** An operation of no resource, which takes these. */
+/** An operation without a resource, which accepts these. */
 const takes = (body: TProperties, query: TProperties = {}) =>
   operation({
     method: 'POST',
@@ -119,7 +119,7 @@ const Part = Type.Object(
   closed,
 );
 
-/** Lists of objects, and what is said of them. */
+/** Lists of objects, and their messages. */
 const badLists: [parts: unknown[], message: string][] = [
   [[{ id: 1 }, 7], 'parts[1] must be an object'],
   [[null], 'parts[0] must be an object'],
@@ -151,7 +151,7 @@ test('a refusal of a list says what is wrong with its first wrong object', async
   assert.match((await send([...hundred, {}])).json().message, /parts must be at most 100 objects/);
 });
 
-/** Texts that are no date-time, each with what the message says besides. */
+/** Texts that are not a date-time, each with the rest of its message. */
 const badInstants: [string, string][] = [
   ['tomorrow', ''],
   ['2026-01-31', ''],

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const textOf = (file: string) => readFileSync(`${root}/${file}`, 'utf8');
 const { name, bin } = JSON.parse(textOf('package.json'));
 
-/** What readers get to see, and what the package carries. Of the changelog earlier entries stay as they were. */
+/** The files that readers see, and those in the package. Earlier entries of the changelog do not change. */
 const shipped = globSync(
   [
     ...[
@@ -27,7 +27,7 @@ const shipped = globSync(
 ).filter((file) => !file.endsWith('package-lock.json'));
 
 const ofNpm = [
-  // Runs what npm has under this name, unless the option keeps npx from it.
+  // Runs the npm package of this name, unless the option prevents that.
   /\b(?:npx|npm exec|npm x|pnpx|bunx|(?:pnpm|yarn) dlx)(?: (?!--no-install\b)-\S+)* petstore\b/,
   // Installs it, unless this is a file: PATH/petstore-VERSION.tgz.
   /\b(?:npm|pnpm|yarn|bun) (?:i|install|add|ci)\b[^\n`"]*[ "'`]petstore(?![-\w./])/,

@@ -17,7 +17,7 @@ const skip = !hasCurl && !process.env.CI && 'curl is not installed';
 const guide = (name: string) =>
   guides('http://localhost:8080/v1').find((one) => one.name === name)?.description ?? '';
 
-/** A service with a terminal beside it, in which blocks are pasted one after the other. */
+/** A service beside a terminal, in which blocks are pasted one after the other. */
 async function startBesideTerminal(t: TestContext, serviceEnv: Record<string, string> = {}) {
   const folder = await temporaryStorage(t);
   const dataDir = asCheckout(folder);
@@ -68,7 +68,7 @@ const codeOf = (markdown: string) => blocksOf(markdown).map(({ code }) => code);
 
 const oneLine = (text: string) => text.replaceAll('\n', '');
 
-/** What curl printed for one address after the other: the name of each pet, or the code of each refusal. */
+/** The output of curl for one address after the other: the name of each pet, or the code of each refusal. */
 const told = (stdout: string) =>
   [...stdout.matchAll(/"name":"(\w+)"|"code":"(\w+)"/g)].map(([, name, code]) => name ?? code);
 

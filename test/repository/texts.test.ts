@@ -8,7 +8,7 @@ import { textPaths } from '../../src/web/reference/plain-texts.ts';
 import { pagePaths } from '../../src/web/reference/serve-reading.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 
-/** Behind a proxy that takes the prefix away. */
+/** Behind a proxy that removes the prefix. */
 const rootUrl = 'https://pets.example/store';
 const baseUrl = `${rootUrl}/v1`;
 const store = await startPetstore({ after }, { seed: false, baseUrl });

@@ -64,7 +64,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first, second] = instances;
     await first.call('PATCH', '/inventory/1', { body: { quantity: 100 } });
-    // As many clients as connections that write: who waits for a connection gets 503 when the machine is busy.
+    // As many clients as connections for writes: on a busy machine a client that waits for a connection gets 503.
     const answers = await load(instances, { clients: 24, requests: 1000 }, (instance) =>
       instance.call('POST', '/store/orders', { body: { petId: 1 } }),
     );
@@ -155,12 +155,12 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
         ? instance.call('POST', '/store/orders', { key, body: {}, headers: { 'idempotency-key': `k${n}` } })
         : instance.call('POST', '/pets', { key, body: { name: 'Zed', categoryId: 1 } });
     });
-    // Few enough are left that guesses at a key, which they are then, stay within their limit.
+    // Only a few: without the workspace they count as guesses of a key, which have a limit.
     while (sent < 160) await sleep(1);
     await instances[1].change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
     const answers = await writing;
     for (const { status } of answers) assert.ok([201, 400, 401].includes(status), String(status));
-    // An instance may have saved the account of the key once more, which it forgets the next day.
+    // An instance may have saved the account of the key once more. It is removed the next day.
     const left = await filledTables(instances[0].db.read, workspaceId);
     assert.deepEqual(
       left.filter((table) => table !== 'limit_accounts'),
@@ -168,7 +168,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
     );
   });
 
-  /** Until a statement waits for what another transaction holds. */
+  /** Waits until a statement waits for a lock of another transaction. */
   const untilOneWaits = async ({ read }: Database) => {
     const endMs = performance.now() + patienceMs;
     while ((await read`select 1 from pg_locks where not granted`).length === 0) {
@@ -181,7 +181,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
     ['an order', false],
     ['an order, of which its workspace had never heard,', true],
   ] as const) {
-    /** Two instances and an empty workspace, in which there are no orders yet if they are new. */
+    /** Two instances and an empty workspace. If they are new, it has no orders yet. */
     const start = async (t: TestContext) => {
       const [first, second] = await startInstances(t, await emptyDatabase(cluster));
       const { key, workspaceId } = await first.addWorkspace('second', false);
@@ -192,7 +192,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
       }
       const orders = () =>
         first.db.read`select id from orders where workspace_id = ${workspaceId} order by id`;
-      /** Places an order and lets `action` begin while the order is not committed. */
+      /** Places an order and starts `action` before the order is committed. */
       const placingMeanwhile = async (action: () => Promise<unknown>) => {
         let acting: Promise<unknown> | undefined;
         await first.change(async (sql) => {

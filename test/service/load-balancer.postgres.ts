@@ -10,20 +10,20 @@ import { ampleKey, type Service, startService } from '../support/service.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { until } from '../support/until.ts';
 
-/** How long clients may see anything of an instance that fails: the checks find it in this time. */
+/** How long clients may see effects of a failed instance: the checks detect it in this time. */
 const troubleMs = 2_000;
 /** A busy machine delays checks and clients. */
 const room = 4;
 const clients = 12;
 const pauseMs = 10;
-/** So many good answers in a row, and a client has left the instance that fails. */
+/** After this many successes in a row, a client has left the failed instance. */
 const calm = 15;
 
-/** Clients that ask through a load balancer until the test ends. */
+/** Clients that send requests through a load balancer until the test ends. */
 class Load {
-  /** Good answers in a row of each client. */
+  /** The successes in a row of each client. */
   readonly #calm = new Array<number>(clients).fill(0);
-  /** How many requests each instance has answered. */
+  /** The number of responses of each instance. */
   readonly #answered = new Map<string, number>();
   #isOver = false;
   failures = 0;
@@ -38,7 +38,7 @@ class Load {
     });
   }
 
-  /** Counts anew. */
+  /** Resets the counts. */
   begin(): void {
     this.#calm.fill(0);
     this.#answered.clear();
@@ -96,7 +96,7 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
         TRUST_PROXY: 'loopback',
         LOG_LEVEL: 'error',
       });
-    // The first makes the tables.
+    // The first instance creates the tables.
     const first = await start(way.port);
     const instances = [first, ...(await Promise.all([start(), start()]))];
     const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));

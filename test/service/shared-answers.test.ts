@@ -4,7 +4,7 @@ import { type Petstore, startPetstore } from '../support/petstore.ts';
 
 const anonymous = { key: null };
 
-/** A petstore for which time passes when the test says so. */
+/** A petstore whose time passes only when the test says so. */
 async function startAtRest(t: TestContext): Promise<Petstore> {
   const store = await startPetstore(t);
   store.stopwatch = () => 0;

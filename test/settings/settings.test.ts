@@ -15,7 +15,7 @@ import { temporaryStorage } from '../support/storage.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
-/** Values that no setting takes. A service finds them before it does anything else. */
+/** Invalid values of settings. A service finds them before it does anything else. */
 const wrongValues: [variable: string, value: string][] = [
   ['PORT', '-1'],
   ['PORT', '65536'],
@@ -57,7 +57,7 @@ for (const [variable, value] of wrongValues) {
   });
 }
 
-/** One value that cannot be read, and those that show only when they are used. */
+/** A value that cannot be parsed, and values that fail only in use. */
 for (const [variable, value] of [
   ['PORT', '80a'],
   ['HOST', 'no such host'],
@@ -136,7 +136,7 @@ test('with PORT 0 the port is reported even without welcome and log, and PETSTOR
 const serversOf = async (address: string) =>
   ((await (await fetch(`${address}/v1/openapi.json`)).json()) as { servers: unknown }).servers;
 
-/** The service with PORT=0, once it has told where it listens. */
+/** The service with PORT=0, after it has reported its address. */
 async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
   const child = spawn(process.execPath, [bin, 'serve'], { env: environment({ PORT: '0', ...env }) });
   const ended = once(child, 'close');

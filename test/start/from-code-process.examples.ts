@@ -19,7 +19,7 @@ import { bin, environment } from '../support/service.ts';
 const newPet = { name: 'Smaug', categoryId: 1 };
 const index = new URL('../../src/index.ts', import.meta.url).href;
 
-/** Runs a program that imports the package, in an empty folder that is also the one for temporary files. */
+/** Runs a program that imports the package, in an empty folder that also serves for temporary files. */
 async function run(
   t: TestContext,
   program: string,
@@ -153,7 +153,7 @@ test('a stop aborts a time change that a webhook delays, and refuses waiting cal
   await refused;
 });
 
-/** The service with `--ephemeral`, in an empty folder, with a way to ask it. */
+/** The service with `--ephemeral`, in an empty folder, with a function for commands. */
 async function startEphemeral(t: TestContext, args: string[] = [], env: Record<string, string> = {}) {
   const folder = temporaryFolder(t);
   const all = [bin, 'serve', '--port', '0', '--ephemeral', '--json', ...args];

@@ -9,13 +9,13 @@ import { blocksOf } from '../support/pasted.ts';
 import { bin } from '../support/service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What programs import: this tree, or a package that was installed. */
+/** The package that programs import: this tree, or an installed package. */
 const petstore = process.env.PETSTORE_TEST_PACKAGE ?? root;
 const examples = join(root, 'examples');
-/** Where `.ci/run` puts what Python needs. */
+/** The folder in which `.ci/run` installs the Python packages. */
 const pythonPath = join(root, 'node_modules/.cache/python');
 const pythonEnv = { ...process.env, PYTHONPATH: pythonPath, PETSTORE_COMMAND: `${process.execPath} ${bin}` };
-// Within a run of the tests Node.js would report to it.
+// Within a test run, Node.js would report to the outer run.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 
 /** A folder in which `petstore` can be imported, with the files of an example. */

@@ -11,7 +11,7 @@ import { call, startFromCode } from '../support/from-code.ts';
 const startsAt = new Date('2026-06-01T12:00:15Z');
 const newPet = { name: 'Smaug', categoryId: 1 };
 
-/** What a client sees of something that ends by time: before, after all but a moment of its length, and after it. */
+/** The state of something with a time limit: before, just before the end, and after it. */
 interface EndsByTime {
   options?: StartOptions;
   begin(store: PetstoreServer, t: TestContext): Promise<unknown>;

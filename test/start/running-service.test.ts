@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { withService } from '../../src/start/running-service.ts';
 
-/** The message of a command that asks a server for the account of a key. */
+/** The message of a command that requests the account of a key. */
 async function messageFrom(t: TestContext, serve: RequestListener): Promise<string> {
   const server = createServer(serve).listen(0, '127.0.0.1');
   t.after(() => server.close().closeAllConnections());

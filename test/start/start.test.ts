@@ -15,7 +15,7 @@ import { whyNo } from '../support/programs.ts';
 import { bin, environment } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
-/** The service on a free port, with what it writes until it ends. */
+/** The service on a free port, with its output until it ends. */
 function start(t: TestContext, args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [bin, 'serve', ...args], { env: environment({ PORT: '0', ...env }) });
   const ended = once(child, 'close');

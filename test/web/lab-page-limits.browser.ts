@@ -7,10 +7,10 @@ import { browsers, skip, timeout } from '../support/browsers.ts';
 import { type LabVisit, visitLab } from '../support/lab-page.ts';
 
 const noon = { clock: new Date('2026-06-01T12:00:17Z') };
-/** The bar and its details, and the demonstration that sends bursts. */
+/** The bar and its details, and the demo that sends bursts. */
 const part = (page: Page) => page.locator('lab-limits, lab-ban-demo');
 const demo = { at: 'ban-demo' };
-/** Opens what stands below the bar. */
+/** Opens the content below the bar. */
 const openDetails = (page: Page) => page.getByRole('button', { name: /Details|Why banned/ }).click();
 const button = (page: Page, name: string) => part(page).getByRole('button', { name });
 const sendButton = (page: Page) => button(page, 'Send 100 requests');

@@ -28,7 +28,7 @@ async function goTo(page: Page, id: string): Promise<Locator> {
 
 const tryLink = (article: Locator) => article.getByRole('link', { name: 'Try it' });
 
-/** Opens the form of an operation, which the key and the list at the side outlive. */
+/** Opens the form of an operation. It survives a change of the key, and clicks in the list at the side. */
 async function openForm(article: Locator): Promise<Locator> {
   await tryLink(article).click();
   const form = article.getByRole('form', { name: 'Try it' });
@@ -198,7 +198,7 @@ test('the reference shows every operation and guide, sends real requests, and lo
       await page.goto(`${origin}/reference#${place}`);
       await page.getByText('This page could not be loaded: There is no such page.').waitFor();
     }
-    // As older links have it.
+    // The form of older links.
     await page.goto(`${origin}/reference#tag/versioning`);
     await page.getByRole('heading', { name: 'Versioning', level: 1 }).waitFor();
   });

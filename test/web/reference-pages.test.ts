@@ -10,7 +10,7 @@ import { pagePaths } from '../../src/web/reference/serve-reading.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';
 
-/** Behind a proxy that takes the prefix away. */
+/** Behind a proxy that removes the prefix. */
 const rootUrl = 'https://pets.example/store';
 const baseUrl = `${rootUrl}/v1`;
 const store = await startPetstore({ after }, { seed: false, baseUrl });
@@ -18,7 +18,7 @@ const read = (path: string) => store.send('GET', path, { key: null });
 
 const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" };
 
-/** What a reader sees of a page. */
+/** The visible text of a page. */
 const textOf = (html: string) =>
   (/<main[^>]*>([\s\S]*)<\/main>/.exec(html)?.[1] ?? '')
     .replaceAll(/<[^>]*>/g, '')

@@ -57,12 +57,12 @@ const pages = [
   ['changelog', 'main'],
 ] as const;
 
-/** Programs and tables that are wider than their place. */
+/** Code and tables that are wider than their column. */
 const tooWide = `[...document.querySelectorAll('pre, table')]
   .filter((element) => element.scrollWidth > element.clientWidth + 1)
   .map(({ textContent }) => textContent.slice(0, 80))`;
 
-/** Opens all samples, and breaks no line. */
+/** Opens all samples, without line wrapping. */
 const showWhole = `for (const sample of document.querySelectorAll('.samples details')) {
   sample.removeAttribute('name');
   sample.open = true;

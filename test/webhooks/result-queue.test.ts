@@ -24,7 +24,7 @@ const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 const delivered = async (store: Petstore) =>
   Number((await store.db.read`select count(*) from deliveries where state = 'delivered'`)[0]?.[0]);
 
-/** A store, and its database with writes that wait while the gate is closed, and fail while it is away. */
+/** A store, and its database whose writes wait while the gate is closed, and fail while it is down. */
 async function startGated(t: TestContext) {
   const gate = { opened: Promise.withResolvers<void>(), isAway: false, writes: 0 };
   gate.opened.resolve();

@@ -70,7 +70,7 @@ test('an instance that still runs ends its streams, and its webhook misses nothi
   const stream = await openStream(t, await store.listen(), { key: store.key });
   await begin(store);
   await addCategory(store);
-  // It loses its lease, so what it is sending then is sent again.
+  // It loses its lease, so the message in flight is sent again.
   const received = () =>
     new Map(receiver.messages.map((message) => [message.headers['webhook-id'], message]));
   await until(() => received().size === 4);
@@ -82,7 +82,7 @@ test('an instance that still runs ends its streams, and its webhook misses nothi
 test('after a new generation, cleanups keep its history, and each generation has higher ids than the one before', async (t) => {
   const store = await startPetstore(t);
   await store.addWorkspace('second', true);
-  // The second and the third begin at the same time, and the fourth by a clock that is behind.
+  // The second and the third begin at the same time. The fourth begins with a clock that is behind.
   for (const [passedMs, ahead] of [
     [0, 0],
     [1, 0],
@@ -110,7 +110,7 @@ test('a backup that is restored again reuses no id from the store in between', a
   const backup = await store.db.read`select workspace_id, kind, last_id from sequences`;
   const given: number[] = [];
   for (let times = 0; times < 3; times++) {
-    // What is as in the backup: the ids that it gives out next, and no event since then.
+    // The state of the backup: its next ids, and no event since.
     await store.change(async (sql) => {
       for (const [workspaceId = 0, kind = '', lastId = 0] of backup)
         await sql`update sequences set last_id = ${lastId} where workspace_id = ${workspaceId} and kind = ${kind}`;

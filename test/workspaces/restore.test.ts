@@ -138,7 +138,7 @@ test('after an unnoticed restore no message gets the id of another', options, as
   await operator.run(documented('Back up SQLite'));
   const lost = await add(first.origin, 'Lost');
   await first.stop('SIGTERM');
-  // Over the old database, which the start cannot see.
+  // Over the old database, so the start cannot notice it.
   await operator.run('rm -f data/petstore.db-wal data/petstore.db-shm; cp backup.db data/petstore.db');
   const second = await operator.start();
   const found = await add(second.origin, 'New');
@@ -166,7 +166,7 @@ test('no command and no cleanup iterates over the ids that a restore skips', opt
   assert.equal(ids.length, 20 + 10_001 + 2);
   const [above = 0, ...others] = ids.slice(-2);
   assert.ok(above > 1e12 && others[0] === above + 1, String(above));
-  // Ids of all kinds go on behind the same one.
+  // Ids of all kinds continue after the same one.
   const { body: events, headers } = await get(`/store/events?after=${above - 1}&type=pet.created`);
   assert.deepEqual([events, headers['last-event-id']], [[], String(above + 2)]);
   const removed = operator.command('workspaces', 'reset', 'demo', '--yes');

@@ -228,7 +228,7 @@ test('many categories are also removed in batches, except those of remaining pet
   assert.equal(store.db.counts.writes - writes, 3);
   const left = await store.db.read`select id from categories where id < 3001 order by id`;
   assert.deepEqual(left.flat(), [1, 2, 3, 4, 5, 6, 500]);
-  // What is less than a batch is left to clearWorkspace.
+  // clearWorkspace removes the rest, which is less than a batch.
   assert.deepEqual(await store.db.read`select count(*) from categories where id > 3000`, [
     [Number(all) - 3_000],
   ]);
